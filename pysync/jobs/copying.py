@@ -26,7 +26,7 @@ from pysync.model.names import TableName, partition_values
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.apply.judge import Ownership, ownership_for_drop
-from pysync.targets.apply.writing import taken
+from pysync.targets.apply.writing import taken_by_another
 from pysync.targets.base import Rejected, Target, target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -176,7 +176,7 @@ def _refuse_unless_own(settings: TargetSettings, name: TableName, there: Any | N
         return
     found = ownership_for_drop(True, there.parameters, mark)  # unlike that for a put it compares the names of objects
     if found is Ownership.RIVAL:
-        raise taken(settings, f"table {name}", there, mark)
+        raise taken_by_another(settings, f"table {name}", there, mark)
     if found is Ownership.FOREIGN and settings.on_conflict != "adopt":
         hint = "drop it at the target, or give the source's table another name there (databases, tables)"
         raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)

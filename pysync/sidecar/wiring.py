@@ -39,7 +39,7 @@ def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, re
     """
     target = target_kind(settings.kind).open(settings)
     if isinstance(target, StoreTarget):
-        target.store.tell_calls(partial(_tell, calls, throttle))
+        target.store.observe_calls(partial(_tell, calls, throttle))
         target.redefining(redefining)
     return target
 

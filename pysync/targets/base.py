@@ -189,8 +189,8 @@ class Target(Protocol):
     def constraints(self, table: Any) -> Constraints:
         """The constraints of a table that was read here. Kinds that the target cannot hold are left out."""
 
-    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
-        """What `apply` would write to make `there` be `wanted`: one line for each field that differs.
+    def differences(self, wanted: Any, existing: Any | None, table: Any | None = None) -> list[str]:
+        """What `apply` would write to make `existing` be `wanted`: one line for each field that differs.
 
         Both are hmsclient's structs of one kind: Database, Table, Partition, Function, or a list of the columns of one
         constraint. `wanted` is rewritten for the target; `table` is the table at the target that a partition belongs
@@ -202,7 +202,7 @@ class Target(Protocol):
         """Give everything back; may be called twice, never raises."""
 
 
-class Tells(Protocol):
+class ReportsChanges(Protocol):
     """What a target may have besides, for the journal."""
 
     def take_differences(self) -> Sequence[Difference]:
@@ -213,7 +213,7 @@ class Tells(Protocol):
 
 
 @runtime_checkable
-class TellsLost(Protocol):
+class ReportsLosses(Protocol):
     """What a target may have besides, for verify."""
 
     def lost(self, wanted: Any) -> Sequence[str]:

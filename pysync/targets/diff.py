@@ -40,16 +40,16 @@ TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
-def same(wanted: Any, there: Any) -> bool:
-    """Whether `there` is what `wanted` describes: two Databases, Tables, Partitions, Functions, ..."""
-    if is_translated(wanted, there):
-        return _same_fields(wanted, there, _SERVERS_FIELDS | {"tableType"})
-    return _same_value(wanted, there)
+def same(wanted: Any, existing: Any) -> bool:
+    """Whether `existing` is what `wanted` describes: two Databases, Tables, Partitions, Functions, ..."""
+    if is_translated(wanted, existing):
+        return _same_fields(wanted, existing, _SERVERS_FIELDS | {"tableType"})
+    return _same_value(wanted, existing)
 
 
-def alike(one: Any, there: Any) -> bool:
+def alike(one: Any, existing: Any) -> bool:
     """The same for two objects from different metastores: statistics are ignored."""
-    return same(countless(one), countless(there))
+    return same(countless(one), countless(existing))
 
 
 def countless(item: Any) -> Any:
@@ -63,27 +63,27 @@ def countless(item: Any) -> Any:
     return copy
 
 
-def differences(wanted: Any, there: Any) -> list[str]:
+def differences(wanted: Any, existing: Any) -> list[str]:
     """The fields in which the two differ, as `sd.location: 'file:/b' instead of 'file:/a'`; none if they are the same.
 
     Both may be lists of structs, as the columns of a constraint are.
     """
-    return list(dict.fromkeys(map(str, fields(wanted, there))))
+    return list(dict.fromkeys(map(str, fields(wanted, existing))))
 
 
-def fields(wanted: Any, there: Any) -> list[Difference]:
-    """The same with the values of both; `there` has the old ones."""
-    if same(wanted, there):
+def fields(wanted: Any, existing: Any) -> list[Difference]:
+    """The same with the values of both; `existing` has the old ones."""
+    if same(wanted, existing):
         return []
     if isinstance(wanted, list):
-        pairs = zip(wanted, there, strict=True) if len(wanted) == len(there) else ()
+        pairs = zip(wanted, existing, strict=True) if len(wanted) == len(existing) else ()
         found = [it for one, other in pairs for it in _fields("", one, other, _SERVERS_FIELDS)]
-        return found or differing("columns", wanted, there)
-    ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, there) else _SERVERS_FIELDS
-    return _fields("", wanted, there, ignored)
+        return found or differing("columns", wanted, existing)
+    ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, existing) else _SERVERS_FIELDS
+    return _fields("", wanted, existing, ignored)
 
 
-def same_location(wanted: str | None, there: str | None) -> bool:
+def same_location(wanted: str | None, existing: str | None) -> bool:
     """Whether two locations are the same; the server's default stands for a part that `wanted` leaves out.
 
     What that default is, a metastore does not tell: it may be any file system, an object store too. So where `wanted`
@@ -92,7 +92,7 @@ def same_location(wanted: str | None, there: str | None) -> bool:
     if not wanted:
         return True
     scheme, authority, path = _parts(wanted)
-    its_scheme, its_authority, its_path = _parts(there or "")
+    its_scheme, its_authority, its_path = _parts(existing or "")
     return path == its_path and scheme in {"", its_scheme} and authority in {"", its_authority}
 
 
@@ -106,36 +106,36 @@ def _parts(location: str) -> tuple[str, str, str]:
     return scheme or "", authority or "", path.rstrip("/")
 
 
-def is_translated(wanted: Any, there: Any) -> bool:
-    """Whether the wanted table is managed and `there` is external only because Hive 4 translated it."""
+def is_translated(wanted: Any, existing: Any) -> bool:
+    """Whether the wanted table is managed and `existing` is external only because Hive 4 translated it."""
     managed = isinstance(wanted, hive.Table) and wanted.tableType == "MANAGED_TABLE"
-    return managed and _TRANSLATED in (there.parameters or {})
+    return managed and _TRANSLATED in (existing.parameters or {})
 
 
-def _same_value(wanted: Any, there: Any) -> bool:
+def _same_value(wanted: Any, existing: Any) -> bool:
     if wanted is None:
         return True
     if hasattr(wanted, "thrift_spec"):
-        return _same_fields(wanted, there, _SERVERS_FIELDS)
+        return _same_fields(wanted, existing, _SERVERS_FIELDS)
     if isinstance(wanted, (list, tuple)):
-        its = there or []
+        its = existing or []
         if wanted == its:  # the columns of most partitions, in a tenth of the time
             return True
         return len(wanted) == len(its) and all(map(_same_value, wanted, its))
-    return (wanted or None) == (there or None)  # HMS gives "", 0 and {} back for what was unset
+    return (wanted or None) == (existing or None)  # HMS gives "", 0 and {} back for what was unset
 
 
-def _same_fields(wanted: Any, there: Any, ignored: frozenset[str]) -> bool:
-    names = [name for name in vars(wanted) if name not in ignored and _can_hold(there, name)]
-    return all(_RULES.get(name, _same_value)(getattr(wanted, name), getattr(there, name, None)) for name in names)
+def _same_fields(wanted: Any, existing: Any, ignored: frozenset[str]) -> bool:
+    names = [name for name in vars(wanted) if name not in ignored and _can_hold(existing, name)]
+    return all(_RULES.get(name, _same_value)(getattr(wanted, name), getattr(existing, name, None)) for name in names)
 
 
-def _fields(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[Difference]:
+def _fields(path: str, wanted: Any, existing: Any, ignored: frozenset[str]) -> list[Difference]:
     """The fields in which two structs differ, by the same rules as `same`."""
     found: list[Difference] = []
     for name in sorted(vars(wanted).keys() - ignored):
-        mine, its = getattr(wanted, name), getattr(there, name, None)
-        if not _can_hold(there, name) or _RULES.get(name, _same_value)(mine, its):
+        mine, its = getattr(wanted, name), getattr(existing, name, None)
+        if not _can_hold(existing, name) or _RULES.get(name, _same_value)(mine, its):
             continue
         where = f"{path}.{name}" if path else name
         if name == "parameters":
@@ -147,31 +147,33 @@ def _fields(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list
     return found
 
 
-def _can_hold(there: Any, name: str) -> bool:
-    """Whether the server that gave `there` knows the field (see pysync.model.idl)."""
-    return name not in _NEWER.get(type(there), ()) or getattr(there, _WITNESS.get(type(there), name)) is not None
+def _can_hold(existing: Any, name: str) -> bool:
+    """Whether the server that gave `existing` knows the field (see pysync.model.idl)."""
+    return (
+        name not in _NEWER.get(type(existing), ()) or getattr(existing, _WITNESS.get(type(existing), name)) is not None
+    )
 
 
-def same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+def same_parameters(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the parameters of two objects are the same; those that the server sets are ignored."""
-    mine, its = _parameters(wanted, there)
+    mine, its = _parameters(wanted, existing)
     return mine == its
 
 
 def _parameters(
-    wanted: Mapping[str, str] | None, there: Mapping[str, str] | None
+    wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters of both that are compared."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
     # The target's server may add these by itself; they count only if the source has them, too.
-    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
+    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (existing or {}) else frozenset())
     unasked = SERVER_PARAMETERS | (added - mine.keys())
-    return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
+    return mine, {key: value for key, value in (existing or {}).items() if key not in unasked}
 
 
-def same_counts(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+def same_counts(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the statistics among the parameters of two objects are the same."""
-    mine, its = _parameters(wanted, there)
+    mine, its = _parameters(wanted, existing)
     return all(mine.get(key) == its.get(key) for key in STATISTICS)
 
 
@@ -189,26 +191,26 @@ def sources_of(made: Any) -> dict[str, tuple[int, int, int]]:
     return counts if counts.keys() == names else {}
 
 
-def same_creation(wanted: Any, there: Any) -> bool:
+def same_creation(wanted: Any, existing: Any) -> bool:
     """Whether two materialized views have the same tables, in any order, and the same counts if both know them."""
-    if wanted is None or there is None:
+    if wanted is None or existing is None:
         return wanted is None
-    mine, its = sources_of(wanted), sources_of(there)
+    mine, its = sources_of(wanted), sources_of(existing)
     known = not mine or not its or mine == its
-    return known and _same_fields(wanted, there, _SERVERS_FIELDS | {"sourceTables"})
+    return known and _same_fields(wanted, existing, _SERVERS_FIELDS | {"sourceTables"})
 
 
-def _same_comment(wanted: str | None, there: str | None) -> bool:
-    return (wanted or "") == (there or "")
+def _same_comment(wanted: str | None, existing: str | None) -> bool:
+    return (wanted or "") == (existing or "")
 
 
-def _same_name(wanted: str | None, there: str | None) -> bool:
-    return wanted is None or normalized(wanted) == normalized(there or "")
+def _same_name(wanted: str | None, existing: str | None) -> bool:
+    return wanted is None or normalized(wanted) == normalized(existing or "")
 
 
-def _same_column(wanted: str | None, there: str | None) -> bool:
+def _same_column(wanted: str | None, existing: str | None) -> bool:
     """Columns keep the client's case in an event, and lose it in the metastore. They keep spaces at their ends."""
-    return wanted is None or wanted.lower() == (there or "").lower()
+    return wanted is None or wanted.lower() == (existing or "").lower()
 
 
 _RULES: Mapping[str, Callable[[Any, Any], bool]] = {

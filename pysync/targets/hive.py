@@ -44,8 +44,8 @@ class HiveStore(Store):
         """Create the table. Raises MissingDatabase where its database is not there."""
 
     @abstractmethod
-    def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
-        """Alter the table `there` to be `wanted`, under another name if it has one."""
+    def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
+        """Alter the table `existing` to be `wanted`, under another name if it has one."""
 
     @abstractmethod
     def write_sources(self, wanted: Any) -> None:
@@ -75,9 +75,9 @@ class HiveStore(Store):
 
     # --- functions
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
+    def alter_function(self, wanted: Any, existing: Any) -> None:
         """Alter the function. HMS never alters its resources: if those differ, it is dropped and created."""
-        if same(wanted.resourceUris, there.resourceUris):
+        if same(wanted.resourceUris, existing.resourceUris):
             self.write_function(wanted)
         else:
             self.drop_function(wanted.dbName, wanted.functionName)
@@ -94,12 +94,12 @@ class HiveStore(Store):
         self.write_new_table(_with_known_sources(wanted))
         # Seen on 2.3.10, 3.1.3 and 4.1.0: HMS counts no files for partitioned tables, so those need no second call.
         counts = not (is_view(wanted) or wanted.partitionKeys)
-        there = self.table(name_of(wanted)) if counts else None
-        if there is not None and not same_counts(wanted.parameters, there.parameters):
-            self._write(wanted, there)
+        existing = self.table(name_of(wanted)) if counts else None
+        if existing is not None and not same_counts(wanted.parameters, existing.parameters):
+            self._write(wanted, existing)
 
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
-        """Turn `there` into `wanted`, also under another name; the partitions are kept.
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
+        """Turn `existing` into `wanted`, also under another name; the partitions are kept.
 
         HMS refuses a new column type that cannot read the old one
         (hive.metastore.disallow.incompatible.col.type.changes; in 2.3 setMetaConf cannot switch it off). It compares
@@ -107,17 +107,17 @@ class HiveStore(Store):
         call of their own.
         """
         try:
-            self._write(wanted, there, cascade=cascade)
+            self._write(wanted, existing, cascade=cascade)
         except hive.InvalidOperationException:
-            kept = _common_columns(wanted, there)
+            common = _common_columns(wanted, existing)
             # No column type differs, so HMS refuses for another reason.
-            if len(kept) in {len(wanted.sd.cols), len(there.sd.cols)}:
+            if len(common) in {len(wanted.sd.cols), len(existing.sd.cols)}:
                 raise
-            shorter = deepcopy(there)
-            shorter.sd.cols = kept
+            shorter = deepcopy(existing)
+            shorter.sd.cols = common
             # `shorter` keeps the old mark: after a crash between the two calls the event does not look applied.
-            self._write(shorter, there)
-            self._write(wanted, there, cascade=cascade)
+            self._write(shorter, existing)
+            self._write(wanted, existing, cascade=cascade)
         return True
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
@@ -126,15 +126,15 @@ class HiveStore(Store):
         HMS drops the table of an index (Hive 2.3) only with its index. pysync creates no indexes, so it makes such a
         table a plain one first.
         """
-        for there in tables:
-            if is_index(there):
-                plain = deepcopy(there)
+        for existing in tables:
+            if is_index(existing):
+                plain = deepcopy(existing)
                 plain.tableType = "MANAGED_TABLE"
-                self.alter_table(plain, there)
-            self.write_no_table(name_of(there), delete_data=delete_data)
+                self.alter_table(plain, existing)
+            self.write_no_table(name_of(existing), delete_data=delete_data)
 
-    def rename_table(self, wanted: Any, there: Any) -> None:
-        """Turn `there` into `wanted`, which has another name, without moving a file.
+    def rename_table(self, wanted: Any, existing: Any) -> None:
+        """Turn `existing` into `wanted`, which has another name, without moving a file.
 
         The files are where the new definition says: the source moved them, or a copy put them there. HMS moves the
         directory of a managed table if the request does not change its location (HiveAlterHandler.alterTable). So such
@@ -142,7 +142,7 @@ class HiveStore(Store):
         them. Here they are moved before the rename: after a crash between the two the next try still knows where they
         were.
         """
-        old = there
+        old = existing
         if not is_view(old):
             # For an empty location HMS would choose a new one and move the files there.
             wanted.sd.location = wanted.sd.location or old.sd.location
@@ -203,11 +203,11 @@ class HiveStore(Store):
                 raise MissingDatabase.of_target(self.settings.name, f"database {database}") from error
             raise
 
-    def _write(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
-        wanted = _as_translated(wanted, there)
-        self.write_table(wanted, there, cascade=cascade)
+    def _write(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
+        wanted = _as_translated(wanted, existing)
+        self.write_table(wanted, existing, cascade=cascade)
         # alter_table leaves a view's creationMetadata as it is; it has a call of its own.
-        if there.creationMetadata and not same_creation(wanted.creationMetadata, there.creationMetadata):
+        if existing.creationMetadata and not same_creation(wanted.creationMetadata, existing.creationMetadata):
             self.write_sources(_with_known_sources(wanted))
 
     def _unmovable(self, old: Any, location: str) -> Any:
@@ -248,12 +248,12 @@ def is_view(table: Any) -> bool:
     return table.tableType in VIEWS
 
 
-def is_another(wanted: Any, there: Any) -> bool:
+def is_another(wanted: Any, existing: Any) -> bool:
     """Whether no alter leads from one to the other: only one is a view, or partition keys have other names.
 
     Keys may change their types; the partitions are kept then.
     """
-    return is_view(wanted) != is_view(there) or _keys(wanted) != _keys(there)
+    return is_view(wanted) != is_view(existing) or _keys(wanted) != _keys(existing)
 
 
 def slices(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -269,24 +269,24 @@ def _is_plainly_external(table: Any) -> bool:
 
 def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
     """The wanted partitions that were not added, or got other parameters; `added` is the server's answer."""
-    there = {tuple(item.values): item.parameters for item in added}
+    existing = {tuple(item.values): item.parameters for item in added}
     return [
         item
         for item in wanted
-        if tuple(item.values) not in there or not same_parameters(item.parameters, there[tuple(item.values)])
+        if tuple(item.values) not in existing or not same_parameters(item.parameters, existing[tuple(item.values)])
     ]
 
 
-def _as_translated(wanted: Any, there: Any) -> Any:
-    """The wanted table; if it is managed and Hive 4 has made `there` external, `wanted` becomes external as well.
+def _as_translated(wanted: Any, existing: Any) -> Any:
+    """The wanted table; if it is managed and Hive 4 has made `existing` external, `wanted` becomes external as well.
 
     Hive 4 would accept it as managed again only inside its own warehouse.
     """
-    if not is_translated(wanted, there):
+    if not is_translated(wanted, existing):
         return wanted
     copy = deepcopy(wanted)
-    kept = {key: value for key, value in there.parameters.items() if key in TRANSLATION}
-    copy.tableType, copy.parameters = there.tableType, {**(wanted.parameters or {}), **kept}
+    translation = {key: value for key, value in existing.parameters.items() if key in TRANSLATION}
+    copy.tableType, copy.parameters = existing.tableType, {**(wanted.parameters or {}), **translation}
     return copy
 
 
@@ -300,15 +300,15 @@ def _with_known_sources(wanted: Any) -> Any:
     return copy
 
 
-def _common_columns(wanted: Any, there: Any) -> list[Any]:
-    """The leading columns of `there` that have the same types as the columns of `wanted`."""
-    kept = []
+def _common_columns(wanted: Any, existing: Any) -> list[Any]:
+    """The leading columns of `existing` that have the same types as the columns of `wanted`."""
+    common = []
     # By position and type only, as HMS compares: a changed name is no reason for a refusal.
-    for old, new in zip(there.sd.cols, wanted.sd.cols):  # noqa: B905, as far as both reach
+    for old, new in zip(existing.sd.cols, wanted.sd.cols):  # noqa: B905, as far as both reach
         if old.type != new.type:
             break
-        kept.append(old)
-    return kept
+        common.append(old)
+    return common
 
 
 def _keys(table: Any) -> list[str]:

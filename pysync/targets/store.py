@@ -2,8 +2,9 @@
 
 A kind of target is a store and settings (docs/adding-a-target.md). A store declares in `lacks` what it cannot hold.
 
-Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_kept` returns:
-whatever it needs to write the object back (a version, fields that Hive has no place for). Nobody else looks at it.
+Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_stored`
+returns. It holds what the store needs to write the object back (a version, fields that Hive has no place for). Nobody
+else reads it.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Store(ABC):
         """The store to write a change with that has been to these clusters: its calls tell listeners so."""
         return self
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:  # noqa: B027 - a store need not
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:  # noqa: B027 - a store need not
         """Call `on_call` with the name of each call to the place from now on, for status and metrics. From any thread.
 
         Asked for once, before the store is used. The names must be few: those of an API's calls, not of objects.
@@ -192,7 +193,7 @@ class Store(ABC):
 
     # --- what becomes of an object here
 
-    def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
+    def as_stored(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
         """The object in the form in which the place will return it. Comparisons use this form, and writes get it.
 
         Does not alter `item`. A field that is None in the result is not compared: the place decides it. `table` is the
@@ -203,15 +204,15 @@ class Store(ABC):
         """
         if not isinstance(item, hive.Function) or item.functionName == normalized(item.functionName):
             return item
-        kept = copied(item)
-        kept.functionName = normalized(item.functionName)
-        return kept
+        expected = copied(item)
+        expected.functionName = normalized(item.functionName)
+        return expected
 
-    def lost(self, kept: Any) -> Sequence[str]:  # noqa: ARG002
-        """What the place cannot hold of the source's object, one line each; `kept` comes from `as_kept`."""
+    def lost(self, expected: Any) -> Sequence[str]:  # noqa: ARG002
+        """What the place cannot hold of the source's object, one line each; `expected` comes from `as_stored`."""
         return ()
 
-    def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
+    def written(self, found: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
         """The part of the differences `found` for which the place would write anything.
 
         Asks no server. Raises Rejected if the place can hold the object in no form.
@@ -225,14 +226,14 @@ class Store(ABC):
         """Create it."""
 
     @abstractmethod
-    def alter_database(self, wanted: Any, there: Any) -> bool:
-        """Turn `there` into `wanted`, as far as the place can."""
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
+        """Turn `existing` into `wanted`, as far as the place can."""
 
-    def is_half_made(self, wanted: Any, there: Any) -> bool:  # noqa: ARG002
+    def is_half_made(self, wanted: Any, existing: Any) -> bool:  # noqa: ARG002
         """Whether a crash interrupted `create_database` for this database."""
         return False
 
-    def is_link(self, there: Any) -> bool:  # noqa: ARG002
+    def is_link(self, existing: Any) -> bool:  # noqa: ARG002
         """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
         return False
 
@@ -251,15 +252,15 @@ class Store(ABC):
         """Create the table. Raises MissingDatabase where its database is not there."""
 
     @abstractmethod
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
-        """Turn `there` into `wanted`, which has the same name, partition key names and kind (table or view).
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
+        """Turn `existing` into `wanted`, which has the same name, partition key names and kind (table or view).
 
         Keeps the partitions; with `cascade` the place may give them the new columns at once (see `spread_columns`).
         """
 
-    def replace_table(self, wanted: Any, there: Any) -> bool:
-        """Replace `there` by another table of that name, which has no partitions."""
-        self.drop_tables([there], delete_data=False)
+    def replace_table(self, wanted: Any, existing: Any) -> bool:
+        """Replace `existing` by another table of that name, which has no partitions."""
+        self.drop_tables([existing], delete_data=False)
         self.create_table(wanted)
         return True
 
@@ -267,8 +268,8 @@ class Store(ABC):
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop tables of one database, with their partitions."""
 
-    def rename_table(self, wanted: Any, there: Any) -> None:
-        """Turn `there` into `wanted`, which has another name and maybe another database.
+    def rename_table(self, wanted: Any, existing: Any) -> None:
+        """Turn `existing` into `wanted`, which has another name and maybe another database.
 
         Partitions below the old location get a location below the new one; no file moves. Never called if the store
         lacks `Capability.RENAMES`.
@@ -293,7 +294,7 @@ class Store(ABC):
         raise Exists
 
     @abstractmethod
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop partitions that are there, at most `batch`."""
 
     # --- what may lack, and is never called then
@@ -304,7 +305,7 @@ class Store(ABC):
         found, changed = self.partitions(name), False
         while some := list(islice(found, self.batch)):
             others = [it for it in some if not same(list(columns), it.sd.cols)]
-            pairs = [(self.as_kept(_with_columns(it, columns), table), it) for it in others]
+            pairs = [(self.as_stored(_with_columns(it, columns), table), it) for it in others]
             refused = self.put_partitions(table, [], pairs).refused if pairs else ()
             if refused:
                 raise refused_as_one(name, refused)
@@ -315,8 +316,8 @@ class Store(ABC):
         """Create it. Raises MissingDatabase where its database is not there."""
         raise NotImplementedError
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
-        """Turn `there` into `wanted`."""
+    def alter_function(self, wanted: Any, existing: Any) -> None:
+        """Turn `existing` into `wanted`."""
         raise NotImplementedError
 
     def drop_function(self, database: str, name: str) -> None:
@@ -347,7 +348,7 @@ class Store(ABC):
         """Drop the statistics of some columns."""
         raise NotImplementedError
 
-    def kept_statistics(self, item: Any) -> Any | None:
+    def stored_statistics(self, item: Any) -> Any | None:
         """The ColumnStatisticsObj as the place will return it; None if it cannot hold it."""
         return item
 
@@ -396,11 +397,11 @@ class RenamesElsewhere(Protocol):
 
 
 @runtime_checkable
-class SaysWords(Protocol):
+class SendsMessages(Protocol):
     """A store with a listener that tells other clusters; for targets with `both_ways`."""
 
-    def say(self, word: Any) -> None:
-        """Create the Function `word` and drop it, so that the listeners of all clusters hear it."""
+    def broadcast(self, function: Any) -> None:
+        """Create the Function `function` and drop it, so that the listeners of all clusters hear it."""
 
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:

@@ -112,7 +112,7 @@ class StoreTarget:
         with self.store.classified(f"cannot read the constraints of {table.tableName} on {self._where}", reading=True):
             return self.store.constraints(table)
 
-    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
+    def differences(self, wanted: Any, existing: Any | None, table: Any | None = None) -> list[str]:
         """What it would write (see Target.differences)."""
         # What the target cannot hold must not be reported as drift for ever.
         if isinstance(wanted, list) and Capability.CONSTRAINTS in self.store.lacks:
@@ -120,17 +120,17 @@ class StoreTarget:
         if isinstance(wanted, hive.Table):
             # `apply` would refuse such a table, so its absence is no drift.
             refuse_transactional(self.store.settings, wanted)
-        kept = self._kept(wanted, table)
+        expected = self._as_stored(wanted, table)
         # Each cluster counts its own files. If counts were compared, both ends would overwrite each other's for ever.
-        if there is not None and self.store.settings.both_ways:
-            kept, there = countless(kept), countless(there)
-        found = ["missing"] if there is None else differences(kept, there)
-        return self.store.written(found, kept, there, table) if found else []
+        if existing is not None and self.store.settings.both_ways:
+            expected, existing = countless(expected), countless(existing)
+        found = ["missing"] if existing is None else differences(expected, existing)
+        return self.store.written(found, expected, existing, table) if found else []
 
     def lost(self, wanted: Any) -> Sequence[str]:
         """What the store cannot keep of it (see TellsLost)."""
         with self.store.classified(f"cannot tell what {self._where} keeps", reading=True):
-            return self.store.lost(self._kept(wanted, None))
+            return self.store.lost(self._as_stored(wanted, None))
 
     def trashed(self) -> list[Trashed]:
         """What is in the trash."""
@@ -152,7 +152,7 @@ class StoreTarget:
         with suppress(Exception):
             self.store.close()
 
-    def _kept(self, wanted: Any, table: Any | None) -> Any:
+    def _as_stored(self, wanted: Any, table: Any | None) -> Any:
         if isinstance(wanted, list):
             return [comparable(it) for it in wanted]
-        return self.store.as_kept(wanted, table)
+        return self.store.as_stored(wanted, table)

@@ -87,15 +87,15 @@ class WatchedStore:
         self.reads.create_database(wanted)
         self._note(f"database {wanted.name}", "created")
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
         """See Store."""
-        found = _fields(wanted, there)
-        if not self.reads.alter_database(wanted, there):
+        found = _fields(wanted, existing)
+        if not self.reads.alter_database(wanted, existing):
             return False
         may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
-        if may_be_ignored and (now := self.reads.database(there.name)) is not None:
-            found = _fields(now, there)
-            if not found and _whose(now) == _whose(there):
+        if may_be_ignored and (now := self.reads.database(existing.name)) is not None:
+            found = _fields(now, existing)
+            if not found and _whose(now) == _whose(existing):
                 return False
         self._changes.note(*found)
         return True
@@ -110,10 +110,10 @@ class WatchedStore:
         self.reads.create_function(wanted)
         self._note(f"function {wanted.functionName}", "created")
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
+    def alter_function(self, wanted: Any, existing: Any) -> None:
         """See Store."""
-        found = _fields(wanted, there)
-        self.reads.alter_function(wanted, there)
+        found = _fields(wanted, existing)
+        self.reads.alter_function(wanted, existing)
         self._changes.note(*found)
 
     def drop_function(self, database: str, name: str) -> None:
@@ -129,19 +129,19 @@ class WatchedStore:
             self.reads.create_table(wanted)
         self._note(f"table {_name(wanted)}", "created")
 
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
         """See Store."""
-        found = _fields(wanted, there)
-        with nullcontext() if _shape(wanted) == _shape(there) else self._redefining(wanted):
-            written = self.reads.alter_table(wanted, there, cascade=cascade)
+        found = _fields(wanted, existing)
+        with nullcontext() if _shape(wanted) == _shape(existing) else self._redefining(wanted):
+            written = self.reads.alter_table(wanted, existing, cascade=cascade)
         self._changes.note(*found if written else ())
         return written
 
-    def replace_table(self, wanted: Any, there: Any) -> bool:
+    def replace_table(self, wanted: Any, existing: Any) -> bool:
         """See Store."""
-        found = _fields(wanted, there)
+        found = _fields(wanted, existing)
         with self._redefining(wanted):
-            written = self.reads.replace_table(wanted, there)
+            written = self.reads.replace_table(wanted, existing)
         if written:
             self._note(f"table {_name(wanted)}", "dropped and created")
             self._changes.note(*found)
@@ -154,13 +154,13 @@ class WatchedStore:
         for table in islice(tables, MOST):
             self._note(f"table {_name(table)}", "dropped")
 
-    def rename_table(self, wanted: Any, there: Any) -> None:
+    def rename_table(self, wanted: Any, existing: Any) -> None:
         """See Store."""
-        found = _fields(wanted, there)
-        with self._redefining(wanted, there):
-            self.reads.rename_table(wanted, there)
+        found = _fields(wanted, existing)
+        with self._redefining(wanted, existing):
+            self.reads.rename_table(wanted, existing)
         if self.settings.drops == "trash" and wanted.dbName == self.settings.trash_database:
-            found = [Difference(f"table {_name(there)}", None, TRASHED + wanted.tableName)]
+            found = [Difference(f"table {_name(existing)}", None, TRASHED + wanted.tableName)]
         self._changes.note(*found)
 
     # --- partitions and constraints
@@ -169,7 +169,7 @@ class WatchedStore:
         """See Store."""
         keys = [key.name for key in table.partitionKeys or ()]
         some = list(islice(changed, _MOST_PARTITIONS))
-        found = [(partition_name(keys, wanted.values), _fields(wanted, there)) for wanted, there in some]
+        found = [(partition_name(keys, wanted.values), _fields(wanted, existing)) for wanted, existing in some]
         done = self.reads.put_partitions(table, absent, changed)
         refused = {it.values for it in done.refused}
         self._count(sum(tuple(it.values) not in refused for it in absent), "created")
@@ -182,10 +182,10 @@ class WatchedStore:
         self.reads.add_partitions(table, partitions)
         self._count(len(partitions), "created")
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """See Store."""
-        self.reads.drop_partitions(table, there, delete_data=delete_data)
-        self._count(len(there), "dropped")
+        self.reads.drop_partitions(table, existing, delete_data=delete_data)
+        self._count(len(existing), "dropped")
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """See Store."""
@@ -232,9 +232,9 @@ class WatchedStore:
         self._changes.note(Difference(field, None, what))
 
 
-def _fields(wanted: Any, there: Any) -> list[Difference]:
+def _fields(wanted: Any, existing: Any) -> list[Difference]:
     try:
-        return fields(wanted, there)
+        return fields(wanted, existing)
     except Exception as error:  # noqa: BLE001 - the write is more than what is told of it
         return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
 

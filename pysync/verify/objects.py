@@ -13,7 +13,7 @@ from pysync.model.change import OBJECTS
 from pysync.model.definition import Constraints, is_index, name_of, pairs
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.replay.window.policy import Keys, typed_keys
-from pysync.targets.base import Rejected, Target, TellsLost, Unavailable
+from pysync.targets.base import Rejected, ReportsLosses, Target, Unavailable
 from pysync.verify.pool import Ends
 from pysync.verify.rules import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, MOST_FIELDS, Compared, Rules, listed
 
@@ -260,7 +260,7 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
 
 def _kept_otherwise(target: Target, blank: Compared, wanted: Any) -> Compared:
     """What has the form in which the target can keep it: equal, unless the target lacks something for good."""
-    lost = target.lost(wanted) if isinstance(target, TellsLost) else ()
+    lost = target.lost(wanted) if isinstance(target, ReportsLosses) else ()
     return replace(blank, result=DIFFERENT, fields=listed(lost), told=_ADAPTED) if lost else blank
 
 

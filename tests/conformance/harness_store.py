@@ -69,13 +69,13 @@ class StoreHarness:
         """As somebody else would, who knows of no marks and asks nobody whether he may."""
         store = self._others
         if isinstance(item, hive.Database):
-            store.create_database(store.as_kept(item))
+            store.create_database(store.as_stored(item))
         else:
-            store.create_table(store.as_kept(item))
+            store.create_table(store.as_stored(item))
 
     def alter(self, table: Any) -> None:
         store = self._others
-        store.alter_table(store.as_kept(table), store.table(name_of(table)))
+        store.alter_table(store.as_stored(table), store.table(name_of(table)))
 
     def functions(self, database: str) -> dict[str, str]:
         return {found.functionName: found.className for found in self._others.functions(database)}

@@ -163,7 +163,7 @@ def test_a_store_tells_of_every_call_that_it_makes(harness: TargetHarness) -> No
         pytest.skip("a kind need not tell")
     told: list[str] = []
     target = harness.open()
-    target.store.tell_calls(told.append)
+    target.store.observe_calls(told.append)
     for what, operation, outcome in steps(harness, Source()):
         harness.calls.clear()
         told.clear()

@@ -109,19 +109,19 @@ class DirectoryStore(Store):
     def functions(self, database: str) -> list[Any]:
         return list(_read_all(hive.Function, _listed(self._at(database, "functions"))))
 
-    def as_kept(self, item: Any, table: Any | None = None) -> Any:
+    def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """As it is. A type that no Hive has is a mistake, which whoever reads the directory would stumble over."""
         for column in item.sd.cols or () if isinstance(item, hive.Table) else ():
             if not is_type(column.type):
                 raise Rejected(f"table {name_of(item)}: {column.type[:80]!r} is not a type")
-        return super().as_kept(item, table)
+        return super().as_stored(item, table)
 
     def create_database(self, wanted: Any) -> None:
         self._at(wanted.name, "functions").mkdir(parents=True, exist_ok=True)
         self._write(self._at(wanted.name, "database"), wanted)
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
-        return self._write(self._at(there.name, "database"), filled(wanted, there))
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
+        return self._write(self._at(existing.name, "database"), filled(wanted, existing))
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:  # noqa: ARG002
         self._remove(self._at(name))
@@ -130,8 +130,8 @@ class DirectoryStore(Store):
         self._expect(wanted.dbName)
         self._write(self._at(wanted.dbName, "functions", wanted.functionName), wanted)
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
-        self._write(self._at(there.dbName, "functions", there.functionName), filled(wanted, there))
+    def alter_function(self, wanted: Any, existing: Any) -> None:
+        self._write(self._at(existing.dbName, "functions", existing.functionName), filled(wanted, existing))
 
     def drop_function(self, database: str, name: str) -> None:
         self._at(database, "functions", name).unlink(missing_ok=True)
@@ -141,20 +141,20 @@ class DirectoryStore(Store):
         (self._table(name_of(wanted)) / "partitions").mkdir(parents=True, exist_ok=True)
         self._write(self._table(name_of(wanted)) / "table", wanted)
 
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
-        return self._write(self._table(name_of(there)) / "table", filled(wanted, there))
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
+        return self._write(self._table(name_of(existing)) / "table", filled(wanted, existing))
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
         for table in tables:
             self._remove(self._table(name_of(table)))
 
     def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
-        for item in (*absent, *(filled(wanted, there) for wanted, there in changed)):
+        for item in (*absent, *(filled(wanted, existing) for wanted, existing in changed)):
             self._write(self._partition(name_of(table), item.values), item)  # whether it is there by now or not
         return Written(any=True)
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
-        for item in there:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
+        for item in existing:
             self._partition(name_of(table), item.values).unlink(missing_ok=True)
 
     def _at(self, *names: str) -> Path:

@@ -52,7 +52,7 @@ def table(cols=("a:int", "b:string"), *, keys=(), parameters=None, mark=MARK, **
     found.parameters = {"EXTERNAL": "TRUE", **(parameters or {})}
     for name, value in fields.items():
         setattr(found if hasattr(found, name) else found.sd, name, value)
-    return STORE.as_kept(stamped(found, mark))
+    return STORE.as_stored(stamped(found, mark))
 
 
 def partition(*values, of, parameters=None, location=None, **fields):
@@ -60,7 +60,7 @@ def partition(*values, of, parameters=None, location=None, **fields):
     sd.location = location or f"{of.sd.location}/{'-'.join(values)}"
     for name, value in fields.items():
         setattr(sd, name, value)
-    return STORE.as_kept(hive.Partition(values=list(values), sd=sd, parameters=parameters or {}), of)
+    return STORE.as_stored(hive.Partition(values=list(values), sd=sd, parameters=parameters or {}), of)
 
 
 def carried_out(wanted, there):
@@ -94,7 +94,7 @@ def tables(draw, keys=()):
     found.sd.bucketCols, found.sd.numBuckets = draw(st.sampled_from([([], -1), ([found.sd.cols[0].name], 4)]))
     if comment := draw(WORDS):
         found.parameters["comment"] = comment
-    return STORE.as_kept(found)
+    return STORE.as_stored(found)
 
 
 @given(tables(keys=("k:string", "date:date")))
@@ -268,7 +268,7 @@ def test_nothing_of_a_plain_table_is_unsayable():
 
 def database(**fields):
     parameters = fields.pop("parameters", {})
-    kept = STORE.as_kept(stamped(hive.Database(name="db", parameters=parameters, **fields), MARK))
+    kept = STORE.as_stored(stamped(hive.Database(name="db", parameters=parameters, **fields), MARK))
     kept.parameters = dict(kept.handle.fields["Parameters"])  # the owner among them
     return kept
 
@@ -428,7 +428,7 @@ def test_what_an_added_partition_would_inherit_wrongly_is_left_over(of_table, of
     catalog = HiveCatalog(tables={"db.t": deepcopy(keyed)}, partitions={"db.t": {}})
     added = put(wanted, of=keyed)
     catalog.run(added.statements[0])
-    there = [STORE.as_kept(it, keyed) for it in catalog.partitions["db.t"].values()]
+    there = [STORE.as_stored(it, keyed) for it in catalog.partitions["db.t"].values()]
     for decision in (added, put(wanted, there, of=keyed)):
         assert [(it.what, it.harmless) for it in decision.leftovers] == [(f"{what} (partitions: 1)", not needed)]
     assert put(wanted, wanted, of=keyed).is_nothing

@@ -59,7 +59,7 @@ class Glue(GlueStore):
         self.given.append(wanted)
 
     def _kept(self, item):
-        return None if item is None else self.as_kept(item)
+        return None if item is None else self.as_stored(item)
 
     def database(self, name):
         return self._kept(self.shown.databases.get(name))

@@ -1,4 +1,4 @@
-"""Is what Glue has what is wanted? Both as a Glue store gives them: by `as_kept`, and read."""
+"""Is what Glue has what is wanted? Both as a Glue store gives them: by `as_stored`, and read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def store(bench: Bench) -> Store:
 
 def kept(store: Store, fields: dict[str, Any]) -> Any:
     """What the store would keep of the table that these fields describe."""
-    return store.as_kept(table_of({**fields, "DatabaseName": "db"}))
+    return store.as_stored(table_of({**fields, "DatabaseName": "db"}))
 
 
 def read(bench: Bench, store: Store, found: dict[str, Any]) -> Any:
@@ -148,7 +148,7 @@ def test_up_to_date_is_of_one_source_and_creation(bench: Bench, store: Store, ma
 
 def test_partitions(bench: Bench, store: Store) -> None:
     of = table(NAME, "s3://b/t", keys=["k"])
-    mine = store.as_kept(partition(of, ["1"]), of)
+    mine = store.as_stored(partition(of, ["1"]), of)
     its = {**deepcopy(mine.handle.fields), "DatabaseName": "db", "TableName": "t", "CreationTime": NOW}
     bench.batch_get_partition = lambda **_: {"Partitions": [its]}
     (there,) = store.partitions_of(of, [["1"]])
@@ -161,25 +161,25 @@ def test_partitions(bench: Bench, store: Store) -> None:
 def test_the_owner_of_a_database_counts_and_what_was_put_there_by_hand_does_not(bench: Bench, store: Store) -> None:
     owned = hive.Database("db", ownerName="ann", ownerType=hive.PrincipalType.USER)
     for there, equal in ((owned, True), (hive.Database("db"), False)):
-        found = {**store.as_kept(there).handle.fields, "Description": "by hand", "LocationUri": "s3://b/by-hand"}
+        found = {**store.as_stored(there).handle.fields, "Description": "by hand", "LocationUri": "s3://b/by-hand"}
         bench.get_database = lambda found=found, **_: {"Database": found}
         read_there = store.database("db")
-        assert same(store.as_kept(owned), read_there) is equal
-        assert same(store.as_kept(hive.Database("db")), read_there) is not equal
-        assert not same(store.as_kept(hive.Database("db", description="another")), read_there)
+        assert same(store.as_stored(owned), read_there) is equal
+        assert same(store.as_stored(hive.Database("db")), read_there) is not equal
+        assert not same(store.as_stored(hive.Database("db", description="another")), read_there)
 
 
 @pytest.mark.parametrize("field", ["className", "ownerName"])
 def test_what_a_function_has_no_more_counts(bench: Bench, store: Store, field: str) -> None:
     mine = function("db", "f")
-    found = {**store.as_kept(mine).handle.fields, "DatabaseName": "db"}
+    found = {**store.as_stored(mine).handle.fields, "DatabaseName": "db"}
     bench.get_user_defined_function = lambda **_: {"UserDefinedFunction": found}
-    assert same(store.as_kept(mine), store.function("db", "f"))
+    assert same(store.as_stored(mine), store.function("db", "f"))
     setattr(mine, field, "another")
-    assert not same(store.as_kept(mine), store.function("db", "f"))
+    assert not same(store.as_stored(mine), store.function("db", "f"))
     if field == "ownerName":  # Glue takes none without a class
         mine.ownerName = None
-        assert not same(store.as_kept(mine), store.function("db", "f"))
+        assert not same(store.as_stored(mine), store.function("db", "f"))
 
 
 def test_an_update_keeps_what_the_source_does_not_say(bench: Bench, store: Store) -> None:

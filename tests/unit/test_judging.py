@@ -149,16 +149,16 @@ def test_an_echo_that_changes_nothing_still_takes_a_table_born_here_to_its_home(
 
 def test_what_was_read_at_the_source_is_a_request_at_its_home_and_a_state_elsewhere() -> None:
     """Elsewhere it is taken as the home's word."""
-    assert at(EAST).asked(put(EAST, None)).stance is Stance.REQUEST
-    assert at(EAST).asked(put(WEST, None)).stance is Stance.STATE
-    assert at(EAST).asked(put(WEST, Condition(None))).stance is Stance.STATE
-    assert at(EAST).asked(put(EAST, ECHO)) is ECHO
+    assert at(EAST).condition_of(put(EAST, None)).stance is Stance.REQUEST
+    assert at(EAST).condition_of(put(WEST, None)).stance is Stance.STATE
+    assert at(EAST).condition_of(put(WEST, Condition(None))).stance is Stance.STATE
+    assert at(EAST).condition_of(put(EAST, ECHO)) is ECHO
 
 
 def test_a_request_is_on_its_way_until_it_is_at_the_home() -> None:
-    assert at(NORTH).is_on_its_way(put(EAST, REQUEST))
-    assert not at(EAST).is_on_its_way(put(EAST, REQUEST))
-    assert not at(NORTH).is_on_its_way(put(EAST, STATE))
+    assert at(NORTH).is_unseen_request(put(EAST, REQUEST))
+    assert not at(EAST).is_unseen_request(put(EAST, REQUEST))
+    assert not at(NORTH).is_unseen_request(put(EAST, STATE))
 
 
 # --- drops

@@ -18,7 +18,7 @@ from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
 from pysync.targets.spark import translate
 from pysync.targets.spark.catalog import Cause, meant
-from pysync.targets.spark.translate import as_kept, schema
+from pysync.targets.spark.translate import as_stored, schema
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")
@@ -71,7 +71,7 @@ def test_a_schema_has_the_types_word_for_word(columns: list[tuple[str, str | Non
 @given(st.lists(VALUES, min_size=1, max_size=3))
 def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
     of = table(NAME, PLACE, keys=[f"k{at}" for at in range(len(values))])
-    wanted = as_kept(partition(of, values, location="hdfs://nn/elsewhere"))
+    wanted = as_stored(partition(of, values, location="hdfs://nn/elsewhere"))
     keys = [key.name for key in of.partitionKeys]
     form = json.loads(json.dumps(translate.partition_form(wanted, keys)))
     there = translate.partition({**form, "createTime": 7000}, of)
@@ -86,11 +86,11 @@ def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
 def test_a_database_comes_back(parameters: dict[str, str], owner: str | None) -> None:
     parameters.pop("owner", None)
     wanted = hive.Database("Db", "it's", "file:/w/a b", parameters, None, owner, hive.PrincipalType.USER)
-    form = json.loads(json.dumps(translate.database_form(as_kept(wanted), "file:/default")))
+    form = json.loads(json.dumps(translate.database_form(as_stored(wanted), "file:/default")))
     there = translate.database(form)
     assert (there.name, there.locationUri, there.parameters) == ("db", "file:/w/a b", parameters)
     assert there.ownerName == owner
-    assert differences(as_kept(wanted), there) == []
+    assert differences(as_stored(wanted), there) == []
     assert translate.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
 
 
@@ -100,7 +100,7 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
     wanted.sd.parameters, wanted.sd.compressed, wanted.sd.storedAsSubDirectories = {"a": "b"}, True, True
     wanted.sd.skewedInfo = hive.SkewedInfo(["a"], [["1"]], {})
     before = deepcopy(wanted)
-    found = as_kept(wanted)
+    found = as_stored(wanted)
     assert wanted == before
     assert found.parameters == {"EXTERNAL": "TRUE", "x": "y"}
     assert found.sd.location == "file:/w/t"
@@ -121,18 +121,18 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
 def test_buckets_are_kept_and_their_order_if_it_goes_up(count, columns, orders, expected) -> None:
     wanted = table(NAME, PLACE)
     wanted.sd.numBuckets, wanted.sd.bucketCols, wanted.sd.sortCols = count, columns, orders
-    form = translate.bucket_form(as_kept(wanted).sd)
+    form = translate.bucket_form(as_stored(wanted).sd)
     assert (form and tuple(form.values())) == expected
 
 
 def test_views_have_a_query_and_no_storage_and_tables_no_query() -> None:
     seen = table(NAME, None, external=False)
     seen.tableType, seen.viewOriginalText, seen.viewExpandedText = "VIRTUAL_VIEW", "select 1", "select 1"
-    assert as_kept(seen).viewExpandedText == "select 1"
-    assert as_kept(seen).sd.serdeInfo is None
+    assert as_stored(seen).viewExpandedText == "select 1"
+    assert as_stored(seen).sd.serdeInfo is None
     stored = table(NAME, PLACE)
     stored.viewOriginalText = "left over"
-    assert as_kept(stored).viewOriginalText is None
+    assert as_stored(stored).viewOriginalText is None
 
 
 @pytest.mark.parametrize("kind", ["MATERIALIZED_VIEW", "INDEX_TABLE", None])
@@ -140,12 +140,12 @@ def test_other_kinds_of_tables_are_refused(kind: str | None) -> None:
     wanted = table(NAME, PLACE)
     wanted.tableType = kind
     with pytest.raises(Rejected, match=r"table db\.t: Spark's catalog does not support the type "):
-        as_kept(wanted)
+        as_stored(wanted)
 
 
 def test_formats_are_the_same_or_not() -> None:
-    of = as_kept(table(NAME, PLACE, keys=["k"]))
-    same_one, other, moved = (as_kept(partition(of, ["1"])) for _ in range(3))
+    of = as_stored(table(NAME, PLACE, keys=["k"]))
+    same_one, other, moved = (as_stored(partition(of, ["1"])) for _ in range(3))
     other.sd.serdeInfo.parameters["field.delim"] = "\t"
     moved.sd.location = "hdfs://elsewhere/"
     assert [translate.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
@@ -157,7 +157,7 @@ def test_a_function_comes_back() -> None:
     class_name, resources = translate.function_form(wanted)
     assert resources == [("jar", "hdfs://nn/f.jar")]
     there = translate.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
-    assert same(as_kept(wanted), there)
+    assert same(as_stored(wanted), there)
 
 
 HIVE = "org.apache.hadoop.hive.ql.metadata.HiveException"

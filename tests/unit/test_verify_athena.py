@@ -28,7 +28,7 @@ def store(*, only_ddl: bool) -> AthenaStore:
 def of(
     wanted: Any, there: Any | None, *, only_ddl: bool = True, within: Any = None, found: list[str] = FOUND
 ) -> list[str]:
-    return store(only_ddl=only_ddl).written(list(found), STORE.as_kept(wanted, within), there, within)
+    return store(only_ddl=only_ddl).written(list(found), STORE.as_stored(wanted, within), there, within)
 
 
 def changed(item: Any, **fields: Any) -> Any:

@@ -74,7 +74,7 @@ class World:
         """A database, everywhere."""
         self._hive.run("default", f"create database {name}")
         self.spark.sql(f"create database {name}")
-        self.glue.create_database(self.glue.as_kept(hive.Database(name=name, parameters={})))
+        self.glue.create_database(self.glue.as_stored(hive.Database(name=name, parameters={})))
 
     def create_table(self, database: str, name: str, columns: str, files: Path) -> None:
         """A table of Parquet files, everywhere; `columns` as in Hive's DDL."""
@@ -86,7 +86,7 @@ class World:
             self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
         table = self._hive.table(database, name)
         table.sd.location = f"s3://{_BUCKET}/{database}/{name}"
-        self.glue.create_table(self.glue.as_kept(table))
+        self.glue.create_table(self.glue.as_stored(table))
 
     def try_view(self, database: str, name: str, query: str) -> Outcome:
         """Create the view everywhere, and compare the rows that Spark and Trino read in it."""
@@ -97,7 +97,7 @@ class World:
             wanted = [list(row) for row in source.collect()]
         except Exception as error:
             return Outcome(name, "unread", str(error).splitlines()[0])
-        kept = self.glue.as_kept(self._view(database, name, query, source.schema))
+        kept = self.glue.as_stored(self._view(database, name, query, source.schema))
         self.glue.create_table(kept)
         if not is_presto(kept.viewOriginalText):
             return Outcome(name, "refused", "; ".join(self.glue.lost(kept)).removeprefix(_TOLD))

@@ -80,11 +80,11 @@ class DatabaseCalls(Calls):
 
     def alter_function(self, database: str, name: str, wanted: Any) -> None:
         """HMS 2.3 leaves the resources as they are."""
-        there, struct = self._function(database, name), self._store.taken(wanted)
-        struct.createTime, struct.resourceUris = there.createTime, there.resourceUris
+        existing, struct = self._function(database, name), self._store.taken(wanted)
+        struct.createTime, struct.resourceUris = existing.createTime, existing.resourceUris
         held = self._store.database(database)
         # No event is fired: Hive has none for an alter, in any version.
-        del held.functions[there.functionName]
+        del held.functions[existing.functionName]
         held.functions[struct.functionName] = struct
 
     def drop_function(self, database: str, name: str) -> None:
@@ -340,9 +340,9 @@ class PartitionCalls(Calls):
         if held is None:
             raise hive.InvalidObjectException(f"database or table {request.dbName}.{request.tblName} doesn't exist")
         new = [self._taken(held, partition) for partition in request.parts]
-        there = [item for item in new if _key(item.values) in held.partitions]
-        if there and not request.ifNotExists:
-            raise hive.AlreadyExistsException(f"Partition already exists: {there[0].values}")
+        existing = [item for item in new if _key(item.values) in held.partitions]
+        if existing and not request.ifNotExists:
+            raise hive.AlreadyExistsException(f"Partition already exists: {existing[0].values}")
         added = [item for item in new if _key(item.values) not in held.partitions]
         held.partitions.update((_key(item.values), item) for item in added)
         if added:

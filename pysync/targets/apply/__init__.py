@@ -58,7 +58,7 @@ _APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] 
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
     PutStatistics: put_statistics,
-    SayAgain: lambda _, operation, judge: judge.say_again(operation),
+    SayAgain: lambda _, operation, judge: judge.request_reread(operation),
 }
 
 _NEEDS: Mapping[type[Operation], Capability] = {
@@ -77,14 +77,14 @@ def judge_of(store: WatchedStore) -> Judge:
 
 def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
-    here = store.on_behalf_of(drop.visited)
-    return databases.tables_with(here, drop, judge_of(here))
+    acting_store = store.on_behalf_of(drop.visited)
+    return databases.tables_with(acting_store, drop, judge_of(acting_store))
 
 
-def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
-    """Whether the files of a put or a rename may be copied over those of the table `there` (None if it is absent)."""
+def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
+    """Whether the files of a put or a rename may be copied over those of the table `existing` (or None)."""
     judge = BothWaysJudge if settings.both_ways else OneWayJudge
-    return judge.takes_files(settings, operation, there)
+    return judge.takes_files(settings, operation, existing)
 
 
 def apply(store: WatchedStore, operation: Operation) -> Outcome:
@@ -99,13 +99,13 @@ def apply(store: WatchedStore, operation: Operation) -> Outcome:
     do = _APPLY.get(type(operation))
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
-    here = store.on_behalf_of(operation.visited)
-    judge = judge_of(here)
+    acting_store = store.on_behalf_of(operation.visited)
+    judge = judge_of(acting_store)
     # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.reads.decisions - 1):
         try:
-            return do(here, operation, judge)
+            return do(acting_store, operation, judge)
         except Exception as error:
             if not store.reads.is_race(error):
                 raise
-    return do(here, operation, judge)
+    return do(acting_store, operation, judge)

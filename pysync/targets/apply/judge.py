@@ -52,12 +52,12 @@ def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark)
     """What an object with these parameters is to a put with this mark."""
     if not exists:
         return Ownership.ABSENT
-    there = Mark.read(parameters)
-    if there is None or there.source != mark.source:
+    existing_mark = Mark.read(parameters)
+    if existing_mark is None or existing_mark.source != mark.source:
         return Ownership.FOREIGN
-    if mark.is_kept_out_by(there):
+    if mark.is_kept_out_by(existing_mark):
         return Ownership.RIVAL
-    return Ownership.NEWER if mark.precedes(there) else Ownership.OWN
+    return Ownership.NEWER if mark.precedes(existing_mark) else Ownership.OWN
 
 
 def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
@@ -65,16 +65,21 @@ def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark:
 
     An object that was created at the source after the dropped one is newer, whatever its event.
     """
-    found = ownership_of(exists, parameters, mark)
-    there = Mark.read(parameters)
+    ownership = ownership_of(exists, parameters, mark)
+    existing_mark = Mark.read(parameters)
     # A drop is of one object. Whatever other one has its name by now stays.
-    if there is not None and there.source == mark.source and mark.is_of_another_than(there):
+    if existing_mark is not None and existing_mark.source == mark.source and mark.is_of_another_than(existing_mark):
         return Ownership.RIVAL
     # A refresh that was queued before this drop may have read the newer object, and marked it with its own, older
     # position. Only the createTime tells them apart.
-    if found is Ownership.OWN and there is not None and mark.created and there.created > mark.created:
+    if (
+        ownership is Ownership.OWN
+        and existing_mark is not None
+        and mark.created
+        and existing_mark.created > mark.created
+    ):
         return Ownership.NEWER
-    return found
+    return ownership
 
 
 def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
@@ -83,12 +88,12 @@ def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Owner
     A partition, constraint or function is newer only if its table or database was created at the source later, or got
     its name later. When the table or database was last written says nothing about its parts.
     """
-    there = Mark.read(parameters)
-    if there is None or there.source != mark.source:
+    place_mark = Mark.read(parameters)
+    if place_mark is None or place_mark.source != mark.source:
         return Ownership.FOREIGN
-    if mark.is_kept_out_by(there):
+    if mark.is_kept_out_by(place_mark):
         return Ownership.RIVAL
-    newer = (mark.created and there.created > mark.created) or mark.is_before_birth_of(there)
+    newer = (mark.created and place_mark.created > mark.created) or mark.is_before_birth_of(place_mark)
     return Ownership.NEWER if newer else Ownership.OWN
 
 
@@ -109,10 +114,10 @@ Parameters = Mapping[str, str] | None
 def refuse_transactional(settings: TargetSettings, table: Any) -> None:
     """Raise Rejected for a transactional table (full ACID or insert-only), unless `transactional = "metadata"`.
 
-    Only the transactions in its own metastore tell which of its files count, and those are not replicated.
+    Only the transactions in its own metastore define which of its files count, and those are not replicated.
     """
-    is_one = (table.parameters or {}).get("transactional", "").lower() == "true"
-    if is_one and settings.transactional == "refuse":
+    is_transactional = (table.parameters or {}).get("transactional", "").lower() == "true"
+    if is_transactional and settings.transactional == "refuse":
         raise Rejected(
             f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
             "read it correctly",
@@ -120,24 +125,29 @@ def refuse_transactional(settings: TargetSettings, table: Any) -> None:
         )
 
 
-def stays(settings: TargetSettings, operation: TableOperation, wanted: Parameters, there: Parameters) -> bool:
+def keeps_foreign_commit(
+    settings: TargetSettings, operation: TableOperation, wanted: Parameters, existing: Parameters
+) -> bool:
     """Whether to leave the table alone because somebody has committed to it at the target.
 
     Raises Rejected if the settings want such a table parked.
     """
-    name, its = operation.table, pointer(there)
+    name, existing_pointer = operation.table, pointer(existing)
     before = operation.pointers if isinstance(operation, PutTable) else ()
     # The pointers that the source is known to have had: the last one written here, the one before the wanted one, the
     # wanted one (a repeat), and those of earlier alters in this window.
-    known = {(there or {}).get(WRITTEN_KEY), (wanted or {}).get(PREVIOUS_KEY), pointer(wanted), *before}
-    if its is None or _plain(its) in {_plain(at) for at in known if at}:
+    known = {(existing or {}).get(WRITTEN_KEY), (wanted or {}).get(PREVIOUS_KEY), pointer(wanted), *before}
+    if existing_pointer is None or _plain(existing_pointer) in {_plain(at) for at in known if at}:
         return False
     if settings.on_conflict == "park":
         raise Rejected(
-            f"the Iceberg table {name} at the target {settings.name!r} has a commit that is not from the source: {its}",
+            f"the Iceberg table {name} at the target {settings.name!r} has a commit that is not from the "
+            f"source: {existing_pointer}",
             'bring the commit to the source, or discard it: on_conflict = "adopt", then pysync parked retry',
         )
-    log.warning("conflict_found", target=settings.name, table=str(name), pointer=its, wanted=pointer(wanted))
+    log.warning(
+        "conflict_found", target=settings.name, table=str(name), pointer=existing_pointer, wanted=pointer(wanted)
+    )
     return settings.on_conflict == "skip"
 
 
@@ -180,7 +190,7 @@ OUTCOMES = {
 class Judge(ABC):
     """Decides about one operation at the store.
 
-    A verdict is given on what was just read (`there`; None if it is absent). Every method that gives one may raise
+    A verdict is given on what was just read (`existing`; None if it is absent). Every method that gives one may raise
     Rejected instead, so that a person decides.
     """
 
@@ -190,79 +200,81 @@ class Judge(ABC):
     def __init__(self, store: WatchedStore) -> None:
         self.store = store
 
-    def outcome_without_write(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:  # noqa: ARG002
+    def outcome_without_write(self, operation: Operation, verdict: Verdict, existing: Any | None) -> Outcome:  # noqa: ARG002
         """The outcome of an operation with a verdict other than DO. May raise Rejected."""
         return OUTCOMES[verdict]
 
     @abstractmethod
-    def marked(self, operation: Operation, definition: Any, there: Any | None) -> Any:
-        """A copy of a database or table with the mark that it gets if it is written over `there`."""
+    def marked(self, operation: Operation, definition: Any, existing: Any | None) -> Any:
+        """A copy of a database or table with the mark that it gets if it is written over `existing`."""
 
     @abstractmethod
-    def is_up_to_date(self, operation: Operation, kept: Any, there: Any) -> bool:
-        """Whether a database or table needs no write; `kept` is marked, and as the store returns it.
+    def is_up_to_date(self, operation: Operation, expected: Any, existing: Any) -> bool:
+        """Whether a database or table needs no write; `expected` is marked, and as the store returns it.
 
         The position in the mark does not count: a definition that is unchanged since an older event is still right. The
         creation does: otherwise a late drop of the object's predecessor would take the object for it.
         """
 
-    def is_repeated(self, operation: Operation, there: Any) -> bool:  # noqa: ARG002
-        """Whether this very operation has written `there` before."""
+    def is_repeated(self, operation: Operation, existing: Any) -> bool:  # noqa: ARG002
+        """Whether this very operation has written `existing` before."""
         return False
 
-    def altered(self, operation: Operation, kept: Any, there: Any) -> None:  # noqa: B027
-        """Called after `there` was altered to `kept`. May change the struct `there`."""
+    def altered(self, operation: Operation, expected: Any, existing: Any) -> None:  # noqa: B027
+        """Called after `existing` was altered to `expected`. May change the struct `existing`."""
 
     @staticmethod
     @abstractmethod
-    def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
-        """Whether the files of a put or a rename may be copied over those of the table `there`. Asks no store."""
+    def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
+        """Whether the files of a put or a rename may be copied over those of the table `existing`. Asks no store."""
 
     # --- databases
 
     @contextmanager
-    def tracking_home(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:  # noqa: ARG002
-        """Called around the put of a database. May write to `there`, and changes the struct then, too."""
+    def tracking_home(self, operation: PutDatabase, existing: Any | None) -> Iterator[None]:  # noqa: ARG002
+        """Called around the put of a database. May write to `existing`, and changes the struct then, too."""
         yield
 
     @abstractmethod
-    def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
+    def put_database(self, operation: PutDatabase, existing: Any | None) -> Verdict:
         """Judge the put of a database."""
 
-    def outcome_without_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:  # noqa: ARG002
+    def outcome_without_drop(self, operation: DropDatabase, existing: Any | None) -> Outcome | None:  # noqa: ARG002
         """The outcome of the drop of a database whose tables are not asked about; None if they are."""
-        return Outcome.UNCHANGED if there is None else None
+        return Outcome.UNCHANGED if existing is None else None
 
     @abstractmethod
-    def takes_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
+    def taken_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
         """What says of each table of a database whether the drop of the database takes it along."""
 
     @abstractmethod
-    def outcome_if_database_stays(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+    def outcome_if_database_stays(
+        self, operation: DropDatabase, existing: Any, remaining: Sequence[Any]
+    ) -> Outcome | None:
         """The outcome if the database stays after its tables were dropped except those `left`; None if it goes."""
 
     # --- functions
 
     @abstractmethod
     def function(
-        self, operation: PutFunction | DropFunction, database: Any | None, wanted: Any | None, there: Any | None
+        self, operation: PutFunction | DropFunction, database: Any | None, wanted: Any | None, existing: Any | None
     ) -> Verdict:
         """Judge the put or drop (`wanted` is None) of a function, by its database."""
 
     # --- tables
 
     @abstractmethod
-    def put(self, operation: TableOperation, definition: Any, there: Any | None) -> Verdict:
-        """Judge that the table `there` is brought to the definition, which has its name."""
+    def put(self, operation: TableOperation, definition: Any, existing: Any | None) -> Verdict:
+        """Judge that the table `existing` is brought to the definition, which has its name."""
 
     @abstractmethod
-    def overwrites(self, operation: TableOperation, there: Any) -> bool:
+    def overwrites(self, operation: TableOperation, existing: Any) -> bool:
         """Whether a write that may be done takes no account of what others have made of the source's table."""
 
-    def assert_order(self, operation: TableOperation, there: Any) -> None:  # noqa: B027
-        """Raise WrittenByAnother if an event tells the definition, and the table may be newer."""
+    def assert_order(self, operation: TableOperation, existing: Any) -> None:  # noqa: B027
+        """Raise WrittenByAnother if an event carries the definition, and the table may be newer."""
 
-    def is_predecessor(self, operation: TableOperation, there: Any) -> bool:  # noqa: ARG002
+    def is_predecessor(self, operation: TableOperation, existing: Any) -> bool:  # noqa: ARG002
         """Whether the table had the name before the one that is created, so that it is replaced and not altered."""
         return False
 
@@ -271,11 +283,11 @@ class Judge(ABC):
         """Whether the partitions of the table get the columns of a cascade that had this outcome for the table."""
 
     @abstractmethod
-    def outcome_without_replacement(self, operation: TableOperation, there: Any) -> Outcome | None:
+    def outcome_without_replacement(self, operation: TableOperation, existing: Any) -> Outcome | None:
         """The outcome if the table may not be replaced by one to which no alter leads; None if it may."""
 
     @abstractmethod
-    def drop(self, operation: DropTable, there: Any | None) -> Verdict:
+    def drop(self, operation: DropTable, existing: Any | None) -> Verdict:
         """Judge the drop of a table."""
 
     # --- renames
@@ -289,7 +301,7 @@ class Judge(ABC):
         """Judge that the table `old` becomes the new one; STALE if it stays, and only the new name is put."""
 
     @abstractmethod
-    def give_way(self, operation: RenameTable, new: Any | None) -> Verdict:
+    def displace(self, operation: RenameTable, new: Any | None) -> Verdict:
         """Judge that a table of the new name gives way; STALE if it is put, and the old one dropped."""
 
     # --- partitions and constraints: the parts of a table
@@ -307,7 +319,7 @@ class Judge(ABC):
         return False
 
     @abstractmethod
-    def part(self, operation: TableOperation, table: Any, wanted: Any | None, there: Any | None) -> Verdict:
+    def part(self, operation: TableOperation, table: Any, wanted: Any | None, existing: Any | None) -> Verdict:
         """Judge one part by itself; `wanted` is None for a drop. DO also if there may be nothing to write."""
 
     def is_conflict_as_batch(
@@ -315,7 +327,7 @@ class Judge(ABC):
         operation: TableOperation,  # noqa: ARG002
         verdicts: Mapping[Any, Verdict],  # noqa: ARG002
         wanted: Mapping[Any, Any],  # noqa: ARG002
-        there: Mapping[Any, Any],  # noqa: ARG002
+        existing: Mapping[Any, Any],  # noqa: ARG002
     ) -> bool:
         """Whether a batch of partitions is a conflict as a whole, whatever the verdict on each."""
         return False
@@ -326,6 +338,6 @@ class Judge(ABC):
 
     # --- asking for an object again
 
-    def say_again(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: SayAgain) -> Outcome:
         """Have all clusters read an object anew."""
         raise Rejected(f"a target of kind {self.store.settings.kind} does not support {type(operation).__name__}")

@@ -58,7 +58,7 @@ def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any
     # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if is_half_done(new, operation):
         return _rename(store, operation, old, new, judge)
-    verdict = Verdict.STALE if _is_done(new, operation) else judge.give_way(operation, new)
+    verdict = Verdict.STALE if _is_done(new, operation) else judge.displace(operation, new)
     if verdict is Verdict.STALE:
         _drop(store, old)  # what a crash, or a replay from before the rename, has left
         return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new, judge)])
@@ -68,41 +68,41 @@ def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any
         return Outcome.FOREIGN
     # Both refuse what cannot be written, before anything is dropped for it.
     refuse_transactional(store.settings, operation.definition)
-    store.reads.as_kept(operation.definition)
+    store.reads.as_stored(operation.definition)
     return _rename(store, operation, old, new, judge)
 
 
 def is_half_done(new: Any | None, operation: RenameTable) -> bool:
     """Whether a try of this rename has begun to fill the table of the new name."""
     parameters = (new is not None and new.parameters) or {}
-    return _is_of(parameters, operation) and parameters.get(RENAMING_KEY) == str(operation.table)
+    return _is_written_by(parameters, operation) and parameters.get(RENAMING_KEY) == str(operation.table)
 
 
 def _is_done(new: Any | None, operation: RenameTable) -> bool:
     """Whether this event, or a later one, has written and filled the table of the new name."""
     if new is None:
         return False
-    written = _is_of(new.parameters, operation) and RENAMING_KEY not in new.parameters
+    written = _is_written_by(new.parameters, operation) and RENAMING_KEY not in new.parameters
     return written or ownership_of(True, new.parameters, operation.mark) is Ownership.NEWER
 
 
-def _is_of(parameters: Mapping[str, str], operation: RenameTable) -> bool:
+def _is_written_by(parameters: Mapping[str, str], operation: RenameTable) -> bool:
     """Whether the event of the operation wrote the mark; an older release wrote it without the object's name."""
-    its = Mark.read(parameters)
-    return its is not None and replace(its, object=operation.mark.object) == operation.mark
+    written_mark = Mark.read(parameters)
+    return written_mark is not None and replace(written_mark, object=operation.mark.object) == operation.mark
 
 
 def _rename(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Turn the old table into the new one. A table of the new name is an older one, which is gone at the source."""
     is_other = not is_half_done(new, operation) and is_another(operation.definition, old)
     if Capability.RENAMES in store.reads.lacks and not is_other:
-        return _make_anew(store, operation, old, new, judge)
+        return _create_and_copy(store, operation, old, new, judge)
     if new is not None:
         discard(store, [new], operation.mark, delete_data=False)
     if is_other:
         _drop(store, old)
         return bring_to(store, operation, operation.definition, None, judge)
-    wanted = store.reads.as_kept(judge.marked(operation, operation.definition, old))
+    wanted = store.reads.as_stored(judge.marked(operation, operation.definition, old))
     store.rename_table(wanted, old)
     return Outcome.APPLIED
 
@@ -111,21 +111,21 @@ def _drop(store: WatchedStore, table: Any) -> None:
     store.drop_tables([table], delete_data=False)
 
 
-def _make_anew(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _create_and_copy(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     # A copy that was begun is finished, whatever the settings say by now.
     copying = store if is_half_done(new, operation) else store.for_copy_of(old)
     definition = _located(operation.definition, old)
     if new is not None and not is_half_done(new, operation):
         _empty(store, new)  # an older table of that name; its partitions are none of the renamed one's
     bring_to(copying, operation, definition, new, judge, filling={RENAMING_KEY: str(operation.table)})
-    copied = _copy(store, old, store.reads.as_kept(definition)) if old.partitionKeys else 0
+    copied = _copy(store, old, store.reads.as_stored(definition)) if old.partitionKeys else 0
     # Counted before the old table goes: it is the only other place where its partitions are known.
     made = store.reads.table(operation.new_name)
-    there = len(store.reads.partition_names(made)) if copied and made is not None else 0
-    if there < copied:
+    copied_now = len(store.reads.partition_names(made)) if copied and made is not None else 0
+    if copied_now < copied:
         raise Unavailable(
-            f"{operation.new_name} has only {there:,} of the {count(copied, 'partition')} of {operation.table}; they "
-            "are copied again"
+            f"{operation.new_name} has only {copied_now:,} of the {count(copied, 'partition')} of {operation.table}; "
+            "they are copied again"
         )
     if made is not None:
         if store.reads.keeps_statistics:
@@ -151,9 +151,9 @@ def _located(definition: Any, old: Any) -> Any:
     """The definition; if it has no location, with the old table's."""
     if definition.sd is None or definition.sd.location or not old.sd.location:
         return definition
-    found = deepcopy(definition)
-    found.sd.location = old.sd.location
-    return found
+    located = deepcopy(definition)
+    located.sd.location = old.sd.location
+    return located
 
 
 def _copy(store: WatchedStore, old: Any, new: Any) -> int:
@@ -171,8 +171,8 @@ def _empty(store: WatchedStore, table: Any) -> None:
 
 
 def _batches(store: WatchedStore, table: Any) -> Iterator[list[Any]]:
-    found = store.reads.partitions(name_of(table))
-    return iter(lambda: list(islice(found, store.reads.batch)), [])
+    partitions = store.reads.partitions(name_of(table))
+    return iter(lambda: list(islice(partitions, store.reads.batch)), [])
 
 
 def _moved(partition: Any, before: str, after: str) -> Any:
@@ -183,9 +183,13 @@ def _moved(partition: Any, before: str, after: str) -> Any:
 
 
 def _put(store: WatchedStore, table: Any, wanted: Sequence[Any]) -> int:
-    there = by_values(store, table, [item.values for item in wanted])
-    absent = [item for item in wanted if key_of(item.values) not in there]
-    changed = [(item, its) for item in wanted if (its := there.get(key_of(item.values))) and not same(item, its)]
+    existing = by_values(store, table, [item.values for item in wanted])
+    absent = [item for item in wanted if key_of(item.values) not in existing]
+    changed = [
+        (item, previous)
+        for item in wanted
+        if (previous := existing.get(key_of(item.values))) and not same(item, previous)
+    ]
     if absent or changed:
         refused = store.put_partitions(table, absent, changed).refused
         if refused:

@@ -17,7 +17,7 @@ from pysync.model.definition import name_of as constraint_name
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
 from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint, PutPartitions, PutStatistics
 from pysync.targets.apply.judge import OUTCOMES, Judge, Ownership, Verdict, ownership_of_part
-from pysync.targets.apply.writing import drop_batches, tell_lost
+from pysync.targets.apply.writing import drop_batches, log_lost
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import name_of, slices
@@ -43,7 +43,7 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, table)
-    wanted, refused = as_kept(store, operation.table, table, operation.partitions)
+    wanted, refused = as_stored(store, operation.table, table, operation.partitions)
     put = _put_without_reading if operation.fresh and judge.adds_without_reading(operation, table) else _put
     outcomes = []
     for keys in slices(list(wanted), store.reads.batch):
@@ -51,8 +51,8 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
         if len(refused) >= _ENOUGH:
             break
     if Outcome.APPLIED in outcomes:
-        lost = [it for kept in wanted.values() for it in store.reads.lost(kept)]
-        tell_lost(store, operation, list(dict.fromkeys(lost)))
+        lost = [it for expected in wanted.values() for it in store.reads.lost(expected)]
+        log_lost(store, operation, list(dict.fromkeys(lost)))
     outcome = judge.outcome_of_parts(operation, table, total(outcomes))
     if refused:
         raise refused_as_one(operation.table, refused)
@@ -88,20 +88,20 @@ def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None
         )
 
 
-def as_kept(
+def as_stored(
     store: WatchedStore, name: TableName, table: Any, partitions: Sequence[Any]
 ) -> tuple[dict[Values, Any], list[Refused]]:
     """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
-    found: dict[Values, Any] = {}
+    by_key: dict[Values, Any] = {}
     refused: list[Refused] = []
     for partition in partitions:
         try:
             fitting(name, table.partitionKeys or (), partition.values)
-            kept = store.reads.as_kept(partition, table)
-            found[key_of(kept.values)] = kept
+            expected = store.reads.as_stored(partition, table)
+            by_key[key_of(expected.values)] = expected
         except Rejected as error:
             refused.append(Refused(tuple(partition.values), error))
-    return found, refused
+    return by_key, refused
 
 
 def by_values(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
@@ -140,14 +140,14 @@ def _put(
     *,
     refused: list[Refused],
 ) -> Outcome:
-    there = by_values(store, table, list(wanted))
-    verdicts = {key: judge.part(operation, table, item, there.get(key)) for key, item in wanted.items()}
+    existing = by_values(store, table, list(wanted))
+    verdicts = {key: judge.part(operation, table, item, existing.get(key)) for key, item in wanted.items()}
     todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
-    absent = [item for key, item in todo.items() if key not in there]
-    changed = [(item, there[key]) for key, item in todo.items() if key in there and not same(item, there[key])]
+    absent = [item for key, item in todo.items() if key not in existing]
+    changed = [(item, existing[key]) for key, item in todo.items() if key in existing and not same(item, existing[key])]
     done = store.put_partitions(table, absent, changed) if absent or changed else Written(any=False)
     refused += done.refused
-    if judge.is_conflict_as_batch(operation, verdicts, wanted, there):
+    if judge.is_conflict_as_batch(operation, verdicts, wanted, existing):
         return Outcome.CONFLICT
     return _outcome(verdicts.values(), changed=done.any)
 
@@ -155,13 +155,13 @@ def _put(
 def _drop(
     store: WatchedStore, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge
 ) -> Outcome:
-    there = by_values(store, table, values)
-    verdicts = {key: judge.part(operation, table, None, item) for key, item in there.items()}
-    todo = [there[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
+    existing = by_values(store, table, values)
+    verdicts = {key: judge.part(operation, table, None, item) for key, item in existing.items()}
+    todo = [existing[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
     if todo:
         for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
             store.drop_partitions(table, batch, delete_data=delete_data)
-    if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), there):
+    if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), existing):
         return Outcome.CONFLICT
     return _outcome(verdicts.values(), changed=bool(todo))
 
@@ -179,8 +179,8 @@ def _leave_all(
 
 def _outcome(verdicts: Iterable[Verdict], *, changed: bool) -> Outcome:
     """The outcome of a batch, by the verdicts on its partitions, and by whether any was written."""
-    found = {OUTCOMES[verdict] for verdict in verdicts if verdict in OUTCOMES}
-    return Outcome.APPLIED if changed and Outcome.CONFLICT not in found else total(found)
+    outcomes = {OUTCOMES[verdict] for verdict in verdicts if verdict in OUTCOMES}
+    return Outcome.APPLIED if changed and Outcome.CONFLICT not in outcomes else total(outcomes)
 
 
 # Constraints: put and drop. They carry no mark; the mark of their table counts.
@@ -230,32 +230,32 @@ def _names_like(store: WatchedStore, table: Any, constraint: str) -> set[str]:
 def _put_constraint(
     store: WatchedStore, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]
 ) -> Outcome:
-    there = _replaced(store, operation.table, wanted[0])
+    existing = _replaced(store, operation.table, wanted[0])
     described = [comparable(column) for column in wanted]
-    if same(described, there):
+    if same(described, existing):
         return Outcome.UNCHANGED
-    verdict = judge.part(operation, table, described, there or None)
+    verdict = judge.part(operation, table, described, existing or None)
     if verdict is not Verdict.DO:
         return OUTCOMES[verdict]
     # HMS has no call that alters a constraint.
-    if there:
-        store.drop_constraint(operation.table, constraint_name(there[0]))
+    if existing:
+        store.drop_constraint(operation.table, constraint_name(existing[0]))
     store.add_constraint(wanted)
     return Outcome.APPLIED
 
 
 def _replaced(store: WatchedStore, name: TableName, column: Any) -> list[Any]:
     """The columns, in order, of the existing constraint that the new one would replace."""
-    there = store.reads.constraints_of(type(column), name)
+    existing = store.reads.constraints_of(type(column), name)
     # A table has at most one primary key, and its name may be generated: the name does not identify it.
     if isinstance(column, hive.SQLPrimaryKey):
-        return there
+        return existing
     if isinstance(column, hive.SQLForeignKey):
         parent = TableName.of(column.pktable_db, column.pktable_name)
         if store.reads.table(parent) is None:
             raise Incomplete.of(store.settings.name, parent, "constraint")
     wanted = normalized(constraint_name(column))
-    return [other for other in there if wanted and normalized(constraint_name(other)) == wanted]
+    return [other for other in existing if wanted and normalized(constraint_name(other)) == wanted]
 
 
 # Column statistics: written where they differ, deleted where the source has none. They carry no mark.
@@ -264,7 +264,7 @@ def _replaced(store: WatchedStore, name: TableName, column: Any) -> list[Any]:
 _SKETCHES = frozenset({"bitVectors", "histogram"})
 """A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
 
-_NOT_OURS = {
+_OUTCOMES_WITHOUT_WRITE = {
     Ownership.NEWER: Outcome.STALE,
     Ownership.FOREIGN: Outcome.FOREIGN,
     Ownership.RIVAL: Outcome.FOREIGN,
@@ -279,18 +279,20 @@ def put_statistics(store: WatchedStore, operation: PutStatistics, judge: Judge) 
     """
     name = operation.table
     table = store.reads.table(name)
-    found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
-    if table is None or found is not Ownership.OWN:
-        return _NOT_OURS.get(found, Outcome.UNCHANGED)
-    there = store.reads.column_statistics(table, list(operation.statistics))
+    ownership = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
+    if table is None or ownership is not Ownership.OWN:
+        return _OUTCOMES_WITHOUT_WRITE.get(ownership, Outcome.UNCHANGED)
+    existing = store.reads.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
-    wanted = {part: _fitting(_kept(store, filter(known, its)), table) for part, its in operation.statistics.items()}
-    different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
+    wanted = {
+        part: _fitting(_as_stored(store, filter(known, items)), table) for part, items in operation.statistics.items()
+    }
+    different = {part: items for part, items in wanted.items() if not _same(items, existing[part])}
     changed = _present(store, table, different)
     # A write leaves the statistics of all other columns: those that the source has no more are deleted.
-    for part, its in changed.items():
-        store.drop_column_statistics(name, part, _columns(there[part]).keys() - _columns(its).keys())
-    some = {part: its for part, its in changed.items() if its}
+    for part, items in changed.items():
+        store.drop_column_statistics(name, part, _columns(existing[part]).keys() - _columns(items).keys())
+    some = {part: items for part, items in changed.items() if items}
     if some:
         store.put_column_statistics(name, some)
     return Outcome.APPLIED if changed else Outcome.UNCHANGED
@@ -301,14 +303,14 @@ def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
     names = store.reads.partition_names(old) if old.partitionKeys else ()
     batches = (names[at : at + store.reads.batch] for at in range(0, len(names), store.reads.batch))
     for parts in ([""], *batches):
-        found = {part: its for part, its in store.reads.column_statistics(old, parts).items() if its}
-        if found:
-            store.put_column_statistics(name_of(new), found)
+        statistics = {part: items for part, items in store.reads.column_statistics(old, parts).items() if items}
+        if statistics:
+            store.put_column_statistics(name_of(new), statistics)
 
 
 def _knows_timestamps(store: WatchedStore, operation: PutStatistics) -> bool:
     # Only asked if needed: the answer costs a call.
-    if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):
+    if not any(it.statsData.timestampStats for items in operation.statistics.values() for it in items):
         return True
     return store.reads.knows_timestamps(operation.table.database)
 
@@ -318,9 +320,9 @@ def _is_known(knows_timestamps: bool, item: Any) -> bool:
     return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
 
 
-def _kept(store: WatchedStore, statistics: Iterable[Any]) -> list[Any]:
+def _as_stored(store: WatchedStore, statistics: Iterable[Any]) -> list[Any]:
     """The statistics as the store will return them, without those that it cannot hold."""
-    return [kept for it in statistics if (kept := store.reads.kept_statistics(it)) is not None]
+    return [expected for it in statistics if (expected := store.reads.stored_statistics(it)) is not None]
 
 
 def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
@@ -329,8 +331,8 @@ def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
     return [it for it in statistics if types.get(it.colName.lower()) == it.colType.lower()]
 
 
-def _same(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
-    return _columns(wanted) == _columns(there)
+def _same(wanted: Sequence[Any], existing: Sequence[Any]) -> bool:
+    return _columns(wanted) == _columns(existing)
 
 
 def _columns(statistics: Sequence[Any]) -> dict[str, Any]:
@@ -351,6 +353,6 @@ def _present(store: WatchedStore, table: Any, changed: Statistics) -> Statistics
     if not partitions:
         return changed
     keys = [key.name for key in table.partitionKeys or ()]
-    found = store.reads.partitions_by_name(name_of(table), partitions)
-    there = {"", *(partition_name(keys, it.values) for it in found)}
-    return {part: its for part, its in changed.items() if part in there}
+    partitions_there = store.reads.partitions_by_name(name_of(table), partitions)
+    existing = {"", *(partition_name(keys, it.values) for it in partitions_there)}
+    return {part: items for part, items in changed.items() if part in existing}

@@ -18,8 +18,8 @@ from pysync.model.idl import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, TableOperation
-from pysync.targets.apply.judge import Judge, Verdict, refuse_transactional, stays
-from pysync.targets.apply.writing import drop_batches, into, tell_lost
+from pysync.targets.apply.judge import Judge, Verdict, keeps_foreign_commit, refuse_transactional
+from pysync.targets.apply.writing import drop_batches, into, log_lost
 from pysync.targets.base import Incomplete, MissingDatabase, Outcome
 from pysync.targets.hive import is_another, is_view, name_of
 from pysync.targets.store import Capability
@@ -58,16 +58,16 @@ def discard(store: WatchedStore, tables: Sequence[Any], mark: Mark, *, delete_da
     if store.settings.drops != "trash":
         store.drop_tables(tables, delete_data=delete_data)
         return
-    for there in tables:
-        _move(store, there, mark.source)
+    for existing in tables:
+        _move(store, existing, mark.source)
 
 
 def trashed(store: WatchedStore) -> Iterator[Trashed]:
     """What is in the trash, whoever's it was. Tables in its database that pysync did not put there are left out."""
     for table in store.reads.tables(store.settings.trash_database):
-        found = _read(table)
-        if found is not None:
-            yield found
+        entry = _read(table)
+        if entry is not None:
+            yield entry
 
 
 def restore(store: WatchedStore, name: str, new: TableName | None) -> TableName:
@@ -76,46 +76,46 @@ def restore(store: WatchedStore, name: str, new: TableName | None) -> TableName:
     It has no mark then. A table that was managed is made so again where the metastore accepts that. Raises PysyncError
     if it is not in the trash, or the name is taken.
     """
-    there = store.reads.table(TableName.of(store.settings.trash_database, name))
-    found = None if there is None else _read(there)
-    if there is None or found is None:
+    existing = store.reads.table(TableName.of(store.settings.trash_database, name))
+    entry = None if existing is None else _read(existing)
+    if existing is None or entry is None:
         raise PysyncError(f"the trash has no table {name}", f"see: pysync trash list {store.settings.name}")
-    to = new or found.table
+    to = new or entry.table
     if store.reads.table(to) is not None:
         raise PysyncError(f"the target has a table {to} already", "restore it under another name: --as DB.TABLE")
-    wanted = copied(there)
+    wanted = copied(existing)
     wanted.dbName, wanted.tableName = to.database, to.table
-    wanted.parameters = {key: value for key, value in there.parameters.items() if key not in _KEYS}
-    store.rename_table(wanted, there)
-    if there.parameters.get(_TYPE) == _MANAGED:
+    wanted.parameters = {key: value for key, value in existing.parameters.items() if key not in _KEYS}
+    store.rename_table(wanted, existing)
+    if existing.parameters.get(_TYPE) == _MANAGED:
         _make_managed(store, to)
     return to
 
 
 def expunge(store: WatchedStore, name: str) -> bool:
     """Drop a table from the trash for good, not its files; False if it is gone."""
-    there = store.reads.table(TableName.of(store.settings.trash_database, name))
-    if there is None or _read(there) is None:
+    existing = store.reads.table(TableName.of(store.settings.trash_database, name))
+    if existing is None or _read(existing) is None:
         return False
-    store.drop_tables([there], delete_data=False)
+    store.drop_tables([existing], delete_data=False)
     return True
 
 
-def _move(store: WatchedStore, there: Any, source: str) -> None:
-    at, name = time.time(), name_of(there)
-    wanted = copied(there)
+def _move(store: WatchedStore, existing: Any, source: str) -> None:
+    at, name = time.time(), name_of(existing)
+    wanted = copied(existing)
     wanted.dbName, wanted.tableName = store.settings.trash_database, _name(name, at)
-    wanted.parameters = {key: value for key, value in (there.parameters or {}).items() if key not in MARK_KEYS}
+    wanted.parameters = {key: value for key, value in (existing.parameters or {}).items() if key not in MARK_KEYS}
     wanted.parameters |= {_TABLE: str(name), _AT: f"{at:.3f}", _SOURCE: source}
-    if there.tableType == _MANAGED:
+    if existing.tableType == _MANAGED:
         wanted.parameters |= {_TYPE: _MANAGED, "EXTERNAL": "TRUE"}
         wanted.tableType = "EXTERNAL_TABLE"
     try:
-        store.rename_table(wanted, there)
+        store.rename_table(wanted, existing)
     except MissingDatabase:
         _make_database(store)
         # Read again: the first try may have made it external.
-        store.rename_table(wanted, store.reads.table(name) or there)
+        store.rename_table(wanted, store.reads.table(name) or existing)
 
 
 def _make_database(store: WatchedStore) -> None:
@@ -133,24 +133,26 @@ def _name(name: TableName, at: float) -> str:
 
 
 def _read(table: Any) -> Trashed | None:
-    """What a table in the trash tells of itself; None if pysync did not put it there."""
-    told = table.parameters or {}
+    """The entry of a table in the trash, by its parameters; None if pysync did not put it there."""
+    parameters = table.parameters or {}
     try:
-        return Trashed(table.tableName, TableName.parse(told[_TABLE]), told[_SOURCE], float(told[_AT]))
+        return Trashed(
+            table.tableName, TableName.parse(parameters[_TABLE]), parameters[_SOURCE], float(parameters[_AT])
+        )
     except (KeyError, ValueError, PysyncError):
         return None
 
 
 def _make_managed(store: WatchedStore, name: TableName) -> None:
     """Hive 4 refuses that outside of its warehouse; then the table stays external."""
-    there = store.reads.table(name)
-    if there is None or is_view(there):
+    existing = store.reads.table(name)
+    if existing is None or is_view(existing):
         return
-    wanted = copied(there)
+    wanted = copied(existing)
     wanted.tableType = _MANAGED
-    wanted.parameters = {key: value for key, value in (there.parameters or {}).items() if key != "EXTERNAL"}
+    wanted.parameters = {key: value for key, value in (existing.parameters or {}).items() if key != "EXTERNAL"}
     with suppress(hive.InvalidOperationException, hive.MetaException, hive.InvalidObjectException):
-        store.alter_table(wanted, there)
+        store.alter_table(wanted, existing)
 
 
 # Tables and views: put and drop.
@@ -162,16 +164,16 @@ def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome
     An unchanged table is not written, not even to update its mark. HMS gives columns to partitions only when it changes
     those of the table. After a crash the table may have them already, and the partitions not.
     """
-    there = store.reads.table(operation.table)
-    outcome = bring_to(store, operation, operation.definition, there, judge, cascade=operation.cascade)
+    existing = store.reads.table(operation.table)
+    outcome = bring_to(store, operation, operation.definition, existing, judge, cascade=operation.cascade)
     if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
         store.furnish(operation.definition)
     spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.reads.lacks
-    # Read again: `there` is from before the write.
+    # Read again: `existing` is from before the write.
     table = store.reads.table(operation.table) if spreads else None
     if table is None or not table.partitionKeys or not judge.cascades_to_partitions(operation, table, outcome):
         return outcome
-    changed = store.spread_columns(table, store.reads.as_kept(operation.definition).sd.cols)
+    changed = store.spread_columns(table, store.reads.as_stored(operation.definition).sd.cols)
     return Outcome.APPLIED if changed else outcome
 
 
@@ -179,52 +181,54 @@ def bring_to(
     store: WatchedStore,
     operation: TableOperation,
     definition: Any,
-    there: Any,
+    existing: Any,
     judge: Judge,
     *,
     cascade: bool = False,
     filling: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Bring the table `there` (None if absent), which has the definition's name, to the definition.
+    """Bring the table `existing` (None if absent), which has the definition's name, to the definition.
 
     `filling` are further parameters, from a caller who fills the table afterwards. Raises Incomplete if the table is
     missing, or had to be replaced by an empty one, and the operation does not describe all of it; WrittenByAnother if
-    an event tells the definition, and the table may be newer.
+    an event carries the definition, and the table may be newer.
     """
-    verdict = judge.put(operation, definition, there)
+    verdict = judge.put(operation, definition, existing)
     if verdict is not Verdict.DO:
-        return judge.outcome_without_write(operation, verdict, there)
-    wanted = judge.marked(operation, definition, there)
+        return judge.outcome_without_write(operation, verdict, existing)
+    wanted = judge.marked(operation, definition, existing)
     wanted.parameters |= filling or {}
-    kept = store.reads.as_kept(wanted)
+    expected = store.reads.as_stored(wanted)
     # Before the refusals below: a table that needs no write must not park an event.
-    if there is not None and judge.is_up_to_date(operation, kept, there):
+    if existing is not None and judge.is_up_to_date(operation, expected, existing):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
-    if there is not None:
-        judge.assert_order(operation, there)
-        if has_commit_of_others(store, operation, kept.parameters, there, judge):
+    if existing is not None:
+        judge.assert_order(operation, existing)
+        if has_commit_of_others(store, operation, expected.parameters, existing, judge):
             return Outcome.FOREIGN
-    outcome = _write(store, operation, kept, there, judge, cascade=cascade, whole=filling is not None)
+    outcome = _write(store, operation, expected, existing, judge, cascade=cascade, is_complete=filling is not None)
     if outcome is Outcome.APPLIED:
-        tell_lost(store, operation, store.reads.lost(kept))
+        log_lost(store, operation, store.reads.lost(expected))
     return outcome
 
 
 def has_commit_of_others(
-    store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
+    store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, existing: Any, judge: Judge
 ) -> bool:
-    """Whether the Iceberg table has a commit of somebody else, and stays (see `guards.stays`)."""
-    return judge.overwrites(operation, there) and stays(store.settings, operation, wanted, there.parameters)
+    """Whether the Iceberg table has a commit of somebody else, and stays (see `keeps_foreign_commit`)."""
+    return judge.overwrites(operation, existing) and keeps_foreign_commit(
+        store.settings, operation, wanted, existing.parameters
+    )
 
 
 def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outcome:
     """Drop or trash the table if the judge lets it go."""
-    there = store.reads.table(operation.table)
-    verdict = judge.drop(operation, there)
+    existing = store.reads.table(operation.table)
+    verdict = judge.drop(operation, existing)
     if verdict is not Verdict.DO:
-        return judge.outcome_without_write(operation, verdict, there)
-    for batch, delete_data in drop_batches(store, [there], operation.delete_data):
+        return judge.outcome_without_write(operation, verdict, existing)
+    for batch, delete_data in drop_batches(store, [existing], operation.delete_data):
         discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
 
@@ -232,29 +236,29 @@ def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outco
 def _write(
     store: WatchedStore,
     operation: TableOperation,
-    kept: Any,
-    there: Any | None,
+    expected: Any,
+    existing: Any | None,
     judge: Judge,
     *,
     cascade: bool,
-    whole: bool,
+    is_complete: bool,
 ) -> Outcome:
     """Alter or create the table, or replace a table that no alter turns into it."""
-    whole = whole or (isinstance(operation, PutTable) and operation.creates)
-    if there is not None and not is_another(kept, there) and not judge.is_predecessor(operation, there):
-        if not store.alter_table(kept, there, cascade=cascade):
+    is_complete = is_complete or (isinstance(operation, PutTable) and operation.creates)
+    if existing is not None and not is_another(expected, existing) and not judge.is_predecessor(operation, existing):
+        if not store.alter_table(expected, existing, cascade=cascade):
             return Outcome.UNCHANGED
-        judge.altered(operation, kept, there)
+        judge.altered(operation, expected, existing)
         return Outcome.APPLIED
-    name = name_of(kept)
-    if there is not None:
-        outcome = judge.outcome_without_replacement(operation, there)
+    name = name_of(expected)
+    if existing is not None:
+        outcome = judge.outcome_without_replacement(operation, existing)
         if outcome is not None:
             return outcome
-        store.replace_table(kept, there)
-    elif whole:
-        into(store, operation, name.database, lambda: store.create_table(kept))
+        store.replace_table(expected, existing)
+    elif is_complete:
+        into(store, operation, name.database, lambda: store.create_table(expected))
     # Also after a replacement, which has no partitions: only the source knows all of them.
-    if not whole:
+    if not is_complete:
         raise Incomplete.of(store.settings.name, name)
     return Outcome.APPLIED

@@ -20,7 +20,7 @@ from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
 from pysync.targets.watched import WatchedStore
 
-_MOST_TOLD = 10  # changes that one line of the log lists
+_MOST_LISTED = 10  # changes that one line of the log lists
 
 log = structlog.get_logger(__name__)
 
@@ -32,34 +32,41 @@ def stamped(definition: Any, mark: Mark) -> Any:
     return copy
 
 
-def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
+def up_to_date(expected: Any, existing: Any, mark: Mark) -> bool:
     """Whether a database or table needs no write: it is the same, from the same source, object and creation."""
-    its = Mark.read(there.parameters)
-    ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
-    return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
+    existing_mark = Mark.read(existing.parameters)
+    is_from_source = (
+        existing_mark is not None and existing_mark.source == mark.source and mark.created in {0, existing_mark.created}
+    )
+    return (
+        is_from_source
+        and existing_mark is not None
+        and mark.object in {"", existing_mark.object}
+        and same(expected, existing)
+    )
 
 
-def linked(store: WatchedStore, what: str) -> Rejected:
+def linked(store: WatchedStore, name: str) -> Rejected:
     """The refusal to write to a database or table, or into it, that only leads to one of another catalog."""
     return Rejected(
-        f"{what} at the target {store.settings.name!r} is a resource link: what is written to it would be written to "
+        f"{name} at the target {store.settings.name!r} is a resource link: what is written to it would be written to "
         "another catalog",
         "drop the link, exclude what it stands for, or give that another name at the target (databases, tables)",
     )
 
 
-def taken(settings: TargetSettings, name: object, there: Any, mark: Mark) -> Rejected:
+def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark: Mark) -> Rejected:
     """The refusal of an object whose name at the target is that of another object of the source."""
-    its = Mark.read(there.parameters)
-    if its is not None and mark.is_of_another_target_than(its):
+    existing_mark = Mark.read(existing.parameters)
+    if existing_mark is not None and mark.is_of_another_target_than(existing_mark):
         return Rejected(
-            f"{name} is where the target {its.target!r} has its copy of {its.object}; {settings.name!r} would "
-            "overwrite it",
+            f"{name} is where the target {existing_mark.target!r} has its copy of {existing_mark.object}; "
+            f"{settings.name!r} would overwrite it",
             "give it another name at one of the two targets (databases, tables), or exclude it from one",
         )
     return Rejected(
-        f"{name} at the target {settings.name!r} is the copy of {its.object if its else '?'}, and {mark.object} "
-        "of the source would overwrite it",
+        f"{name} at the target {settings.name!r} is the copy of {existing_mark.object if existing_mark else '?'}, and "
+        f"{mark.object} of the source would overwrite it",
         "give one of the two another name at the target (databases, tables), or exclude it",
     )
 
@@ -90,13 +97,13 @@ def drop_batches(
         yield list(batch), shared_by is None
 
 
-def deletes_directory(store: WatchedStore, there: Any, requested: bool) -> bool:
+def deletes_directory(store: WatchedStore, existing: Any, requested: bool) -> bool:
     """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
     if not _deletes(store, requested):
         return False
-    for location in directories_of(there):
+    for location in directories_of(existing):
         if (shared := shared_at(location, store.settings.mapped_prefixes)) is not None:
-            _log_not_deleted(store, there.name, location, shared)
+            _log_not_deleted(store, existing.name, location, shared)
             return False
     return True
 
@@ -130,12 +137,12 @@ def into(store: WatchedStore, operation: Operation, database: str, write: Callab
             raise
         # Position 0: every event of the database itself is newer, and may alter it.
         mark = replace(operation.mark, position=0, created=0, born=0)
-        store.create_database(store.reads.as_kept(stamped(hive.Database(name=database, parameters={}), mark)))
+        store.create_database(store.reads.as_stored(stamped(hive.Database(name=database, parameters={}), mark)))
         log.info("database_created", target=store.settings.name, database=database)
         write()
 
 
-def tell_lost(store: WatchedStore, operation: Operation, lost: Sequence[str]) -> None:
+def log_lost(store: WatchedStore, operation: Operation, lost: Sequence[str]) -> None:
     """Log what the store cannot hold of the source's object, with the operation that wrote it."""
     if lost:
         log.warning(
@@ -143,6 +150,6 @@ def tell_lost(store: WatchedStore, operation: Operation, lost: Sequence[str]) ->
             target=store.settings.name,
             operation=type(operation).__name__,
             key=operation.key,
-            changes=list(lost[:_MOST_TOLD]),
-            more=max(len(lost) - _MOST_TOLD, 0),
+            changes=list(lost[:_MOST_LISTED]),
+            more=max(len(lost) - _MOST_LISTED, 0),
         )

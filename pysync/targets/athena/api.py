@@ -18,7 +18,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import count
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.aws.errors import classified, of_code
-from pysync.targets.aws.session import client, tell_calls
+from pysync.targets.aws.session import client, observe_calls
 from pysync.targets.base import Answer, Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable, answer
 
 # What Athena's failures mean: by the type of the failure, then the text of the reason, then the category.
@@ -181,9 +181,9 @@ class AthenaApi:
         with classified(f"cannot cancel query {query} on {self._where}", reading=True):
             self._client.stop_query_execution(QueryExecutionId=query)
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each request to Athena."""
-        tell_calls(self._settings, "athena", on_call)
+        observe_calls(self._settings, "athena", on_call)
 
     @property
     def _client(self) -> Any:

@@ -63,9 +63,9 @@ class Properties:
     """Whether the statistics differ, which a statement cannot set."""
 
     @classmethod
-    def between(cls, wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> Properties:
+    def between(cls, wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> Properties:
         """The difference. Statistics that nobody asked for are the target's own."""
-        mine, its = _plain(wanted), _plain(there)
+        mine, its = _plain(wanted), _plain(existing)
         changed = {key: value for key, value in mine.items() if its.get(key) != value and key not in STATISTICS}
         counted = any(its.get(key) != value for key, value in mine.items() if key in STATISTICS)
         return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
@@ -75,8 +75,8 @@ class Properties:
 
         While something is to be removed, the record of what pysync wrote stays: it says that it may go.
         """
-        kept = {WRITTEN_PARAMETERS_KEY} if self.removed else set[str]()
-        return {**self.changed, **{key: value for key, value in marks(wanted).items() if key not in kept}}
+        postponed = {WRITTEN_PARAMETERS_KEY} if self.removed else set[str]()
+        return {**self.changed, **{key: value for key, value in marks(wanted).items() if key not in postponed}}
 
     def leftovers(self) -> list[Leftover]:
         """The part that no statement can say."""
@@ -94,9 +94,9 @@ def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
     return {key: value for key, value in (parameters or {}).items() if key in _MARKS}
 
 
-def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+def has_mark_of(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the object has the mark of the same source, object and creation, whichever event wrote it."""
-    mine, its = Mark.read(wanted), Mark.read(there)
+    mine, its = Mark.read(wanted), Mark.read(existing)
     if mine is None or its is None:
         return mine is None
     return mine.source == its.source and mine.created in {0, its.created} and mine.object in {"", its.object}
@@ -134,40 +134,40 @@ _REPLACING_SERDES = frozenset({"org.apache.hadoop.hive.serde2.lazy.LazySimpleSer
 _DEFAULT_FORMAT = ("serialization.format", "1")
 
 
-def decide_database(wanted: Any, there: Any | None) -> Decision:
+def decide_database(wanted: Any, existing: Any | None) -> Decision:
     """CREATE or ALTER DATABASE. Removed properties, another comment or location are left over.
 
     The owner, for whom a catalog has no field, is among the properties.
     """
-    if there is None:
+    if existing is None:
         pairs = sayable(wanted.parameters)
         return said(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
-    properties = Properties.between(wanted.parameters, there.parameters)
+    properties = Properties.between(wanted.parameters, existing.parameters)
     found = properties.leftovers()
-    found += [Leftover("the comment")] if wanted.description and wanted.description != there.description else []
-    found += [Leftover("the location")] if not same_location(wanted.locationUri, there.locationUri) else []
-    if not properties.changed and has_mark_of(wanted.parameters, there.parameters):
+    found += [Leftover("the comment")] if wanted.description and wanted.description != existing.description else []
+    found += [Leftover("the location")] if not same_location(wanted.locationUri, existing.locationUri) else []
+    if not properties.changed and has_mark_of(wanted.parameters, existing.parameters):
         return Decision((), tuple(found))
     altered = said(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])
     return Decision(altered.statements, (*altered.leftovers, *found))
 
 
-def decide_table(wanted: Any, there: Any | None) -> Decision:
-    """CREATE TABLE, or the ALTERs that lead from `there` to `wanted`; with other partition keys, DROP and CREATE.
+def decide_table(wanted: Any, existing: Any | None) -> Decision:
+    """CREATE TABLE, or the ALTERs that lead from `existing` to `wanted`; with other partition keys, DROP and CREATE.
 
     Where `unsayable` gives a reason, everything is left over.
     """
-    reason = unsayable(wanted) or (unsayable(there) if there is not None else None)
+    reason = unsayable(wanted) or (unsayable(existing) if existing is not None else None)
     if reason is not None:
         return Decision((), (Leftover(reason),))
-    if there is None:
+    if existing is None:
         return _create(wanted)
-    if not same_keys(wanted, there):
+    if not same_keys(wanted, existing):
         created = _create(wanted)
         # Nothing is dropped that no statement could create again.
         dropped = (ddl.drop_table(name_of(wanted)),) if created.statements else ()
         return Decision((*dropped, *created.statements), created.leftovers)
-    return _alter(wanted, there)
+    return _alter(wanted, existing)
 
 
 def unsayable(table: Any) -> str | None:
@@ -198,23 +198,23 @@ def name_of(table: Any) -> TableName:
     return TableName.of(table.dbName, table.tableName)
 
 
-def same_columns(wanted: Sequence[Any] | None, there: Sequence[Any] | None) -> bool:
+def same_columns(wanted: Sequence[Any] | None, existing: Sequence[Any] | None) -> bool:
     """Whether two lists of columns are the same, with their comments."""
-    mine, its = list(wanted or ()), list(there or ())
+    mine, its = list(wanted or ()), list(existing or ())
     return len(mine) == len(its) and all(map(_same_column, mine, its))
 
 
-def same_location(wanted: str | None, there: str | None) -> bool:
+def same_location(wanted: str | None, existing: str | None) -> bool:
     """Whether two locations are one. A slash at the end does not count; where none is wanted, any will do."""
-    return not wanted or wanted.rstrip("/") == (there or "").rstrip("/")
+    return not wanted or wanted.rstrip("/") == (existing or "").rstrip("/")
 
 
-def same_format(wanted: Any, there: Any) -> bool:
+def same_format(wanted: Any, existing: Any) -> bool:
     """Whether two storages have the same serde, with its parameters, and formats."""
-    mine, its = wanted.serdeInfo, there.serdeInfo
+    mine, its = wanted.serdeInfo, existing.serdeInfo
     if (mine and mine.serializationLib) != (its and its.serializationLib):
         return False
-    if (wanted.inputFormat, wanted.outputFormat) != (there.inputFormat, there.outputFormat):
+    if (wanted.inputFormat, wanted.outputFormat) != (existing.inputFormat, existing.outputFormat):
         return False
     given, found = dict((mine and mine.parameters) or {}), dict((its and its.parameters) or {})
     key, default = _DEFAULT_FORMAT
@@ -228,32 +228,32 @@ def _create(wanted: Any) -> Decision:
     return Decision(created.statements, (*left, *_beyond(wanted, made)))
 
 
-def _alter(wanted: Any, there: Any) -> Decision:
-    columns = _columns(wanted, there)
+def _alter(wanted: Any, existing: Any) -> Decision:
+    columns = _columns(wanted, existing)
     moved = NOTHING
-    if not same_location(wanted.sd.location, there.sd.location):
+    if not same_location(wanted.sd.location, existing.sd.location):
         moved = said(lambda: [ddl.set_location(wanted)])
-    properties = Properties.between(wanted.parameters, there.parameters)
+    properties = Properties.between(wanted.parameters, existing.parameters)
     written = columns.statements or moved.statements or properties.changed
     marked = NOTHING
-    if written or not has_mark_of(wanted.parameters, there.parameters):
+    if written or not has_mark_of(wanted.parameters, existing.parameters):
         marked = said(lambda: [ddl.set_properties(wanted, properties.to_set(wanted.parameters))])
     # The mark last: an alter that is cut short is not taken for done.
     parts = (columns, moved, marked)
     left = [leftover for part in parts for leftover in part.leftovers]
-    left += [*properties.leftovers(), *_beyond(wanted, there)]
+    left += [*properties.leftovers(), *_beyond(wanted, existing)]
     return Decision(tuple(statement for part in parts for statement in part.statements), tuple(left))
 
 
-def _columns(wanted: Any, there: Any) -> Decision:
-    mine, its = wanted.sd.cols, there.sd.cols
+def _columns(wanted: Any, existing: Any) -> Decision:
+    mine, its = wanted.sd.cols, existing.sd.cols
     if same_columns(mine, its):
         return NOTHING
     added = mine[len(its) :]
     if len(mine) > len(its) and same_columns(mine[: len(its)], its):
         return Decision((), (_DATES,)) if _has_dates(added) else said(lambda: [ddl.add_columns(wanted, added)])
     serde = wanted.sd.serdeInfo and wanted.sd.serdeInfo.serializationLib
-    if serde not in _REPLACING_SERDES or not same_format(wanted.sd, there.sd):
+    if serde not in _REPLACING_SERDES or not same_format(wanted.sd, existing.sd):
         return Decision((), (Leftover(f"columns of a table with the serde {serde}"),))
     if not all(is_readable_as(old.type, new.type) for old, new in zip(its, mine)):  # noqa: B905, as far as both reach
         return Decision((), (Leftover("a column type that cannot read the old type"),))
@@ -267,22 +267,22 @@ def _has_dates(columns: Sequence[Any]) -> bool:
     return any(same_type(column.type, "date") for column in columns)
 
 
-def _same_column(wanted: Any, there: Any) -> bool:
+def _same_column(wanted: Any, existing: Any) -> bool:
     return (
-        wanted.name.lower() == there.name.lower()
-        and same_type(wanted.type, there.type)
-        and (wanted.comment or "") == (there.comment or "")
+        wanted.name.lower() == existing.name.lower()
+        and same_type(wanted.type, existing.type)
+        and (wanted.comment or "") == (existing.comment or "")
     )
 
 
-def same_keys(wanted: Any, there: Any) -> bool:
+def same_keys(wanted: Any, existing: Any) -> bool:
     """Whether two tables have partition keys of the same names. With other keys it is another table."""
-    mine, its = wanted.partitionKeys or (), there.partitionKeys or ()
+    mine, its = wanted.partitionKeys or (), existing.partitionKeys or ()
     return [key.name.lower() for key in mine] == [key.name.lower() for key in its]
 
 
-def _same_key_types(wanted: Any, there: Any) -> bool:
-    pairs = zip(wanted.partitionKeys or (), there.partitionKeys or (), strict=True)
+def _same_key_types(wanted: Any, existing: Any) -> bool:
+    pairs = zip(wanted.partitionKeys or (), existing.partitionKeys or (), strict=True)
     return all(same_type(one.type, other.type) for one, other in pairs)
 
 
@@ -297,46 +297,46 @@ def _as_created(wanted: Any) -> Any:
     return made
 
 
-def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
+def _beyond(wanted: Any, existing: Any) -> Iterator[Leftover]:
     """What differs and is in no statement on a table that exists; properties are not looked at."""
-    yield from _owner(wanted.owner, there.owner)
-    if not same_format(wanted.sd, there.sd):
+    yield from _owner(wanted.owner, existing.owner)
+    if not same_format(wanted.sd, existing.sd):
         yield Leftover("a new serde or format")
-    if not _same_key_types(wanted, there):
+    if not _same_key_types(wanted, existing):
         yield Leftover("the type of a partition key")
-    elif not same_columns(wanted.partitionKeys, there.partitionKeys):
+    elif not same_columns(wanted.partitionKeys, existing.partitionKeys):
         yield Leftover("the comment of a partition key", harmless=True)
     # A retention that is not set at the source may be anything at the target.
-    if wanted.retention and wanted.retention != there.retention:
+    if wanted.retention and wanted.retention != existing.retention:
         yield Leftover("the retention", harmless=True)
-    yield from storage_leftovers(wanted.sd, there.sd)
+    yield from storage_leftovers(wanted.sd, existing.sd)
 
 
-def storage_leftovers(wanted: Any, there: Any) -> Iterator[Leftover]:
+def storage_leftovers(wanted: Any, existing: Any) -> Iterator[Leftover]:
     """How two storages differ beyond columns, location and format, which no statement on an existing object says.
 
     What a reader would take for true of files of which it is not is not harmless. A partition that a statement adds has
     all of it from its table.
     """
-    if _buckets(wanted) != _buckets(there):
+    if _buckets(wanted) != _buckets(existing):
         yield Leftover("buckets")
     of_files = {
-        "the sort order in buckets": (wanted.sortCols, there.sortCols),
-        "skewed values": (_skew(wanted), _skew(there)),
-        "stored as subdirectories": (wanted.storedAsSubDirectories, there.storedAsSubDirectories),
+        "the sort order in buckets": (wanted.sortCols, existing.sortCols),
+        "skewed values": (_skew(wanted), _skew(existing)),
+        "stored as subdirectories": (wanted.storedAsSubDirectories, existing.storedAsSubDirectories),
     }
     others = {
-        "compressed": (wanted.compressed, there.compressed),
-        "storage parameters": (wanted.parameters, there.parameters),
-        "the name of the serde": (wanted.serdeInfo.name, there.serdeInfo.name),
+        "compressed": (wanted.compressed, existing.compressed),
+        "storage parameters": (wanted.parameters, existing.parameters),
+        "the name of the serde": (wanted.serdeInfo.name, existing.serdeInfo.name),
     }
     for what, (mine, its) in {**of_files, **others}.items():
         if (mine or None) != (its or None):
             yield Leftover(what, harmless=what in others or not its)
 
 
-def _owner(wanted: str | None, there: str | None) -> list[Leftover]:
-    return [Leftover("the owner", harmless=True)] if wanted and wanted != there else []
+def _owner(wanted: str | None, existing: str | None) -> list[Leftover]:
+    return [Leftover("the owner", harmless=True)] if wanted and wanted != existing else []
 
 
 def _skew(storage: Any) -> tuple[Any, ...]:
@@ -360,34 +360,34 @@ MOST_MOVES = 10
 _Values = tuple[str, ...]
 
 
-def decide_put(table: Any, wanted: Sequence[Any], there: Mapping[_Values, Any], *, only_ddl: bool) -> Decision:
+def decide_put(table: Any, wanted: Sequence[Any], existing: Mapping[_Values, Any], *, only_ddl: bool) -> Decision:
     """ADD what is absent, SET LOCATION where only that differs; all other differences are left over.
 
-    `table` is the table at the target, `there` its partitions by their values. With `only_ddl` every location is set,
-    however many there are, and even where more than the location differs.
+    `table` is the table at the target, `existing` its partitions by their values. With `only_ddl` every
+    location is set, however many there are, and even where more than the location differs.
     """
-    absent = [item for item in wanted if tuple(item.values) not in there]
-    present = [item for item in wanted if tuple(item.values) in there]
+    absent = [item for item in wanted if tuple(item.values) not in existing]
+    present = [item for item in wanted if tuple(item.values) in existing]
     added, left = _sayable(absent, lambda item: next(ddl.add_partitions(table, [item])))
-    moved, stay = _moves(table, present, there, only_ddl=only_ddl)
+    moved, stay = _moves(table, present, existing, only_ddl=only_ddl)
     left += [what for item in added for what in _beyond_partition(item, table.sd, {})]
     left += stay
     return Decision((*ddl.add_partitions(table, added), *moved), _told(left))
 
 
-def decide_drop(table: Any, there: Iterable[_Values]) -> Decision:
+def decide_drop(table: Any, existing: Iterable[_Values]) -> Decision:
     """DROP the partitions that are there; one with a value that Hive would read as another is left over."""
-    dropped, left = _sayable(list(there), lambda values: next(ddl.drop_partitions(table, [values])))
+    dropped, left = _sayable(list(existing), lambda values: next(ddl.drop_partitions(table, [values])))
     return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(left))
 
 
 def _moves(
-    table: Any, present: Sequence[Any], there: Mapping[_Values, Any], *, only_ddl: bool
+    table: Any, present: Sequence[Any], existing: Mapping[_Values, Any], *, only_ddl: bool
 ) -> tuple[list[str], list[Leftover]]:
     statements: list[str] = []
     left: list[Leftover] = []
     for item in present:
-        its = there[tuple(item.values)]
+        its = existing[tuple(item.values)]
         beyond = list(_beyond_partition(item, its.sd, its.parameters))
         if same_location(item.sd.location, its.sd.location) or (beyond and not only_ddl):
             left += beyond
@@ -442,25 +442,27 @@ def _told(left: Iterable[Leftover]) -> tuple[Leftover, ...]:
 
 
 def decision_of(
-    kept: Any, there: Any | None, table: Any | None, with_owner: Callable[[Any | None], Any | None]
+    expected: Any, existing: Any | None, table: Any | None, with_owner: Callable[[Any | None], Any | None]
 ) -> Decision:
-    """What it would do to bring the object that is `there` to `kept`, whoever owns it."""
-    if isinstance(kept, hive.Function):
+    """What it would do to bring the object that is `existing` to `expected`, whoever owns it."""
+    if isinstance(expected, hive.Function):
         return Decision((), (Leftover("a Hive function"),))
-    if isinstance(kept, hive.Database):
-        return decide_database(_marked(with_owner(kept), there), with_owner(there))
-    if isinstance(kept, hive.Table):
-        return decide_table(_marked(kept, there), there)
+    if isinstance(expected, hive.Database):
+        return decide_database(_marked(with_owner(expected), existing), with_owner(existing))
+    if isinstance(expected, hive.Table):
+        return decide_table(_marked(expected, existing), existing)
     reason = unsayable(table)
     if reason is not None:
         return Decision((), (Leftover(reason),))
-    return decide_put(table, [kept], {tuple(kept.values): there} if there is not None else {}, only_ddl=True)
+    return decide_put(
+        table, [expected], {tuple(expected.values): existing} if existing is not None else {}, only_ddl=True
+    )
 
 
-def _marked(wanted: Any, there: Any | None) -> Any:
+def _marked(wanted: Any, existing: Any | None) -> Any:
     """The wanted object with the mark of the one at the target, so that marks make no difference."""
-    if there is None:
+    if existing is None:
         return wanted
     found = copy(wanted)
-    found.parameters = {**(wanted.parameters or {}), **marks(there.parameters)}
+    found.parameters = {**(wanted.parameters or {}), **marks(existing.parameters)}
     return found

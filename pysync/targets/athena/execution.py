@@ -200,9 +200,9 @@ class Athena:
         if not ending.succeeded:
             raise failure(ending, f"{what}: query {query}")
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each request to Athena."""
-        self._api.tell_calls(on_call)
+        self._api.observe_calls(on_call)
 
     def close(self) -> None:
         """Nothing to give back: the other lanes use the client, too."""
@@ -267,7 +267,7 @@ class Statements(Protocol):
     def run(self, statement: str, database: str | None = None) -> None:
         """Run one, with this database as the current one."""
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each request from now on."""
 
     def close(self) -> None:
@@ -295,27 +295,27 @@ class Changer:
         self._name = settings.name
         self._athena = athena
 
-    def make(self, change: Change, there: Any) -> bool:
-        """Bring the object, which is `there` now, to what the change says. Returns whether anything was done.
+    def make(self, change: Change, existing: Any) -> bool:
+        """Bring the object, which is `existing` now, to what the change says. Returns whether anything was done.
 
         A statement that Athena refuses is left to the Glue API as well. Idempotent. Raises Rejected.
         """
-        decision = change.decide(there)
+        decision = change.decide(existing)
         if decision.is_nothing:
             return False
         if self.only_ddl and decision.needed and not (change.partly and decision.statements):
             raise self._inexpressible(change.what, decision.needed)
         if not decision.statements:
             if not self.only_ddl:
-                change.by_glue(there)
+                change.by_glue(existing)
             return not self.only_ddl
         self._run(decision.statements, change.database)
-        there = change.read()
-        rest = change.decide(there)
+        existing = change.read()
+        rest = change.decide(existing)
         if self.only_ddl:
             self._assert_done(change.what, rest)
         elif not rest.is_nothing:
-            change.by_glue(there)
+            change.by_glue(existing)
         return True
 
     def refusal(self, statement: str, database: str | None) -> str | None:

@@ -64,10 +64,10 @@ class AthenaStore(Store):
         """Sort the errors of the Glue API; those of statements are sorted already."""
         return self.glue.classified(what, reading=reading)
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
-        self.glue.tell_calls(on_call)
-        self._athena.tell_calls(on_call)
+        self.glue.observe_calls(on_call)
+        self._athena.observe_calls(on_call)
 
     def is_race(self, error: Exception) -> bool:
         """As for the Glue API."""
@@ -135,9 +135,9 @@ class AthenaStore(Store):
         """The database's functions."""
         return self.glue.functions(database)
 
-    def is_link(self, there: Any) -> bool:
+    def is_link(self, existing: Any) -> bool:
         """As Glue says."""
-        return self.glue.is_link(there)
+        return self.glue.is_link(existing)
 
     def is_linked(self, database: str) -> bool:
         """As Glue says."""
@@ -145,19 +145,19 @@ class AthenaStore(Store):
 
     # --- what becomes of an object here
 
-    def as_kept(self, item: Any, table: Any | None = None) -> Any:
+    def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back."""
-        return self.glue.as_kept(item, table)
+        return self.glue.as_stored(item, table)
 
-    def lost(self, kept: Any) -> Sequence[str]:
+    def lost(self, expected: Any) -> Sequence[str]:
         """What Glue cannot hold as it is."""
-        return self.glue.lost(kept)
+        return self.glue.lost(expected)
 
-    def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:
+    def written(self, found: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:
         """The differences that would be written. With `glue_api = "never"` harmless ones that no statement can say are
         left out, and others are refused.
         """
-        decision = decision_of(kept, there, table, _with_owner)
+        decision = decision_of(expected, existing, table, _with_owner)
         if self._changer.only_ddl and decision.needed:
             raise Rejected(shortened("Athena DDL cannot express this difference: " + "; ".join(decision.needed)))
         if decision.is_nothing or (self._changer.only_ddl and not decision.statements):
@@ -171,16 +171,16 @@ class AthenaStore(Store):
         """Create it."""
         self._put_database(wanted, None)
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
         """Alter it."""
-        return self._put_database(wanted, there)
+        return self._put_database(wanted, existing)
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         """Drop it, never with CASCADE, which would take what somebody else has just put there."""
         drop = Change(
             f"database {name}",
             lambda: self.database(name),
-            lambda there: Decision() if there is None else Decision((ddl.drop_database(name),)),
+            lambda existing: Decision() if existing is None else Decision((ddl.drop_database(name),)),
             lambda _: self.glue.drop_database(name, delete_data=delete_data),
         )
         self._changer.make(drop, drop.what)
@@ -189,9 +189,9 @@ class AthenaStore(Store):
         """By the Glue API."""
         self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).create_function(wanted)
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
+    def alter_function(self, wanted: Any, existing: Any) -> None:
         """By the Glue API."""
-        self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).alter_function(wanted, there)
+        self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).alter_function(wanted, existing)
 
     def drop_function(self, database: str, name: str) -> None:
         """By the Glue API."""
@@ -205,14 +205,18 @@ class AthenaStore(Store):
             raise MissingDatabase.of_target(self.settings.name, f"database {wanted.dbName}")
         self._put_table(wanted, None)
 
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
         """Alter it."""
-        return self._put_table(wanted, there)
+        return self._put_table(wanted, existing)
 
-    def replace_table(self, wanted: Any, there: Any) -> bool:
+    def replace_table(self, wanted: Any, existing: Any) -> bool:
         """Drop and create it, if both can be said."""
         # The statements for a table that could also be altered would alter it, and keep its partitions.
-        return self._put_table(wanted, there) if is_another(wanted, there) else super().replace_table(wanted, there)
+        return (
+            self._put_table(wanted, existing)
+            if is_another(wanted, existing)
+            else super().replace_table(wanted, existing)
+        )
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop them. The Glue API drops those that Athena refuses, or whose files it would delete."""
@@ -244,23 +248,23 @@ class AthenaStore(Store):
         wanted = [*absent, *(item for item, _ in changed)]
         refused: list[Any] = []
 
-        def by_glue(there: Mapping[Any, Any]) -> None:
-            new = [item for item in wanted if tuple(item.values) not in there]
-            pairs = [(item, there[tuple(item.values)]) for item in wanted if tuple(item.values) in there]
+        def by_glue(existing: Mapping[Any, Any]) -> None:
+            new = [item for item in wanted if tuple(item.values) not in existing]
+            pairs = [(item, existing[tuple(item.values)]) for item in wanted if tuple(item.values) in existing]
             # Some are as they should be already, by the statements that came before.
             others = [(item, its) for item, its in pairs if not same(item, its)]
             refused.extend(self.glue.put_partitions(table, new, others).refused)
 
         reason = unsayable(table)
         if reason is not None:
-            there = {tuple(its.values): its for _, its in changed}
+            existing = {tuple(its.values): its for _, its in changed}
             self._by_glue(f"partitions of {name_of(table)}", [reason])
-            by_glue(there)
+            by_glue(existing)
             return Written(any=True, refused=refused)
         put = Change(
             f"partitions of {name_of(table)}",
             lambda: self._there(table, wanted),
-            lambda there: parts.decide_put(table, wanted, there, only_ddl=self._changer.only_ddl),
+            lambda existing: parts.decide_put(table, wanted, existing, only_ddl=self._changer.only_ddl),
             by_glue,
             table.dbName,
             partly=True,
@@ -268,23 +272,23 @@ class AthenaStore(Store):
         done = self._changer.make(put, {tuple(its.values): its for _, its in changed})
         return Written(any=done, refused=refused)
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop partitions."""
         reason = unsayable(table)
         if reason is not None:
             self._by_glue(f"partitions of {name_of(table)}", [reason]).drop_partitions(
-                table, there, delete_data=delete_data
+                table, existing, delete_data=delete_data
             )
             return
         drop = Change(
             f"partitions of {name_of(table)}",
-            lambda: self._there(table, there),
+            lambda: self._there(table, existing),
             lambda left: parts.decide_drop(table, sorted(left)),
             lambda left: self.glue.drop_partitions(table, list(left.values()), delete_data=delete_data),
             table.dbName,
             partly=True,
         )
-        self._changer.make(drop, {tuple(item.values): item for item in there})
+        self._changer.make(drop, {tuple(item.values): item for item in existing})
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns, by the Glue API, if any has others.
@@ -312,50 +316,50 @@ class AthenaStore(Store):
         """By the Glue API."""
         self.glue.drop_column_statistics(name, part, columns)
 
-    def kept_statistics(self, item: Any) -> Any | None:
+    def stored_statistics(self, item: Any) -> Any | None:
         """As Glue would give it back; None for what it cannot hold."""
-        return self.glue.kept_statistics(item)
+        return self.glue.stored_statistics(item)
 
     # --- within
 
-    def _put_database(self, wanted: Any, there: Any | None) -> bool:
-        def by_glue(there: Any | None) -> None:
-            if there is None:
+    def _put_database(self, wanted: Any, existing: Any | None) -> bool:
+        def by_glue(existing: Any | None) -> None:
+            if existing is None:
                 self.glue.create_database(wanted)
             else:
-                self.glue.alter_database(wanted, there)
+                self.glue.alter_database(wanted, existing)
 
-        def decide(there: Any | None) -> Decision:
-            return decide_database(_with_owner(wanted), _with_owner(there))
+        def decide(existing: Any | None) -> Decision:
+            return decide_database(_with_owner(wanted), _with_owner(existing))
 
-        what, left = f"database {wanted.name}", decide(there).leftovers
+        what, left = f"database {wanted.name}", decide(existing).leftovers
         if left:  # the Glue API does all of it in one call, so that the mark cannot be there before the rest
             self._by_glue(what, [it.what for it in left])
-            by_glue(there)
+            by_glue(existing)
             return True
-        return self._changer.make(Change(what, lambda: self.database(wanted.name), decide, by_glue), there)
+        return self._changer.make(Change(what, lambda: self.database(wanted.name), decide, by_glue), existing)
 
-    def _put_table(self, wanted: Any, there: Any | None) -> bool:
+    def _put_table(self, wanted: Any, existing: Any | None) -> bool:
         name = name_of(wanted)
 
-        def by_glue(there: Any | None) -> None:
-            if there is None:
+        def by_glue(existing: Any | None) -> None:
+            if existing is None:
                 self.glue.create_table(wanted)
-            elif is_another(wanted, there):
-                self.glue.replace_table(wanted, there)
+            elif is_another(wanted, existing):
+                self.glue.replace_table(wanted, existing)
             else:
-                self.glue.alter_table(wanted, there)
+                self.glue.alter_table(wanted, existing)
 
-        if there is None or is_another(wanted, there):
+        if existing is None or is_another(wanted, existing):
             self.glue.extras.forget(name)  # the statements make another table
         put = Change(
             f"table {name}",
             lambda: self.table(name),
-            lambda there: decide_table(wanted, there),
+            lambda existing: decide_table(wanted, existing),
             by_glue,
             name.database,
         )
-        return self._changer.make(put, there)
+        return self._changer.make(put, existing)
 
     def _by_glue(self, what: str, reasons: Sequence[str]) -> GlueStore:
         """The Glue store, for what no statement can express. Raises Rejected if it may not be used."""
@@ -372,6 +376,6 @@ def _with_owner(database: Any | None) -> Any | None:
         return None
     found = copy(database)
     handle = database.handle.fields if isinstance(database.handle, Input) else database.handle
-    kept = handle.get("Parameters") or {}
-    found.parameters = {**database.parameters, **{key: kept[key] for key in OWNER_KEYS if key in kept}}
+    expected = handle.get("Parameters") or {}
+    found.parameters = {**database.parameters, **{key: expected[key] for key in OWNER_KEYS if key in expected}}
     return found

@@ -73,16 +73,16 @@ def of_logs(settings: AwsSettings) -> tuple[str, ...]:
     return LOGS if settings.log_schemas_every is not None else ()
 
 
-def simulated(settings: AwsSettings, calls: Collection[str], there: Iterable[str], work_group: str = "") -> str:
+def simulated(settings: AwsSettings, calls: Collection[str], existing: Iterable[str], work_group: str = "") -> str:
     """What IAM says of these calls, in a few words; also if it could not be asked. Raises Forbidden if it denies some.
 
-    `there` are the databases of the catalog. The buckets are those of the locations that the settings name.
+    `existing` are the databases of the catalog. The buckets are those of the locations that the settings name.
     """
     try:
         with classified("IAM cannot simulate the rights", reading=True):
             caller, account, partition = _caller(settings)
             region, owner = client(settings, "glue").meta.region_name, settings.catalog_id or account
-            place = _Place(partition, region, owner, _databases(settings, there), _directories(settings), work_group)
+            place = _Place(partition, region, owner, _databases(settings, existing), _directories(settings), work_group)
             resources = place.resources(calls)
             untested = sorted(resources.pop((), ()))
             tested = set(calls) - set(untested)
@@ -137,10 +137,10 @@ class _Place:
         return (f"{it}/pysync/{log}/pysync" for it in self.directories for log in ("_delta_log", ".hoodie"))
 
 
-def _databases(settings: AwsSettings, there: Iterable[str]) -> Sequence[str]:
+def _databases(settings: AwsSettings, existing: Iterable[str]) -> Sequence[str]:
     """The databases to try: those that the settings name, else those that are there."""
     named = [name for _, each in settings.each_policy() for name in _named(each)]
-    return (list(dict.fromkeys(named)) or sorted(there) or ["default"])[:_MOST]
+    return (list(dict.fromkeys(named)) or sorted(existing) or ["default"])[:_MOST]
 
 
 def _named(settings: TargetSettings) -> Iterator[str]:

@@ -78,7 +78,7 @@ def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
         return found
 
 
-def tell_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
+def observe_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
     """Call `on_call` with `glue.GetTable` and so on for each request that a service's client sends, from any thread.
 
     All lanes share the client, and have it told once. Raises what `client` raises.

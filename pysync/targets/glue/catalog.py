@@ -216,8 +216,8 @@ _DELETE = Batch(
 def create_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
     """Create the partitions; those that are there already are returned, those that are refused go to `failures`."""
     _send(send, name, _CREATE, inputs, failures)
-    there = failures.take(EXISTS)
-    return [item for item in inputs if tuple(item["Values"]) in there]
+    existing = failures.take(EXISTS)
+    return [item for item in inputs if tuple(item["Values"]) in existing]
 
 
 def update_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:

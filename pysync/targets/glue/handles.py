@@ -55,10 +55,10 @@ def recorded(fields: Fields) -> Fields:
     return {**fields, "Parameters": {**parameters, WRITTEN_PARAMETERS_KEY: text}}
 
 
-def without_others(there: Fields, keep: Patterns) -> Fields:
+def without_others(existing: Fields, keep: Patterns) -> Fields:
     """An object as it was read, without the properties of others that are to be kept."""
-    record = _record(there)
-    found = _less(there, _others(_parameters(there), record.get("parameters", ()), keep))
+    record = _record(existing)
+    found = _less(existing, _others(_parameters(existing), record.get("parameters", ()), keep))
     storage = found.get(_STORAGE)
     if storage:
         others = _others(_parameters(storage), record.get("storage", ()), keep)
@@ -66,13 +66,13 @@ def without_others(there: Fields, keep: Patterns) -> Fields:
     return found
 
 
-def with_others(wanted: Fields, there: Fields, keep: Patterns) -> dict[str, Any]:
+def with_others(wanted: Fields, existing: Fields, keep: Patterns) -> dict[str, Any]:
     """The input of an update of the object that is there, with the properties of others that are to be kept."""
-    record = _record(there)
-    found = _more(wanted, _others(_parameters(there), record.get("parameters", ()), keep))
+    record = _record(existing)
+    found = _more(wanted, _others(_parameters(existing), record.get("parameters", ()), keep))
     if keys := wanted.get("PartitionKeys"):
-        found["PartitionKeys"] = columns_with_others(keys, there.get("PartitionKeys"), keep)
-    storage, its = wanted.get(_STORAGE), there.get(_STORAGE) or {}
+        found["PartitionKeys"] = columns_with_others(keys, existing.get("PartitionKeys"), keep)
+    storage, its = wanted.get(_STORAGE), existing.get(_STORAGE) or {}
     if storage:
         made = _more(storage, _others(_parameters(its), record.get("storage", ()), keep))
         if columns := storage.get("Columns"):
@@ -82,10 +82,10 @@ def with_others(wanted: Fields, there: Fields, keep: Patterns) -> dict[str, Any]
 
 
 def columns_with_others(
-    wanted: Sequence[Fields], there: Sequence[Fields] | None, keep: Patterns
+    wanted: Sequence[Fields], existing: Sequence[Fields] | None, keep: Patterns
 ) -> list[dict[str, Any]]:
     """Glue's columns with the parameters of the columns of the same names; a source has none."""
-    its = {column["Name"].lower(): _parameters(column) for column in there or ()}
+    its = {column["Name"].lower(): _parameters(column) for column in existing or ()}
     return [_more(column, _others(its.get(column["Name"].lower(), {}), (), keep)) for column in wanted]
 
 
@@ -97,10 +97,10 @@ def _others(parameters: Mapping[str, str], written: Collection[str] | bool, keep
     return {key: parameters[key] for key in left if any(fnmatchcase(key, pattern) for pattern in keep)}
 
 
-def _record(there: Fields) -> Mapping[str, Collection[str] | bool]:
+def _record(existing: Fields) -> Mapping[str, Collection[str] | bool]:
     """The names in an object's record, by the part that they are in; empty if it has none that can be read."""
     try:
-        found = json.loads(_parameters(there).get(WRITTEN_PARAMETERS_KEY, "{}"))
+        found = json.loads(_parameters(existing).get(WRITTEN_PARAMETERS_KEY, "{}"))
     except (ValueError, RecursionError):
         return {}
     return {part: _names(names) for part, names in found.items()} if isinstance(found, dict) else {}
@@ -132,7 +132,7 @@ def _more(item: Fields, others: Mapping[str, str]) -> dict[str, Any]:
 
 # Handles: how a store of Glue's notes, at the structs that it gives out, what it needs to write them back.
 #
-# The handle of what was read is the object as Glue gave it; the handle of what `as_kept` gives is an Input.
+# The handle of what was read is the object as Glue gave it; the handle of what `as_stored` gives is an Input.
 
 
 # What stays at Glue where the source says nothing: it may have been put there by hand.
@@ -172,22 +172,22 @@ class Handles:
             item.parameters = {key: value for key, value in item.parameters.items() if key not in MARK_KEYS}
         return item
 
-    def kept(self, item: Any, fields: Mapping[str, Any], lost: Sequence[str]) -> Any:
+    def as_stored(self, item: Any, fields: Mapping[str, Any], lost: Sequence[str]) -> Any:
         """The struct that Glue will give back for this input of the item."""
         fields = recorded(fields) if self.keep else fields
-        kept = _OBJECTS[type(item)]({**fields, **_belonging(item)})
-        kept.handle = Input(fields, lost)
-        return kept
+        expected = _OBJECTS[type(item)]({**fields, **_belonging(item)})
+        expected.handle = Input(fields, lost)
+        return expected
 
-    def filled(self, wanted: Any, there: Any) -> dict[str, Any]:
+    def filled(self, wanted: Any, existing: Any) -> dict[str, Any]:
         """The input of an update of the object that is there; both have handles."""
-        return self.filled_in(wanted.handle.fields, there.handle)
+        return self.filled_in(wanted.handle.fields, existing.handle)
 
-    def filled_in(self, wanted: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
+    def filled_in(self, wanted: Mapping[str, Any], existing: Mapping[str, Any]) -> dict[str, Any]:
         """The input of an update, which replaces everything: it repeats what stays, and what others set."""
-        made = with_others(wanted, there, self.keep)
-        found = {**{name: there[name] for name in _STAYS if there.get(name)}, **made}
-        location = (there.get("StorageDescriptor") or {}).get("Location")
+        made = with_others(wanted, existing, self.keep)
+        found = {**{name: existing[name] for name in _STAYS if existing.get(name)}, **made}
+        location = (existing.get("StorageDescriptor") or {}).get("Location")
         if location and not (made.get("StorageDescriptor") or {}).get("Location"):
             found["StorageDescriptor"] = {**made.get("StorageDescriptor", {}), "Location": location}
         return found
@@ -256,9 +256,9 @@ def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy
     return changed
 
 
-def same_columns(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
+def same_columns(wanted: Sequence[Any], existing: Sequence[Any]) -> bool:
     """Whether two lists of Glue's columns are the same, but for their parameters, which others set."""
-    return [_told(column) for column in wanted] == [_told(column) for column in there]
+    return [_told(column) for column in wanted] == [_told(column) for column in existing]
 
 
 def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> bool:

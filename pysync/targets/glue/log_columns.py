@@ -128,14 +128,14 @@ log = structlog.get_logger(__name__)
 class LogColumns:
     """The columns of Delta tables, for one store; not safe to use from several threads.
 
-    `there` reads a table at the target: if its log cannot be used, it keeps the columns that it has there.
+    `existing` reads a table at the target: if its log cannot be used, it keeps the columns that it has there.
     """
 
     def __init__(
-        self, settings: AwsSettings, there: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
+        self, settings: AwsSettings, existing: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
-        self._there = there
+        self._there = existing
         self._clock = clock
         self._read: dict[str, tuple[float, Sequence[Any] | NoSchema]] = {}
         self._told: set[tuple[str, str]] = set()
@@ -193,10 +193,10 @@ class LogColumns:
     def _columns_there(self, table: Any) -> list[Any]:
         name = name_of(table)
         with classified(f"cannot read the table {name}", reading=True):
-            there = self._there(name)
+            existing = self._there(name)
         # What the source has of a Hudi table is worth as much: its writer registers the columns.
-        stays = there is not None and there.sd is not None and is_delta(there)
-        return list((there if stays else table).sd.cols or ())
+        stays = existing is not None and existing.sd is not None and is_delta(existing)
+        return list((existing if stays else table).sd.cols or ())
 
     def _tell(self, table: Any, why: NoSchema) -> None:
         """Log it, once for each table and reason."""

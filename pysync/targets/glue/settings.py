@@ -136,9 +136,9 @@ class Extras:
 
     def _add_indexes(self, table: Any) -> None:
         name = TableName.of(table.dbName, table.tableName)
-        there = self._catalog.partition_indexes(name)
-        known = [it["Keys"] for it in there]
-        for index in (it for it in self.indexes(table, there) if it["Keys"] not in known):
+        existing = self._catalog.partition_indexes(name)
+        known = [it["Keys"] for it in existing]
+        for index in (it for it in self.indexes(table, existing) if it["Keys"] not in known):
             try:
                 place = {"DatabaseName": name.database, "TableName": name.table}
                 self._catalog.call("create_partition_index", **place, PartitionIndex=index)
@@ -152,8 +152,8 @@ class Extras:
         formation = client(self._settings, "lakeformation")
         place = {"Resource": place, **self._catalog.place}
         answer = formation.get_resource_lf_tags(**place, ShowAssignedLFTags=True)
-        there = {tag["TagKey"].lower() for tag in answer.get(member) or ()}
-        missing = {key: value for key, value in wanted.items() if key.lower() not in there}
+        existing = {tag["TagKey"].lower() for tag in answer.get(member) or ()}
+        missing = {key: value for key, value in wanted.items() if key.lower() not in existing}
         if not missing:
             return
         tags = [{"TagKey": key, "TagValues": [value]} for key, value in missing.items()]

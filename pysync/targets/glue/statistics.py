@@ -131,7 +131,7 @@ _UPDATE = ("update_column_statistics_for_table", "update_column_statistics_for_p
 _DELETE = ("delete_column_statistics_for_table", "delete_column_statistics_for_partition")
 
 
-def kept_statistics(item: Any) -> Any | None:
+def stored_statistics(item: Any) -> Any | None:
     """A ColumnStatisticsObj as Glue would give it back; None if it cannot hold it."""
     # When it was computed is not compared.
     sent = statistics_input(item, datetime.fromtimestamp(0, timezone.utc))

@@ -23,7 +23,7 @@ from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.rights import by_the_api, of_logs, simulated
-from pysync.targets.aws.session import client, tell_calls
+from pysync.targets.aws.session import client, observe_calls
 from pysync.targets.aws.translate import partition_values as kept_values
 from pysync.targets.aws.translate import translated
 from pysync.targets.base import MissingDatabase, Rejected, Unavailable
@@ -49,7 +49,7 @@ from pysync.targets.glue.handles import (
 )
 from pysync.targets.glue.log_columns import LogColumns
 from pysync.targets.glue.settings import Extras, GlueSettings, Index
-from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
+from pysync.targets.glue.statistics import delete_statistics, read_statistics, stored_statistics, write_statistics
 from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
@@ -90,9 +90,9 @@ class GlueStore(Store):
         """Sort AWS's errors (see Store.classified)."""
         return classified(what, reading=reading)
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of requests to Glue: `glue.GetTable`."""
-        tell_calls(self._glue, "glue", on_call)
+        observe_calls(self._glue, "glue", on_call)
 
     def is_race(self, error: Exception) -> bool:
         """Something has come, gone or changed since we looked."""
@@ -162,21 +162,21 @@ class GlueStore(Store):
         """The database's functions."""
         return [self._handles.read(hive.Function, it) for it in self.catalog.functions(database)]
 
-    def is_link(self, there: Any) -> bool:
+    def is_link(self, existing: Any) -> bool:
         """Whether it is a resource link of Lake Formation, or a table in a database that is one."""
-        is_itself = isinstance(there.handle, Mapping) and is_link(there.handle)
-        return is_itself or (isinstance(there, hive.Table) and self.is_linked(there.dbName))
+        is_itself = isinstance(existing.handle, Mapping) and is_link(existing.handle)
+        return is_itself or (isinstance(existing, hive.Table) and self.is_linked(existing.dbName))
 
     def is_linked(self, database: str) -> bool:
         """Whether a database is a resource link. One that was read lately, and was none, is not read again."""
         if time.monotonic() - self._unlinked.get(database, -_FRESH_SECONDS) < _FRESH_SECONDS:
             return False
-        there = self.database(database)
-        return there is not None and self.is_link(there)
+        existing = self.database(database)
+        return existing is not None and self.is_link(existing)
 
     # --- what becomes of an object here
 
-    def as_kept(self, item: Any, table: Any | None = None) -> Any:
+    def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
         adapted, untranslated = self._adapted(item)
         plain, lost = translated(adapted)
@@ -184,11 +184,11 @@ class GlueStore(Store):
             lost = [*lost, f"view: not translated: {untranslated}"]
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
-        return self._handles.kept(item, fields, lost)
+        return self._handles.as_stored(item, fields, lost)
 
-    def lost(self, kept: Any) -> Sequence[str]:
+    def lost(self, expected: Any) -> Sequence[str]:
         """What Glue cannot hold as it is."""
-        return kept.handle.lost  # type: ignore[no-any-return]
+        return expected.handle.lost  # type: ignore[no-any-return]
 
     # --- databases and functions
 
@@ -197,9 +197,9 @@ class GlueStore(Store):
         self.extras.forget(wanted.name)
         self.catalog.call("create_database", DatabaseInput=wanted.handle.fields)
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
         """Update it."""
-        self.catalog.call("update_database", Name=wanted.name, DatabaseInput=self._handles.filled(wanted, there))
+        self.catalog.call("update_database", Name=wanted.name, DatabaseInput=self._handles.filled(wanted, existing))
         return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:  # noqa: ARG002
@@ -211,10 +211,10 @@ class GlueStore(Store):
         arguments = {"DatabaseName": wanted.dbName, "FunctionInput": wanted.handle.fields}
         self._into(wanted.dbName, lambda: self.catalog.call("create_user_defined_function", **arguments))
 
-    def alter_function(self, wanted: Any, there: Any) -> None:
+    def alter_function(self, wanted: Any, existing: Any) -> None:
         """Update it."""
         arguments = {"DatabaseName": wanted.dbName, "FunctionInput": wanted.handle.fields}
-        self.catalog.call("update_user_defined_function", FunctionName=there.functionName, **arguments)
+        self.catalog.call("update_user_defined_function", FunctionName=existing.functionName, **arguments)
 
     def drop_function(self, database: str, name: str) -> None:
         """Delete it."""
@@ -230,22 +230,22 @@ class GlueStore(Store):
         if not indexes or not self._create_with(indexes, name_of(wanted), arguments):
             self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
 
-    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
+    def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
         """Update it. New columns go to its partitions, as the settings say, before they go to the table: after a crash
         the next try then still finds them new.
         """
         policy, columns = self._glue.partition_schema, columns_of(wanted.handle.fields)
-        if there.partitionKeys and policy != "none" and not same_columns(columns, columns_of(there.handle)):
-            spread(self._send, name_of(there), columns, policy, self._handles.keep)
-        self._update(wanted, there)
+        if existing.partitionKeys and policy != "none" and not same_columns(columns, columns_of(existing.handle)):
+            spread(self._send, name_of(existing), columns, policy, self._handles.keep)
+        self._update(wanted, existing)
         return True
 
-    def replace_table(self, wanted: Any, there: Any) -> bool:
+    def replace_table(self, wanted: Any, existing: Any) -> bool:
         """Update it when its partitions are gone."""
-        name = name_of(there)
+        name = name_of(existing)
         for found in chunks(self.catalog.partitions(name, ExcludeColumnSchema=True), GET_PAGE):
             delete_partitions(self._send, name, [it["Values"] for it in found])
-        self._update(wanted, there)
+        self._update(wanted, existing)
         return True
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
@@ -294,9 +294,9 @@ class GlueStore(Store):
                 return Written(any=True, refused=failures.as_refused())
         raise Unavailable(f"another client creates and deletes partitions of {name} at the same time")
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
         """Delete partitions."""
-        delete_partitions(self._send, name_of(table), [it.values for it in there])
+        delete_partitions(self._send, name_of(table), [it.values for it in existing])
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns."""
@@ -317,9 +317,9 @@ class GlueStore(Store):
         """Delete them, a column a call."""
         delete_statistics(self._send, name, part, columns)
 
-    def kept_statistics(self, item: Any) -> Any | None:
+    def stored_statistics(self, item: Any) -> Any | None:
         """As Glue would give it back; None for what it cannot hold."""
-        return kept_statistics(item)
+        return stored_statistics(item)
 
     # --- within
 
@@ -340,23 +340,23 @@ class GlueStore(Store):
 
     def _over(self, name: TableName, inputs: Sequence[Any]) -> list[dict[str, Any]]:
         """The inputs of updates of partitions that somebody else has just created."""
-        there = self.catalog.partitions_of(name, [it["Values"] for it in inputs]) if inputs else ()
-        found = {tuple(it["Values"]): it for it in there}
+        existing = self.catalog.partitions_of(name, [it["Values"] for it in inputs]) if inputs else ()
+        found = {tuple(it["Values"]): it for it in existing}
         return [self._handles.filled_in(it, found.get(tuple(it["Values"]), {})) for it in inputs]
 
-    def _update(self, wanted: Any, there: Any) -> None:
-        version = {"VersionId": there.handle["VersionId"]} if there.handle.get("VersionId") else {}
+    def _update(self, wanted: Any, existing: Any) -> None:
+        version = {"VersionId": existing.handle["VersionId"]} if existing.handle.get("VersionId") else {}
         self.catalog.call(
             "update_table",
             DatabaseName=wanted.dbName,
-            TableInput=self._handles.filled(wanted, there),
+            TableInput=self._handles.filled(wanted, existing),
             SkipArchive=self._glue.skip_archive,
             **version,
         )
 
     def _adapted(self, item: Any) -> tuple[Any, str | None]:
         """A Delta table with the columns of its log; a view in Athena's SQL, or the reason why it is not."""
-        return self._views.kept(self._log_columns.applied(item)) if isinstance(item, hive.Table) else (item, None)
+        return self._views.as_stored(self._log_columns.applied(item)) if isinstance(item, hive.Table) else (item, None)
 
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""

@@ -36,7 +36,7 @@ class Views:
         self._read = read
         self._classified = classified
 
-    def kept(self, item: Any) -> tuple[Any, str | None]:
+    def as_stored(self, item: Any) -> tuple[Any, str | None]:
         """The table or view as it is to be written, and why it is not translated, if it is a view that should be.
 
         The same view gives the same text while its tables stay as they are. Raises Rejected in mode `strict`.
@@ -57,17 +57,17 @@ class Views:
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
         translation = translate(view, self._columns)
-        kept = copied(view)
+        expected = copied(view)
         parameters = view.parameters or {}
-        kept.viewExpandedText = view.viewExpandedText or view.viewOriginalText
+        expected.viewExpandedText = view.viewExpandedText or view.viewOriginalText
         text = encoded(
             translation.sql, translation.columns, view.dbName, parameters.get("comment"), owned=bool(view.owner)
         )
-        kept.viewOriginalText = text
-        kept.parameters = {**parameters, **MARKS}
+        expected.viewOriginalText = text
+        expected.parameters = {**parameters, **MARKS}
         if len(text) > VIEW_TEXT.longest:
             raise CannotTranslate("a translation that is too long for Glue")
-        return kept
+        return expected
 
     def _columns(self, name: TableName) -> Columns:
         """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it."""

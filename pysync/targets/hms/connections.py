@@ -231,7 +231,7 @@ class Connections:
             self._open[user].on_call = self._on_call
         return self._open[user]
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each call that is sent from now on, by any user. For before the first."""
         self._on_call = on_call
         for metastore in self._open.values():

@@ -55,9 +55,9 @@ class HmsStore(HiveStore):
         """The same metastore, for writing what has been to these clusters."""
         return HmsStore(self.settings, self._connections, self.where, visited)
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of thrift's calls: `get_table_req`."""
-        self._connections.tell_calls(on_call)
+        self._connections.observe_calls(on_call)
 
     def check(self) -> str:
         """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
@@ -125,14 +125,14 @@ class HmsStore(HiveStore):
             self._call(lambda client: client.create_database(placeless))
             self._call(lambda client: client.alter_database(wanted.name, wanted))
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
         """Alter it; HMS 2.3 takes parameters and owner alone."""
-        self._call(lambda client: client.alter_database(there.name, wanted))
+        self._call(lambda client: client.alter_database(existing.name, wanted))
         return True
 
-    def is_half_made(self, wanted: Any, there: Any) -> bool:
+    def is_half_made(self, wanted: Any, existing: Any) -> bool:
         """Whether a create has ended between its two calls; Hive 4 alone sets a type."""
-        return there.type is not None and not same_location(wanted.managedLocationUri, there.managedLocationUri)
+        return existing.type is not None and not same_location(wanted.managedLocationUri, existing.managedLocationUri)
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         """Drop it; HMS wants its functions to go before."""
@@ -148,16 +148,16 @@ class HmsStore(HiveStore):
         with self.within(wanted.dbName):
             self._call(lambda client: client.create_table_with_environment_context(wanted, context))
 
-    def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+    def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
         """Alter the table, under another name and in another database if it has those.
 
-        HMS refuses if an Iceberg table has had a commit since it was read as `there`. A version without
+        HMS refuses if an Iceberg table has had a commit since it was read as `existing`. A version without
         HIVE-26882 (2.3.10 has it) ignores that, and overwrites the commit.
         """
-        context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(there))
-        of = there.dbName, there.tableName
+        context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(existing))
+        of = existing.dbName, existing.tableName
         # Only a move can meet a database that is missing.
-        if wanted.dbName == there.dbName:
+        if wanted.dbName == existing.dbName:
             self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
             return
         with self.within(wanted.dbName):
@@ -186,13 +186,13 @@ class HmsStore(HiveStore):
         of, wanted, context = (name.database, name.table), list(partitions), self._environment()
         self._call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
         name, keys = name_of(table), [key.name for key in table.partitionKeys or ()]
         request = hive.DropPartitionsRequest(
             name.database,
             name.table,
-            hive.RequestPartsSpec(names=[partition_name(keys, item.values) for item in there]),
+            hive.RequestPartsSpec(names=[partition_name(keys, item.values) for item in existing]),
             deleteData=delete_data,
             ifExists=True,
             environmentContext=self._environment(),
@@ -218,15 +218,17 @@ class HmsStore(HiveStore):
         with suppress(hive.NoSuchObjectException):
             self._call(lambda client: client.drop_function(database, name))
 
-    def say(self, word: Any) -> None:
-        """Create and drop the function, so that all hear of it. The first call also drops words that a crash left."""
+    def broadcast(self, function: Any) -> None:
+        """Create and drop the function, so that all listeners get its events. The first call also drops such functions
+        that a crash left.
+        """
         try:
-            self._call(lambda client: client.create_function(word))
-        except hive.AlreadyExistsException:  # a crash has left it, or it is being said at this very moment
-            self.drop_function(PLACE, word.functionName)
+            self._call(lambda client: client.create_function(function))
+        except hive.AlreadyExistsException:  # left by a crash, or sent at this very moment
+            self.drop_function(PLACE, function.functionName)
             with suppress(hive.AlreadyExistsException):
-                self._call(lambda client: client.create_function(word))
-        self.drop_function(PLACE, word.functionName)
+                self._call(lambda client: client.create_function(function))
+        self.drop_function(PLACE, function.functionName)
         if not self._connections.are_swept:
             for name in filter(is_word, self._call(lambda client: client.get_functions(PLACE, "*"))):
                 self.drop_function(PLACE, name)
@@ -285,9 +287,9 @@ class HmsStore(HiveStore):
         return hive.EnvironmentContext({**visited, "DO_NOT_UPDATE_STATS": "true", **properties})
 
 
-def _expected(there: Any) -> dict[str, str]:
+def _expected(existing: Any) -> dict[str, str]:
     """The properties by which HMS compares an Iceberg table's pointer with the one that was read, as it alters."""
-    its = pointer(there.parameters)
+    its = pointer(existing.parameters)
     return {} if its is None else {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": its}
 
 

@@ -225,9 +225,9 @@ class SparkCatalog:
         """Alter its parameters and owner; Spark lets nobody alter its place."""
 
         def write() -> None:
-            there = self._jvm.read(self._client.getDatabase(name))
+            existing = self._jvm.read(self._client.getDatabase(name))
             form = translate.database_form(database, "")
-            self._client.alterDatabase(self._jvm.database({**form, "locationUri": there["locationUri"]}))
+            self._client.alterDatabase(self._jvm.database({**form, "locationUri": existing["locationUri"]}))
 
         self._ask("alterDatabase", write)
 

@@ -14,7 +14,7 @@ from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import REFUSALS, classified
 from pysync.targets.spark.catalog import SparkCatalog
 from pysync.targets.spark.session import SparkSettings
-from pysync.targets.spark.translate import as_kept
+from pysync.targets.spark.translate import as_stored
 from pysync.targets.store import Capability
 
 
@@ -38,7 +38,7 @@ class SparkStore(HiveStore):
         """Sort errors, which are those of a metastore (see Store.classified)."""
         return classified(what, reading=reading)
 
-    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+    def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of calls of Spark's catalog: `getTable`."""
         self.catalog.on_call = on_call
 
@@ -88,9 +88,9 @@ class SparkStore(HiveStore):
         """The database's functions; Spark refuses to list those of one that is not there."""
         return [] if self.database(database) is None else self.catalog.functions(database)
 
-    def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
+    def as_stored(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
         """The item without what Spark's catalog has no place for."""
-        return as_kept(item)
+        return as_stored(item)
 
     # --- databases and functions
 
@@ -98,9 +98,9 @@ class SparkStore(HiveStore):
         """Create it."""
         self.catalog.create_database(wanted)
 
-    def alter_database(self, wanted: Any, there: Any) -> bool:
+    def alter_database(self, wanted: Any, existing: Any) -> bool:
         """Alter its parameters and owner; Spark lets nobody alter its place."""
-        self.catalog.alter_database(there.name, wanted)
+        self.catalog.alter_database(existing.name, wanted)
         return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
@@ -130,10 +130,10 @@ class SparkStore(HiveStore):
         with self.within(wanted.dbName):
             self.catalog.create_table(wanted)
 
-    def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:  # noqa: ARG002
+    def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:  # noqa: ARG002
         """Alter the table; partitions have its columns anyway."""
         with self.within(wanted.dbName):
-            self.catalog.alter_table(there.dbName, there.tableName, wanted)
+            self.catalog.alter_table(existing.dbName, existing.tableName, wanted)
 
     def write_sources(self, wanted: Any) -> None:
         """Do nothing: Spark's catalog holds no materialized views."""
@@ -153,7 +153,7 @@ class SparkStore(HiveStore):
         """Alter the partitions."""
         self.catalog.alter_partitions(name.database, name.table, partitions)
 
-    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
         name = name_of(table)
-        self.catalog.drop_partitions(name.database, name.table, [it.values for it in there], delete_data)
+        self.catalog.drop_partitions(name.database, name.table, [it.values for it in existing], delete_data)

@@ -69,7 +69,7 @@ _ASCENDING = 1
 _FORMAT = "serialization.format"
 
 
-def as_kept(item: Any) -> Any:
+def as_stored(item: Any) -> Any:
     """A Database, Table, Partition or Function as Spark's catalog keeps it, a copy.
 
     Raises Rejected for a table that it can keep in no form.
@@ -105,7 +105,7 @@ def _table(table: Any) -> Any:
     external = {"EXTERNAL": "TRUE"} if table.tableType == "EXTERNAL_TABLE" else {}
     table.parameters = {**uncounted(table.parameters, "EXTERNAL"), **external}
     table.retention = table.ownerType = table.rewriteEnabled = table.creationMetadata = None
-    table.sd = _storage_as_kept(table.sd or hive.StorageDescriptor(cols=[]))
+    table.sd = _storage_as_stored(table.sd or hive.StorageDescriptor(cols=[]))
     table.partitionKeys = table.partitionKeys or []
     if table.tableType == "VIRTUAL_VIEW":
         table.sd = hive.StorageDescriptor(cols=table.sd.cols)
@@ -118,7 +118,7 @@ def _partition(partition: Any) -> Any:
     """A partition without columns and buckets of its own: Spark reads all partitions as their table."""
     partition.parameters = uncounted(partition.parameters)
     partition.values = [value or DEFAULT_PARTITION for value in partition.values]
-    partition.sd = _storage_as_kept(partition.sd or hive.StorageDescriptor(cols=[]))
+    partition.sd = _storage_as_stored(partition.sd or hive.StorageDescriptor(cols=[]))
     for name in ("cols", "numBuckets", "bucketCols", "sortCols"):
         setattr(partition.sd, name, None)
     return partition
@@ -130,7 +130,7 @@ def _function(function: Any) -> Any:
     return function
 
 
-def _storage_as_kept(storage: Any) -> Any:
+def _storage_as_stored(storage: Any) -> Any:
     storage.cols = storage.cols or []
     storage.location = plain(storage.location)
     storage.parameters = storage.skewedInfo = storage.storedAsSubDirectories = storage.compressed = None
