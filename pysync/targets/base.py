@@ -57,10 +57,10 @@ class Missing(Rejected):
     """
 
     @classmethod
-    def of_target(cls: type[M], target: str, what: str) -> M:
+    def of_target(cls: type[M], target: str, object_name: str) -> M:
         """The error to raise where `what` should be at the target, and is not."""
         return cls(
-            f"{what} does not exist at the target {target!r}",
+            f"{object_name} does not exist at the target {target!r}",
             "check whether its creation was parked, suppressed or excluded; create it at the target, then retry",
         )
 
@@ -134,8 +134,8 @@ class Outcome(str, Enum):
 def total(outcomes: Collection[Outcome]) -> Outcome:
     """The outcome of several steps: the most significant one; UNCHANGED if there were none."""
     # Most significant first: a person must hear of a conflict even if other steps were applied.
-    told = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
-    return next((outcome for outcome in told if outcome in outcomes), Outcome.UNCHANGED)
+    by_importance = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
+    return next((outcome for outcome in by_importance if outcome in outcomes), Outcome.UNCHANGED)
 
 
 class Target(Protocol):
@@ -253,13 +253,13 @@ class Answer(Generic[E]):
     kind: type[PysyncError]
     hint: str | None = None
 
-    def error(self, what: str, said: object, *, reading: bool = False) -> PysyncError:
+    def error(self, action: str, message: object, *, reading: bool = False) -> PysyncError:
         """The error to raise: `what` was tried, and the place `said` this.
 
         Where nothing could have been changed (`reading`), there is no unknown outcome: then it is Unavailable.
         """
         kind = Unavailable if reading and self.kind is OutcomeUnknown else self.kind
-        return kind(one_line(f"{what}: {said}"), self.hint)
+        return kind(one_line(f"{action}: {message}"), self.hint)
 
 
 def answer(table: Sequence[Answer[E]], error: E) -> Answer[E]:

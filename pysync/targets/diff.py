@@ -77,8 +77,8 @@ def fields(wanted: Any, existing: Any) -> list[Difference]:
         return []
     if isinstance(wanted, list):
         pairs = zip(wanted, existing, strict=True) if len(wanted) == len(existing) else ()
-        found = [it for one, other in pairs for it in _fields("", one, other, _SERVERS_FIELDS)]
-        return found or differing("columns", wanted, existing)
+        differing_fields = [it for one, other in pairs for it in _fields("", one, other, _SERVERS_FIELDS)]
+        return differing_fields or differing("columns", wanted, existing)
     ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, existing) else _SERVERS_FIELDS
     return _fields("", wanted, existing, ignored)
 
@@ -92,8 +92,8 @@ def same_location(wanted: str | None, existing: str | None) -> bool:
     if not wanted:
         return True
     scheme, authority, path = _parts(wanted)
-    its_scheme, its_authority, its_path = _parts(existing or "")
-    return path == its_path and scheme in {"", its_scheme} and authority in {"", its_authority}
+    existing_scheme, existing_authority, existing_path = _parts(existing or "")
+    return path == existing_path and scheme in {"", existing_scheme} and authority in {"", existing_authority}
 
 
 def path_of(location: str | None) -> str:
@@ -118,10 +118,10 @@ def _same_value(wanted: Any, existing: Any) -> bool:
     if hasattr(wanted, "thrift_spec"):
         return _same_fields(wanted, existing, _SERVERS_FIELDS)
     if isinstance(wanted, (list, tuple)):
-        its = existing or []
-        if wanted == its:  # the columns of most partitions, in a tenth of the time
+        items = existing or []
+        if wanted == items:  # the columns of most partitions, in a tenth of the time
             return True
-        return len(wanted) == len(its) and all(map(_same_value, wanted, its))
+        return len(wanted) == len(items) and all(map(_same_value, wanted, items))
     return (wanted or None) == (existing or None)  # HMS gives "", 0 and {} back for what was unset
 
 
@@ -132,19 +132,19 @@ def _same_fields(wanted: Any, existing: Any, ignored: frozenset[str]) -> bool:
 
 def _fields(path: str, wanted: Any, existing: Any, ignored: frozenset[str]) -> list[Difference]:
     """The fields in which two structs differ, by the same rules as `same`."""
-    found: list[Difference] = []
+    result: list[Difference] = []
     for name in sorted(vars(wanted).keys() - ignored):
-        mine, its = getattr(wanted, name), getattr(existing, name, None)
-        if not _can_hold(existing, name) or _RULES.get(name, _same_value)(mine, its):
+        new, old = getattr(wanted, name), getattr(existing, name, None)
+        if not _can_hold(existing, name) or _RULES.get(name, _same_value)(new, old):
             continue
-        where = f"{path}.{name}" if path else name
+        field_path = f"{path}.{name}" if path else name
         if name == "parameters":
-            found += differing(where, *_parameters(mine, its))
-        elif hasattr(mine, "thrift_spec") and its is not None:
-            found += _fields(where, mine, its, _SERVERS_FIELDS)
+            result += differing(field_path, *_parameters(new, old))
+        elif hasattr(new, "thrift_spec") and old is not None:
+            result += _fields(field_path, new, old, _SERVERS_FIELDS)
         else:
-            found += differing(where, mine, its) or [Difference(where, its, mine)]
-    return found
+            result += differing(field_path, new, old) or [Difference(field_path, old, new)]
+    return result
 
 
 def _can_hold(existing: Any, name: str) -> bool:
@@ -156,25 +156,25 @@ def _can_hold(existing: Any, name: str) -> bool:
 
 def same_parameters(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the parameters of two objects are the same; those that the server sets are ignored."""
-    mine, its = _parameters(wanted, existing)
-    return mine == its
+    compared, existing_compared = _parameters(wanted, existing)
+    return compared == existing_compared
 
 
 def _parameters(
     wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters of both that are compared."""
-    mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
+    compared = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
     # The target's server may add these by itself; they count only if the source has them, too.
     added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (existing or {}) else frozenset())
-    unasked = SERVER_PARAMETERS | (added - mine.keys())
-    return mine, {key: value for key, value in (existing or {}).items() if key not in unasked}
+    ignored = SERVER_PARAMETERS | (added - compared.keys())
+    return compared, {key: value for key, value in (existing or {}).items() if key not in ignored}
 
 
 def same_counts(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the statistics among the parameters of two objects are the same."""
-    mine, its = _parameters(wanted, existing)
-    return all(mine.get(key) == its.get(key) for key in STATISTICS)
+    compared, existing_compared = _parameters(wanted, existing)
+    return all(compared.get(key) == existing_compared.get(key) for key in STATISTICS)
 
 
 def sources_of(made: Any) -> dict[str, tuple[int, int, int]]:
@@ -195,8 +195,8 @@ def same_creation(wanted: Any, existing: Any) -> bool:
     """Whether two materialized views have the same tables, in any order, and the same counts if both know them."""
     if wanted is None or existing is None:
         return wanted is None
-    mine, its = sources_of(wanted), sources_of(existing)
-    known = not mine or not its or mine == its
+    counts, existing_counts = sources_of(wanted), sources_of(existing)
+    known = not counts or not existing_counts or counts == existing_counts
     return known and _same_fields(wanted, existing, _SERVERS_FIELDS | {"sourceTables"})
 
 

@@ -231,8 +231,8 @@ class HiveStore(Store):
             return
         name = name_of(old)
         for names in slices(self.partition_names(old), self.batch):
-            found = self.partitions_by_name(name, names)
-            moved = [partition for partition in found if (partition.sd.location or "").startswith(before)]
+            partitions = self.partitions_by_name(name, names)
+            moved = [partition for partition in partitions if (partition.sd.location or "").startswith(before)]
             for partition in moved:
                 partition.sd.location = after + partition.sd.location[len(before) :]
             self._alter_partitions(name, moved)

@@ -53,10 +53,10 @@ def _has_pattern(renames: dict[str, str]) -> bool:
 
 def _minutes(text: str) -> tuple[int, int]:
     """The begin and end of `08:00-18:00`, in minutes since midnight. Raises ValueError for anything else."""
-    found = _TIMES.fullmatch(text)
-    if not found or found[1] == found[2]:
+    match = _TIMES.fullmatch(text)
+    if not match or match[1] == match[2]:
         raise ValueError(f"{text!r:.80} is not a time of day; write 08:00-18:00, or 22:00-06:00 for a night")
-    first, last = (int(it[:2]) * 60 + int(it[3:]) for it in found.groups())
+    first, last = (int(it[:2]) * 60 + int(it[3:]) for it in match.groups())
     return first, last
 
 

@@ -73,14 +73,14 @@ class SparkWish:
 
         A session on this machine is closed unless its settings open it. Elsewhere the operator has to close it.
         """
-        its = dict(self.settings)
-        authenticates = its.get(_AUTHENTICATE, str(self.is_local)).strip().lower() == "true"
+        settings = dict(self.settings)
+        authenticates = settings.get(_AUTHENTICATE, str(self.is_local)).strip().lower() == "true"
         if not authenticates:
             return (
                 f"whoever reaches Spark's driver could have it run code; set {_AUTHENTICATE} = true"
                 f"{'' if self.is_local else _OF_CLUSTER}"
             )
-        addresses = {key: its[key] for key in _ADDRESSES if key in its}
+        addresses = {key: settings[key] for key in _ADDRESSES if key in settings}
         if not self.is_local:
             return None if addresses else _ANY_ADDRESS
         others = [f"{key} = {value}" for key, value in addresses.items() if not _is_loopback(value)]

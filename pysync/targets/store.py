@@ -92,7 +92,7 @@ class Store(ABC):
     # --- the connection
 
     @abstractmethod
-    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Turn the place's errors into those of pysync.targets.base; `what` says what was tried, and where.
 
         A call that only reads (`reading`) has no unknown outcome.
@@ -155,9 +155,9 @@ class Store(ABC):
 
     def tables(self, database: str) -> Iterable[Any]:
         """The database's tables and views, each a Table."""
-        found = (self.table(TableName(database, name)) for name in self.table_names(database))
+        tables = (self.table(TableName(database, name)) for name in self.table_names(database))
         # A table may be dropped after it was listed.
-        return (table for table in found if table is not None)
+        return (table for table in tables if table is not None)
 
     @abstractmethod
     def partitions(self, name: TableName) -> Iterator[Any]:
@@ -166,8 +166,8 @@ class Store(ABC):
     def partition_names(self, table: Any, most: int | None = None) -> list[str]:
         """The names of a table's partitions, `key=value/…` as HMS writes them; at most `most` if that is given."""
         keys = [key.name for key in table.partitionKeys or ()]
-        found = self.partitions(TableName.of(table.dbName, table.tableName))
-        return [partition_name(keys, it.values) for it in islice(found, most)]
+        partitions = self.partitions(TableName.of(table.dbName, table.tableName))
+        return [partition_name(keys, it.values) for it in islice(partitions, most)]
 
     @abstractmethod
     def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
@@ -212,12 +212,12 @@ class Store(ABC):
         """What the place cannot hold of the source's object, one line each; `expected` comes from `as_stored`."""
         return ()
 
-    def written(self, found: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
+    def written(self, differences: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
         """The part of the differences `found` for which the place would write anything.
 
         Asks no server. Raises Rejected if the place can hold the object in no form.
         """
-        return found
+        return differences
 
     # --- databases
 
@@ -302,8 +302,8 @@ class Store(ABC):
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions of the table these columns; returns whether any had others."""
         name = TableName.of(table.dbName, table.tableName)
-        found, changed = self.partitions(name), False
-        while some := list(islice(found, self.batch)):
+        partitions, changed = self.partitions(name), False
+        while some := list(islice(partitions, self.batch)):
             others = [it for it in some if not same(list(columns), it.sd.cols)]
             pairs = [(self.as_stored(_with_columns(it, columns), table), it) for it in others]
             refused = self.put_partitions(table, [], pairs).refused if pairs else ()
@@ -406,13 +406,13 @@ class SendsMessages(Protocol):
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
     """One error for the refused partitions of a table."""
-    what = f"{count(len(refused), 'partition')} of {name} failed"
+    problem = f"{count(len(refused), 'partition')} of {name} failed"
     # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
-    for it in refused:
-        if not isinstance(it.error, Rejected):
-            return type(it.error)(shortened(f"{what}: {it.error.message}"), it.error.hint)
-    told = "; ".join(str(it.error) for it in refused[:3])
-    return Rejected(shortened(f"{what}: {told}"))
+    for item in refused:
+        if not isinstance(item.error, Rejected):
+            return type(item.error)(shortened(f"{problem}: {item.error.message}"), item.error.hint)
+    reasons = "; ".join(str(item.error) for item in refused[:3])
+    return Rejected(shortened(f"{problem}: {reasons}"))
 
 
 def _with_columns(partition: Any, columns: Sequence[Any]) -> Any:

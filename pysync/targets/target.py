@@ -124,8 +124,8 @@ class StoreTarget:
         # Each cluster counts its own files. If counts were compared, both ends would overwrite each other's for ever.
         if existing is not None and self.store.settings.both_ways:
             expected, existing = countless(expected), countless(existing)
-        found = ["missing"] if existing is None else differences(expected, existing)
-        return self.store.written(found, expected, existing, table) if found else []
+        fields = ["missing"] if existing is None else differences(expected, existing)
+        return self.store.written(fields, expected, existing, table) if fields else []
 
     def lost(self, wanted: Any) -> Sequence[str]:
         """What the store cannot keep of it (see TellsLost)."""

@@ -42,14 +42,14 @@ class Changes:
         self._found: list[Difference] = []
         self.redefining: Redefining = lambda _: nullcontext()
 
-    def note(self, *found: Difference) -> None:
+    def note(self, *differences: Difference) -> None:
         """Note some, as long as there is room."""
-        self._found += found[: MOST - len(self._found)]
+        self._found += differences[: MOST - len(self._found)]
 
     def take(self) -> list[Difference]:
         """All of them, which are forgotten then."""
-        found, self._found = self._found, []
-        return found
+        differences, self._found = self._found, []
+        return differences
 
 
 class WatchedStore:
@@ -89,15 +89,15 @@ class WatchedStore:
 
     def alter_database(self, wanted: Any, existing: Any) -> bool:
         """See Store."""
-        found = _fields(wanted, existing)
+        differences = _fields(wanted, existing)
         if not self.reads.alter_database(wanted, existing):
             return False
-        may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
-        if may_be_ignored and (now := self.reads.database(existing.name)) is not None:
-            found = _fields(now, existing)
-            if not found and _whose(now) == _whose(existing):
+        may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in differences)
+        if may_be_ignored and (altered := self.reads.database(existing.name)) is not None:
+            differences = _fields(altered, existing)
+            if not differences and _whose(altered) == _whose(existing):
                 return False
-        self._changes.note(*found)
+        self._changes.note(*differences)
         return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
@@ -112,9 +112,9 @@ class WatchedStore:
 
     def alter_function(self, wanted: Any, existing: Any) -> None:
         """See Store."""
-        found = _fields(wanted, existing)
+        differences = _fields(wanted, existing)
         self.reads.alter_function(wanted, existing)
-        self._changes.note(*found)
+        self._changes.note(*differences)
 
     def drop_function(self, database: str, name: str) -> None:
         """See Store."""
@@ -131,20 +131,20 @@ class WatchedStore:
 
     def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
         """See Store."""
-        found = _fields(wanted, existing)
+        differences = _fields(wanted, existing)
         with nullcontext() if _shape(wanted) == _shape(existing) else self._redefining(wanted):
             written = self.reads.alter_table(wanted, existing, cascade=cascade)
-        self._changes.note(*found if written else ())
+        self._changes.note(*differences if written else ())
         return written
 
     def replace_table(self, wanted: Any, existing: Any) -> bool:
         """See Store."""
-        found = _fields(wanted, existing)
+        differences = _fields(wanted, existing)
         with self._redefining(wanted):
             written = self.reads.replace_table(wanted, existing)
         if written:
             self._note(f"table {_name(wanted)}", "dropped and created")
-            self._changes.note(*found)
+            self._changes.note(*differences)
         return written
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
@@ -156,12 +156,12 @@ class WatchedStore:
 
     def rename_table(self, wanted: Any, existing: Any) -> None:
         """See Store."""
-        found = _fields(wanted, existing)
+        differences = _fields(wanted, existing)
         with self._redefining(wanted, existing):
             self.reads.rename_table(wanted, existing)
         if self.settings.drops == "trash" and wanted.dbName == self.settings.trash_database:
-            found = [Difference(f"table {_name(existing)}", None, TRASHED + wanted.tableName)]
-        self._changes.note(*found)
+            differences = [Difference(f"table {_name(existing)}", None, TRASHED + wanted.tableName)]
+        self._changes.note(*differences)
 
     # --- partitions and constraints
 
@@ -169,11 +169,11 @@ class WatchedStore:
         """See Store."""
         keys = [key.name for key in table.partitionKeys or ()]
         some = list(islice(changed, _MOST_PARTITIONS))
-        found = [(partition_name(keys, wanted.values), _fields(wanted, existing)) for wanted, existing in some]
+        noted = [(partition_name(keys, wanted.values), _fields(wanted, existing)) for wanted, existing in some]
         done = self.reads.put_partitions(table, absent, changed)
         refused = {it.values for it in done.refused}
         self._count(sum(tuple(it.values) not in refused for it in absent), "created")
-        for name, differences in found if done.any else ():
+        for name, differences in noted if done.any else ():
             self._changes.note(*(Difference(f"partition {name}: {it.field}", it.old, it.new) for it in differences))
         return done
 
@@ -224,12 +224,12 @@ class WatchedStore:
     def _redefining(self, *tables: Any) -> AbstractContextManager[None]:
         return self._changes.redefining([_name(it) for it in tables])
 
-    def _count(self, number: int, what: str) -> None:
+    def _count(self, number: int, change: str) -> None:
         if number:
-            self._note(count(number, "partition"), what)
+            self._note(count(number, "partition"), change)
 
-    def _note(self, field: str, what: str) -> None:
-        self._changes.note(Difference(field, None, what))
+    def _note(self, field: str, change: str) -> None:
+        self._changes.note(Difference(field, None, change))
 
 
 def _fields(wanted: Any, existing: Any) -> list[Difference]:

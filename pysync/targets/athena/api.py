@@ -63,8 +63,8 @@ def _typed(*numbers: int) -> Callable[[Ending], bool]:
 
 
 def _says(pattern: str) -> Callable[[Ending], object]:
-    says = re.compile(pattern, re.IGNORECASE)
-    return lambda it: says.search(it.reason)
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda it: compiled.search(it.reason)
 
 
 _TYPES: Sequence[Answer[Ending]] = (
@@ -96,21 +96,21 @@ _REASONS: Sequence[Answer[Ending]] = (
 )
 
 
-def failure(ending: Ending, what: str) -> PysyncError:
+def failure(ending: Ending, action: str) -> PysyncError:
     """The error of a target for a statement with this ending; `what` says which statement, and where."""
     if not any(row.match(ending) for row in _TYPES):
-        wrapped = _wrapped(ending, what)
+        wrapped = _wrapped(ending, action)
         if wrapped is not None:
             return wrapped
-    return answer((*_TYPES, *_REASONS), ending).error(what, ending.reason or ending.state)
+    return answer((*_TYPES, *_REASONS), ending).error(action, ending.reason or ending.state)
 
 
-def _wrapped(ending: Ending, what: str) -> PysyncError | None:
+def _wrapped(ending: Ending, action: str) -> PysyncError | None:
     """The error of another service that made the statement fail, if it names one whose meaning is known."""
-    found = _WRAPPED.search(ending.reason)
-    if found is None:
+    match = _WRAPPED.search(ending.reason)
+    if match is None:
         return None
-    error = of_code(found["name"], ending.reason, what, int(found["status"] or 0))
+    error = of_code(match["name"], ending.reason, action, int(match["status"] or 0))
     return error if type(error) is not PysyncError else None
 
 
@@ -150,12 +150,12 @@ class AthenaApi:
         """The name of the work group, which is enabled. Raises Unavailable or Rejected."""
         group = self._settings.work_group or PRIMARY
         with classified(f"cannot see the work group {group!r} of {self._where}", reading=True):
-            found = self._client.get_work_group(WorkGroup=group)["WorkGroup"]
-        if found.get("State", "ENABLED") != "ENABLED":
+            description = self._client.get_work_group(WorkGroup=group)["WorkGroup"]
+        if description.get("State", "ENABLED") != "ENABLED":
             raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable the work group")
         return group
 
-    def start(self, request: Request, what: str) -> str:
+    def start(self, request: Request, action: str) -> str:
         """Have a statement run; returns its query's id. It is sent again while AWS throttles, or the answer is lost.
 
         Raises Unavailable, Rejected or OutcomeUnknown.
@@ -167,14 +167,14 @@ class AthenaApi:
             "QueryExecutionContext": context | ({"Database": request.database} if request.database else {}),
             "ClientRequestToken": request.token,
         }
-        return _patiently(lambda: self._started(arguments, what))
+        return _patiently(lambda: self._started(arguments, action))
 
     def look(self, queries: Sequence[str]) -> Mapping[str, Ending]:
         """How these queries are; those that Athena does not know are left out. Raises Unavailable or Rejected."""
-        found: dict[str, Ending] = {}
+        endings: dict[str, Ending] = {}
         for start in range(0, len(queries), MOST_AT_ONCE):
-            found |= {it["QueryExecutionId"]: _ending(it) for it in self._seen(queries[start : start + MOST_AT_ONCE])}
-        return found
+            endings |= {it["QueryExecutionId"]: _ending(it) for it in self._seen(queries[start : start + MOST_AT_ONCE])}
+        return endings
 
     def stop(self, query: str) -> None:
         """Ask Athena to stop a query, which may end as done all the same. Raises Unavailable or Rejected."""
@@ -189,8 +189,8 @@ class AthenaApi:
     def _client(self) -> Any:
         return client(self._settings, "athena")
 
-    def _started(self, arguments: Mapping[str, Any], what: str) -> str:
-        with classified(what):
+    def _started(self, arguments: Mapping[str, Any], action: str) -> str:
+        with classified(action):
             return str(self._client.start_query_execution(**arguments)["QueryExecutionId"])
 
     def _seen(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
@@ -202,13 +202,13 @@ class AthenaApi:
                 log.warning(
                     "poll_denied", target=self._settings.name, fallback="GetQueryExecution", reason=error.message
                 )
-        return [found for query in queries for found in self._seen_alone(query)]
+        return [execution for query in queries for execution in self._seen_alone(query)]
 
     def _seen_together(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         with classified(f"cannot see queries of {self._where}", reading=True):
             answer: Mapping[str, Any] = self._client.batch_get_query_execution(QueryExecutionIds=list(queries))
-        found: Sequence[Mapping[str, Any]] = answer["QueryExecutions"]
-        return found
+        executions: Sequence[Mapping[str, Any]] = answer["QueryExecutions"]
+        return executions
 
     def _seen_alone(self, query: str) -> Sequence[Mapping[str, Any]]:
         try:
@@ -220,11 +220,11 @@ class AthenaApi:
 
 def _place(settings: AthenaSettings) -> dict[str, Any]:
     """Where the results of statements go: a work group, a location, or both."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if settings.staging:
-        found["ResultConfiguration"] = {"OutputLocation": settings.staging}
+        arguments["ResultConfiguration"] = {"OutputLocation": settings.staging}
     group = settings.work_group or ("" if settings.staging else PRIMARY)
-    return found | ({"WorkGroup": group} if group else {})
+    return arguments | ({"WorkGroup": group} if group else {})
 
 
 def _ending(execution: Mapping[str, Any]) -> Ending:
@@ -259,18 +259,18 @@ STATEMENT = "SHOW DATABASES"
 
 def tried(settings: AthenaSettings) -> str:
     """`Athena lists 12 databases`. Changes nothing. Raises Unavailable, Forbidden, Missing or Rejected."""
-    what = f"{STATEMENT} on target {settings.name!r}"
+    action = f"{STATEMENT} on target {settings.name!r}"
     try:
-        with classified(what, reading=True):
+        with classified(action, reading=True):
             cursor = _connection(settings).cursor()
         try:
             return f"Athena lists {count(_rows(cursor, settings.statement_timeout_seconds), 'database')}"
         except FutureTimeout:
-            raise Unavailable(f"{what} did not end within {settings.statement_timeout_seconds:g} s") from None
+            raise Unavailable(f"{action} did not end within {settings.statement_timeout_seconds:g} s") from None
         finally:
             cursor.close(wait=False)  # its threads may still ask about a statement that hangs
     except pyathena.Error as error:
-        raise _meaning(error, what) from error
+        raise _meaning(error, action) from error
 
 
 def _rows(cursor: Any, seconds: float) -> int:
@@ -306,13 +306,13 @@ class _Session:
         return client(self._settings, service)
 
 
-def _meaning(error: Exception, what: str) -> PysyncError:
+def _meaning(error: Exception, action: str) -> PysyncError:
     """The error of a target for the error of botocore that pyathena has wrapped, or for a statement that failed."""
     cause = error.__cause__
     if cause is None:
-        return failure(Ending("FAILED", str(error)), what)
+        return failure(Ending("FAILED", str(error)), action)
     try:
-        with classified(what, reading=True):
+        with classified(action, reading=True):
             raise cause
-    except PysyncError as found:
-        return found
+    except PysyncError as classified_error:
+        return classified_error

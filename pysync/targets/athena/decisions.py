@@ -65,10 +65,10 @@ class Properties:
     @classmethod
     def between(cls, wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> Properties:
         """The difference. Statistics that nobody asked for are the target's own."""
-        mine, its = _plain(wanted), _plain(existing)
-        changed = {key: value for key, value in mine.items() if its.get(key) != value and key not in STATISTICS}
-        counted = any(its.get(key) != value for key, value in mine.items() if key in STATISTICS)
-        return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
+        new, old = _plain(wanted), _plain(existing)
+        changed = {key: value for key, value in new.items() if old.get(key) != value and key not in STATISTICS}
+        counted = any(old.get(key) != value for key, value in new.items() if key in STATISTICS)
+        return cls(changed, frozenset(old.keys() - new.keys() - STATISTICS), counted)
 
     def to_set(self, wanted: Mapping[str, str] | None) -> dict[str, str]:
         """What a statement sets: what changed, and the marks.
@@ -80,8 +80,8 @@ class Properties:
 
     def leftovers(self) -> list[Leftover]:
         """The part that no statement can say."""
-        found = [Leftover(f"the removal of properties ({some_of(self.removed)})")] if self.removed else []
-        return [*found, Leftover("statistics", harmless=True)] if self.counted else found
+        removals = [Leftover(f"the removal of properties ({some_of(self.removed)})")] if self.removed else []
+        return [*removals, Leftover("statistics", harmless=True)] if self.counted else removals
 
 
 def sayable(parameters: Mapping[str, str] | None) -> dict[str, str]:
@@ -96,10 +96,14 @@ def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
 
 def has_mark_of(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:
     """Whether the object has the mark of the same source, object and creation, whichever event wrote it."""
-    mine, its = Mark.read(wanted), Mark.read(existing)
-    if mine is None or its is None:
-        return mine is None
-    return mine.source == its.source and mine.created in {0, its.created} and mine.object in {"", its.object}
+    wanted_mark, existing_mark = Mark.read(wanted), Mark.read(existing)
+    if wanted_mark is None or existing_mark is None:
+        return wanted_mark is None
+    return (
+        wanted_mark.source == existing_mark.source
+        and wanted_mark.created in {0, existing_mark.created}
+        and wanted_mark.object in {"", existing_mark.object}
+    )
 
 
 def said(*builders: Callable[[], Iterable[str]]) -> Decision:
@@ -120,8 +124,8 @@ def _plain(parameters: Mapping[str, str] | None) -> dict[str, str]:
 
 def some_of(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
-    found = sorted(names)
-    return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    ordered = sorted(names)
+    return ", ".join(ordered[:5]) + (f" and {len(ordered) - 5} more" if len(ordered) > 5 else "")
 
 
 # Tables and databases: the decision that brings what is there, if anything, to what is wanted. Pure.
@@ -143,13 +147,13 @@ def decide_database(wanted: Any, existing: Any | None) -> Decision:
         pairs = sayable(wanted.parameters)
         return said(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
     properties = Properties.between(wanted.parameters, existing.parameters)
-    found = properties.leftovers()
-    found += [Leftover("the comment")] if wanted.description and wanted.description != existing.description else []
-    found += [Leftover("the location")] if not same_location(wanted.locationUri, existing.locationUri) else []
+    leftovers = properties.leftovers()
+    leftovers += [Leftover("the comment")] if wanted.description and wanted.description != existing.description else []
+    leftovers += [Leftover("the location")] if not same_location(wanted.locationUri, existing.locationUri) else []
     if not properties.changed and has_mark_of(wanted.parameters, existing.parameters):
-        return Decision((), tuple(found))
+        return Decision((), tuple(leftovers))
     altered = said(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])
-    return Decision(altered.statements, (*altered.leftovers, *found))
+    return Decision(altered.statements, (*altered.leftovers, *leftovers))
 
 
 def decide_table(wanted: Any, existing: Any | None) -> Decision:
@@ -200,8 +204,8 @@ def name_of(table: Any) -> TableName:
 
 def same_columns(wanted: Sequence[Any] | None, existing: Sequence[Any] | None) -> bool:
     """Whether two lists of columns are the same, with their comments."""
-    mine, its = list(wanted or ()), list(existing or ())
-    return len(mine) == len(its) and all(map(_same_column, mine, its))
+    new, old = list(wanted or ()), list(existing or ())
+    return len(new) == len(old) and all(map(_same_column, new, old))
 
 
 def same_location(wanted: str | None, existing: str | None) -> bool:
@@ -211,21 +215,21 @@ def same_location(wanted: str | None, existing: str | None) -> bool:
 
 def same_format(wanted: Any, existing: Any) -> bool:
     """Whether two storages have the same serde, with its parameters, and formats."""
-    mine, its = wanted.serdeInfo, existing.serdeInfo
-    if (mine and mine.serializationLib) != (its and its.serializationLib):
+    new, old = wanted.serdeInfo, existing.serdeInfo
+    if (new and new.serializationLib) != (old and old.serializationLib):
         return False
     if (wanted.inputFormat, wanted.outputFormat) != (existing.inputFormat, existing.outputFormat):
         return False
-    given, found = dict((mine and mine.parameters) or {}), dict((its and its.parameters) or {})
+    new_parameters, old_parameters = dict((new and new.parameters) or {}), dict((old and old.parameters) or {})
     key, default = _DEFAULT_FORMAT
-    return {key: default, **given} == {key: default, **found}
+    return {key: default, **new_parameters} == {key: default, **old_parameters}
 
 
 def _create(wanted: Any) -> Decision:
     made = _as_created(wanted)
     created = said(lambda: [ddl.create_table(wanted, sayable(wanted.parameters))])
-    left = (*created.leftovers, *Properties.between(wanted.parameters, made.parameters).leftovers())
-    return Decision(created.statements, (*left, *_beyond(wanted, made)))
+    leftovers = (*created.leftovers, *Properties.between(wanted.parameters, made.parameters).leftovers())
+    return Decision(created.statements, (*leftovers, *_beyond(wanted, made)))
 
 
 def _alter(wanted: Any, existing: Any) -> Decision:
@@ -240,9 +244,9 @@ def _alter(wanted: Any, existing: Any) -> Decision:
         marked = said(lambda: [ddl.set_properties(wanted, properties.to_set(wanted.parameters))])
     # The mark last: an alter that is cut short is not taken for done.
     parts = (columns, moved, marked)
-    left = [leftover for part in parts for leftover in part.leftovers]
-    left += [*properties.leftovers(), *_beyond(wanted, existing)]
-    return Decision(tuple(statement for part in parts for statement in part.statements), tuple(left))
+    leftovers = [leftover for part in parts for leftover in part.leftovers]
+    leftovers += [*properties.leftovers(), *_beyond(wanted, existing)]
+    return Decision(tuple(statement for part in parts for statement in part.statements), tuple(leftovers))
 
 
 def _columns(wanted: Any, existing: Any) -> Decision:
@@ -277,8 +281,8 @@ def _same_column(wanted: Any, existing: Any) -> bool:
 
 def same_keys(wanted: Any, existing: Any) -> bool:
     """Whether two tables have partition keys of the same names. With other keys it is another table."""
-    mine, its = wanted.partitionKeys or (), existing.partitionKeys or ()
-    return [key.name.lower() for key in mine] == [key.name.lower() for key in its]
+    new, old = wanted.partitionKeys or (), existing.partitionKeys or ()
+    return [key.name.lower() for key in new] == [key.name.lower() for key in old]
 
 
 def _same_key_types(wanted: Any, existing: Any) -> bool:
@@ -330,9 +334,9 @@ def storage_leftovers(wanted: Any, existing: Any) -> Iterator[Leftover]:
         "storage parameters": (wanted.parameters, existing.parameters),
         "the name of the serde": (wanted.serdeInfo.name, existing.serdeInfo.name),
     }
-    for what, (mine, its) in {**of_files, **others}.items():
-        if (mine or None) != (its or None):
-            yield Leftover(what, harmless=what in others or not its)
+    for name, (new_value, old_value) in {**of_files, **others}.items():
+        if (new_value or None) != (old_value or None):
+            yield Leftover(name, harmless=name in others or not old_value)
 
 
 def _owner(wanted: str | None, existing: str | None) -> list[Leftover]:
@@ -368,38 +372,38 @@ def decide_put(table: Any, wanted: Sequence[Any], existing: Mapping[_Values, Any
     """
     absent = [item for item in wanted if tuple(item.values) not in existing]
     present = [item for item in wanted if tuple(item.values) in existing]
-    added, left = _sayable(absent, lambda item: next(ddl.add_partitions(table, [item])))
+    added, leftovers = _sayable(absent, lambda item: next(ddl.add_partitions(table, [item])))
     moved, stay = _moves(table, present, existing, only_ddl=only_ddl)
-    left += [what for item in added for what in _beyond_partition(item, table.sd, {})]
-    left += stay
-    return Decision((*ddl.add_partitions(table, added), *moved), _told(left))
+    leftovers += [leftover for item in added for leftover in _beyond_partition(item, table.sd, {})]
+    leftovers += stay
+    return Decision((*ddl.add_partitions(table, added), *moved), _told(leftovers))
 
 
 def decide_drop(table: Any, existing: Iterable[_Values]) -> Decision:
     """DROP the partitions that are there; one with a value that Hive would read as another is left over."""
-    dropped, left = _sayable(list(existing), lambda values: next(ddl.drop_partitions(table, [values])))
-    return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(left))
+    dropped, leftovers = _sayable(list(existing), lambda values: next(ddl.drop_partitions(table, [values])))
+    return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(leftovers))
 
 
 def _moves(
     table: Any, present: Sequence[Any], existing: Mapping[_Values, Any], *, only_ddl: bool
 ) -> tuple[list[str], list[Leftover]]:
     statements: list[str] = []
-    left: list[Leftover] = []
+    leftovers: list[Leftover] = []
     for item in present:
-        its = existing[tuple(item.values)]
-        beyond = list(_beyond_partition(item, its.sd, its.parameters))
-        if same_location(item.sd.location, its.sd.location) or (beyond and not only_ddl):
-            left += beyond
+        existing_partition = existing[tuple(item.values)]
+        beyond = list(_beyond_partition(item, existing_partition.sd, existing_partition.parameters))
+        if same_location(item.sd.location, existing_partition.sd.location) or (beyond and not only_ddl):
+            leftovers += beyond
             continue
         try:
             statements.append(ddl.set_partition_location(table, item))
         except UnsayableError as error:
             beyond.append(Leftover(str(error)))
-        left += beyond
+        leftovers += beyond
     if len(statements) > MOST_MOVES and not only_ddl:
-        return [], [*left, *([Leftover("another location")] * len(statements))]
-    return statements, left
+        return [], [*leftovers, *([Leftover("another location")] * len(statements))]
+    return statements, leftovers
 
 
 def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[Leftover]:
@@ -416,25 +420,25 @@ def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) ->
         yield Leftover("statistics", harmless=True)
 
 
-def _sayable(items: Sequence[Any], say: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
+def _sayable(items: Sequence[Any], statement_of: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
     """The items that a statement can say, and why the others cannot be said."""
-    found: list[Any] = []
-    left: list[Leftover] = []
+    expressible: list[Any] = []
+    leftovers: list[Leftover] = []
     for item in items:
         try:
-            say(item)
+            statement_of(item)
         except UnsayableError as error:
-            left.append(Leftover(str(error)))
+            leftovers.append(Leftover(str(error)))
         else:
-            found.append(item)
-    return found, left
+            expressible.append(item)
+    return expressible, leftovers
 
 
-def _told(left: Iterable[Leftover]) -> tuple[Leftover, ...]:
+def _told(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
     """Each leftover once, with the number of partitions that it is about."""
     return tuple(
         Leftover(f"{leftover.what} (partitions: {count})", harmless=leftover.harmless)
-        for leftover, count in Counter(left).items()
+        for leftover, count in Counter(leftovers).items()
     )
 
 
@@ -463,6 +467,6 @@ def _marked(wanted: Any, existing: Any | None) -> Any:
     """The wanted object with the mark of the one at the target, so that marks make no difference."""
     if existing is None:
         return wanted
-    found = copy(wanted)
-    found.parameters = {**(wanted.parameters or {}), **marks(existing.parameters)}
-    return found
+    marked = copy(wanted)
+    marked.parameters = {**(wanted.parameters or {}), **marks(existing.parameters)}
+    return marked

@@ -55,8 +55,8 @@ class _Awaited:
 class Polling:
     """The queries of a target that are under way; used by all its lanes."""
 
-    def __init__(self, look: Look, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._look = look
+    def __init__(self, read_endings: Look, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._look = read_endings
         self._every = every_seconds
         self._clock = clock
         self._changed = threading.Condition()
@@ -105,17 +105,17 @@ class Polling:
         """Ask about all queries, and wake the lanes that wait for them. After a failure the next time is later."""
         with self._changed:
             queries = list(self._awaited)
-        found: Mapping[str, Ending] = {}
+        endings: Mapping[str, Ending] = {}
         error: PysyncError | None = None
         try:
-            found = self._look(queries)
+            endings = self._look(queries)
         except PysyncError as failed:
             error = failed
         with self._changed:
             self._failures = self._failures + 1 if error else 0
             self._next = self._clock() + self._pause()
             for query in queries:
-                self._note(query, found.get(query), error)
+                self._note(query, endings.get(query), error)
             self._changed.notify_all()
 
     def _pause(self) -> float:
@@ -139,8 +139,8 @@ class Polling:
         is_silent = self._clock() - awaited.heard >= patience or (last and awaited.error is not None)
         if awaited.ending.is_final or not is_silent:
             return
-        said = awaited.error.message if awaited.error else "Athena says nothing of it"
-        raise Unanswered(f"query {query}: {said}", awaited.error.hint if awaited.error else None) from awaited.error
+        message = awaited.error.message if awaited.error else "Athena says nothing of it"
+        raise Unanswered(f"query {query}: {message}", awaited.error.hint if awaited.error else None) from awaited.error
 
 
 # Running one statement in Athena: start it, wait for its end within a deadline, say what became of it.
@@ -187,18 +187,18 @@ class Athena:
         again after any of them.
         """
         about, short = subject(statement), summary(statement)
-        what = f"{short} on target {self._name!r}"
+        action = f"{short} on target {self._name!r}"
         self._settle(about)
         started = time.monotonic()
-        query = self._started(about, Request(statement, database), what)
+        query = self._started(about, Request(statement, database), action)
         ending = self._ending(query, short)
         if not ending.is_final:
             waited = time.monotonic() - started
-            raise OutcomeUnknown(f"{what}: query {query} did not finish within {waited:.0f} s and was cancelled")
+            raise OutcomeUnknown(f"{action}: query {query} did not finish within {waited:.0f} s and was cancelled")
         self._unfinished.pop(about, None)
         log.debug("statement_finished", target=self._name, statement=short, query=query, state=ending.state)
         if not ending.succeeded:
-            raise failure(ending, f"{what}: query {query}")
+            raise failure(ending, f"{action}: query {query}")
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each request to Athena."""
@@ -207,13 +207,13 @@ class Athena:
     def close(self) -> None:
         """Nothing to give back: the other lanes use the client, too."""
 
-    def _started(self, about: str, request: Request, what: str) -> str:
+    def _started(self, about: str, request: Request, action: str) -> str:
         """Have a statement run. If nobody knows whether Athena has this very one already, it is sent with its token."""
         before = self._unanswered.get(about)
         if before is not None and (before.statement, before.database) == (request.statement, request.database):
             request = before
         self._unanswered[about] = request
-        query = self._api.start(request, what)
+        query = self._api.start(request, action)
         self._unfinished[about] = query
         del self._unanswered[about]
         return query
@@ -225,8 +225,8 @@ class Athena:
             return ending if ending.is_final else self._cancelled(query)
         except Unanswered as error:
             log.info("statement_unconfirmed", target=self._name, statement=statement, query=query, reason=error.message)
-            what = f"{statement} on target {self._name!r}"
-            raise OutcomeUnknown(f"{what}: the result of query {query} is unknown: {error.message}"[:500]) from error
+            action = f"{statement} on target {self._name!r}"
+            raise OutcomeUnknown(f"{action}: the result of query {query} is unknown: {error.message}"[:500]) from error
 
     def _cancelled(self, query: str) -> Ending:
         """Ask Athena to stop the query, and see how it ends: it may be done all the same."""
@@ -331,10 +331,10 @@ class Changer:
             return error.message
         return None
 
-    def assert_glue(self, what: str, reasons: Sequence[str]) -> None:
+    def assert_glue(self, change: str, reasons: Sequence[str]) -> None:
         """Raise Rejected if the Glue API may not be used for something that no statement can express."""
         if self.only_ddl:
-            raise self._inexpressible(what, reasons)
+            raise self._inexpressible(change, reasons)
 
     def _run(self, statements: Sequence[str], database: str | None) -> None:
         """Run them up to the first that Athena refuses. The Glue API does that one and the rest, if it may."""
@@ -344,15 +344,15 @@ class Changer:
             elif self.refusal(statement, database) is not None:
                 return
 
-    def _assert_done(self, what: str, rest: Decision) -> None:
+    def _assert_done(self, change: str, rest: Decision) -> None:
         """Refuse what Athena reported as done, but which still differs."""
-        left = [*rest.needed, *(["the statements ran, but the result still differs"] if rest.statements else [])]
-        if left:
-            raise self._inexpressible(what, left)
+        reasons = [*rest.needed, *(["the statements ran, but the result still differs"] if rest.statements else [])]
+        if reasons:
+            raise self._inexpressible(change, reasons)
 
-    def _inexpressible(self, what: str, reasons: Sequence[str]) -> Rejected:
+    def _inexpressible(self, change: str, reasons: Sequence[str]) -> Rejected:
         shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
         return Rejected(
-            shortened(f"Athena DDL cannot express this change ({what}, target {self._name!r}): {shown}"),
+            shortened(f"Athena DDL cannot express this change ({change}, target {self._name!r}): {shown}"),
             'set glue_api = "when-needed" so that the Glue API makes the change',
         )

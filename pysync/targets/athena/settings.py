@@ -84,13 +84,13 @@ class AthenaSettings(AwsSettings):
 
     def endpoint_of(self, service: str) -> str | None:
         """The endpoint of a service; None: as botocore finds it."""
-        own = {"athena": self.athena_endpoint_url, "glue": self.glue_endpoint_url}
-        return own.get(service) or super().endpoint_of(service)
+        endpoints = {"athena": self.athena_endpoint_url, "glue": self.glue_endpoint_url}
+        return endpoints.get(service) or super().endpoint_of(service)
 
     def of_glue(self) -> GlueSettings:
         """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
-        found = GlueSettings(kind="glue", **common | {"endpoint_url": self.endpoint_of("glue")})
-        found._furnished = self._furnished
-        found._clients = self._clients  # one pool of connections and one rate for all that a target does
-        return found
+        settings = GlueSettings(kind="glue", **common | {"endpoint_url": self.endpoint_of("glue")})
+        settings._furnished = self._furnished
+        settings._clients = self._clients  # one pool of connections and one rate for all that a target does
+        return settings

@@ -46,7 +46,7 @@ class UnsayableError(ValueError):
 def string(text: str) -> str:
     """The literal that Hive reads as `text`. Raises UnsayableError for what UTF-8 cannot carry."""
     _encodable(text)
-    escaped = _SPECIAL.sub(lambda found: _ESCAPES[found[0]], text)
+    escaped = _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text)
     return "'" + escaped.replace("${", "$\\{") + "'"
 
 
@@ -163,14 +163,14 @@ def keeps(kind: str, value: str) -> bool:
 
 def _tokens(text: str) -> list[str]:
     """The parts in reverse, to be popped."""
-    found, at = [], 0
+    tokens, at = [], 0
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
             raise UnsayableError(f"{text!r:.80} is not a type")
-        found.append(token[1].strip())
+        tokens.append(token[1].strip())
         at = token.end()
-    return found[::-1]
+    return tokens[::-1]
 
 
 def _type(tokens: list[str], text: str) -> str:
@@ -197,14 +197,14 @@ def _primitive(name: str, text: str) -> str:
 def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], count: int | None = None) -> str:
     """What is between the angle brackets: parts with commas between them, `count` of them if there is a rule."""
     _expect(tokens, "<", text)
-    found = [part(tokens, text)]
+    parts = [part(tokens, text)]
     while tokens and tokens[-1] == ",":
         tokens.pop()
-        found.append(part(tokens, text))
+        parts.append(part(tokens, text))
     _expect(tokens, ">", text)
-    if count not in {None, len(found)}:
+    if count not in {None, len(parts)}:
         raise UnsayableError(f"{text!r:.80} is not a type")
-    return ",".join(found)
+    return ",".join(parts)
 
 
 def _field(tokens: list[str], text: str) -> str:
@@ -237,13 +237,13 @@ def _keeps_integer(kind: str, value: str) -> bool:
 
 
 def _keeps_decimal(kind: str, value: str) -> bool:
-    found = re.fullmatch(r"-?(0|[1-9][0-9]*)(?:\.([0-9]*[1-9]))?", value)
+    match = re.fullmatch(r"-?(0|[1-9][0-9]*)(?:\.([0-9]*[1-9]))?", value)
     limits = re.fullmatch(r"decimal\((\d+)(?:,(\d+))?\)", kind)
-    if found is None or limits is None or value == "-0":
+    if match is None or limits is None or value == "-0":
         return False
     precision, scale = int(limits[1]), int(limits[2] or 0)
-    digits = 0 if found[1] == "0" else len(found[1])
-    return len(found[2] or "") <= scale and digits <= precision - scale
+    digits = 0 if match[1] == "0" else len(match[1])
+    return len(match[2] or "") <= scale and digits <= precision - scale
 
 
 def _keeps_date(_: str, value: str) -> bool:
@@ -254,12 +254,12 @@ def _keeps_date(_: str, value: str) -> bool:
 
 
 def _keeps_timestamp(_: str, value: str) -> bool:
-    whole, _dot, fraction = value.partition(".")
+    seconds, _dot, fraction = value.partition(".")
     # Hive always writes a fraction, and cuts the zeros at its end: `.0` at least.
     if not re.fullmatch(r"0|[0-9]{0,8}[1-9]", fraction):
         return False
     try:
-        return datetime.strptime(whole, "%Y-%m-%d %H:%M:%S").isoformat(" ") == whole
+        return datetime.strptime(seconds, "%Y-%m-%d %H:%M:%S").isoformat(" ") == seconds
     except ValueError:
         return False
 
@@ -298,8 +298,8 @@ def summary(statement: str) -> str:
 
 def subject(statement: str) -> str:
     """The database or table that a statement of this module is about: `` `db` `` or `` `db`.`t` ``."""
-    found = re.search(r"`[a-z0-9_`.]+", statement)
-    return found[0] if found else ""
+    match = re.search(r"`[a-z0-9_`.]+", statement)
+    return match[0] if match else ""
 
 
 def create_database(name: str, comment: str | None, location: str | None, pairs: Mapping[str, str]) -> str:
@@ -374,8 +374,8 @@ def drop_partitions(table: Any, values: Iterable[Sequence[str]]) -> Iterator[str
 
 def set_partition_location(table: Any, partition: Any) -> str:
     """ALTER TABLE PARTITION SET LOCATION."""
-    where = f"{spec(table, partition.values)} SET LOCATION {_new_location(partition.sd.location)}"
-    return fitting(f"ALTER TABLE {_name(table)} {where}")
+    clause = f"{spec(table, partition.values)} SET LOCATION {_new_location(partition.sd.location)}"
+    return fitting(f"ALTER TABLE {_name(table)} {clause}")
 
 
 def spec(table: Any, values: Sequence[str]) -> str:

@@ -60,9 +60,9 @@ class AthenaStore(Store):
 
     # --- the connection
 
-    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort the errors of the Glue API; those of statements are sorted already."""
-        return self.glue.classified(what, reading=reading)
+        return self.glue.classified(action, reading=reading)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
@@ -153,7 +153,7 @@ class AthenaStore(Store):
         """What Glue cannot hold as it is."""
         return self.glue.lost(expected)
 
-    def written(self, found: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:
+    def written(self, differences: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:
         """The differences that would be written. With `glue_api = "never"` harmless ones that no statement can say are
         left out, and others are refused.
         """
@@ -163,7 +163,7 @@ class AthenaStore(Store):
         if decision.is_nothing or (self._changer.only_ddl and not decision.statements):
             return []
         # Never empty: something would be written, even if all that shows are the engine's own parameters.
-        return [line for line in found if not line.startswith(_ENGINES)] or found
+        return [line for line in differences if not line.startswith(_ENGINES)] or differences
 
     # --- databases and functions
 
@@ -252,12 +252,12 @@ class AthenaStore(Store):
             new = [item for item in wanted if tuple(item.values) not in existing]
             pairs = [(item, existing[tuple(item.values)]) for item in wanted if tuple(item.values) in existing]
             # Some are as they should be already, by the statements that came before.
-            others = [(item, its) for item, its in pairs if not same(item, its)]
+            others = [(item, previous) for item, previous in pairs if not same(item, previous)]
             refused.extend(self.glue.put_partitions(table, new, others).refused)
 
         reason = unsayable(table)
         if reason is not None:
-            existing = {tuple(its.values): its for _, its in changed}
+            existing = {tuple(previous.values): previous for _, previous in changed}
             self._by_glue(f"partitions of {name_of(table)}", [reason])
             by_glue(existing)
             return Written(any=True, refused=refused)
@@ -269,7 +269,7 @@ class AthenaStore(Store):
             table.dbName,
             partly=True,
         )
-        done = self._changer.make(put, {tuple(its.values): its for _, its in changed})
+        done = self._changer.make(put, {tuple(previous.values): previous for _, previous in changed})
         return Written(any=done, refused=refused)
 
     def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
@@ -361,9 +361,9 @@ class AthenaStore(Store):
         )
         return self._changer.make(put, existing)
 
-    def _by_glue(self, what: str, reasons: Sequence[str]) -> GlueStore:
+    def _by_glue(self, action: str, reasons: Sequence[str]) -> GlueStore:
         """The Glue store, for what no statement can express. Raises Rejected if it may not be used."""
-        self._changer.assert_glue(what, reasons)
+        self._changer.assert_glue(action, reasons)
         return self.glue
 
     def _there(self, table: Any, items: Sequence[Any]) -> dict[tuple[str, ...], Any]:
@@ -374,8 +374,11 @@ def _with_owner(database: Any | None) -> Any | None:
     """A database with its owner among its parameters, where Glue keeps it."""
     if database is None:
         return None
-    found = copy(database)
+    copied_database = copy(database)
     handle = database.handle.fields if isinstance(database.handle, Input) else database.handle
     expected = handle.get("Parameters") or {}
-    found.parameters = {**database.parameters, **{key: expected[key] for key in OWNER_KEYS if key in expected}}
-    return found
+    copied_database.parameters = {
+        **database.parameters,
+        **{key: expected[key] for key in OWNER_KEYS if key in expected},
+    }
+    return copied_database

@@ -45,12 +45,12 @@ def read_schema(content: IO[bytes]) -> str | None:
         clock = threading.Timer(_MOST_SECONDS, child.kill)
         clock.start()
         try:
-            found = _serve(child, content)
+            schema = _serve(child, content)
         finally:
             clock.cancel()
             child.kill()
-    if found is not None:
-        return found.decode() or None
+    if schema is not None:
+        return schema.decode() or None
     if child.returncode == _NOT_INSTALLED:
         raise ImportError("pyarrow")
     raise Unreadable(
@@ -63,8 +63,8 @@ def read_schema(content: IO[bytes]) -> str | None:
 def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
     """Answer the child until it has the schema; None if it ends without."""
     answers, questions = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
-    while len(asked := questions.read(_ASK.size)) == _ASK.size:
-        offset, size = _ASK.unpack(asked)
+    while len(request := questions.read(_ASK.size)) == _ASK.size:
+        offset, size = _ASK.unpack(request)
         if offset == _DONE:
             return questions.read(min(size, MOST_BYTES))
         if size > MOST_ASKED:
@@ -105,8 +105,8 @@ class _Asked(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        left = max(0, self._size - self._at)
-        wanted = left if size < 0 else min(size, left)
+        remaining = max(0, self._size - self._at)
+        wanted = remaining if size < 0 else min(size, remaining)
         self._questions.write(_ASK.pack(self._at, wanted))
         self._questions.flush()
         _, length = _ASK.unpack(self._answers.read(_ASK.size))
@@ -125,10 +125,10 @@ def main() -> int:
         return _NOT_INSTALLED
     try:
         # As a dictionary: a value that each row repeats would be in memory as many times as there are rows.
-        found = parquet.ParquetFile(_Asked(int(sys.argv[1])), read_dictionary=[COLUMN])
-        if _unpacked(found.metadata) > MOST_BYTES:
+        checkpoint = parquet.ParquetFile(_Asked(int(sys.argv[1])), read_dictionary=[COLUMN])
+        if _unpacked(checkpoint.metadata) > MOST_BYTES:
             return _TOO_LARGE
-        schema = (_first(found.iter_batches(columns=[COLUMN])) or "").encode()
+        schema = (_first(checkpoint.iter_batches(columns=[COLUMN])) or "").encode()
     except (ArrowException, OSError, MemoryError):  # corrupt data is an OSError there
         return _DAMAGED
     sys.stdout.buffer.write(_ASK.pack(_DONE, len(schema)) + schema)
@@ -145,9 +145,9 @@ def _unpacked(metadata: Any) -> int:
 
 def _first(batches: Iterable[Any]) -> str | None:
     for batch in batches:
-        found = batch.column(0).flatten()[0].drop_null()
-        if len(found):
-            return str(found[0].as_py())
+        values = batch.column(0).flatten()[0].drop_null()
+        if len(values):
+            return str(values[0].as_py())
     return None
 
 

@@ -140,12 +140,14 @@ def _checkpoint(log: Files) -> str:
 
 def _versions(names: Iterable[str]) -> list[tuple[str, list[str]]]:
     """The files of each version, the newest version first, and its files in the order in which they are cheap."""
-    found: dict[str, list[str]] = {}
+    files_by_version: dict[str, list[str]] = {}
     for name in names:
         match = _FILE.fullmatch(name)
         if match:
-            found.setdefault(match[1], []).append(name)
-    return [(version, sorted(found[version], key=_cost)) for version in sorted(found, reverse=True)]
+            files_by_version.setdefault(match[1], []).append(name)
+    return [
+        (version, sorted(files_by_version[version], key=_cost)) for version in sorted(files_by_version, reverse=True)
+    ]
 
 
 def _cost(name: str) -> int:

@@ -156,7 +156,7 @@ def code(error: Exception) -> str:
 
 
 @contextmanager
-def classified(what: str, *, reading: bool = False) -> Iterator[None]:
+def classified(action: str, *, reading: bool = False) -> Iterator[None]:
     """Turn boto's errors into those of a target; `what` says what was tried, and where.
 
     Raises Unavailable, Rejected, OutcomeUnknown, or a plain PysyncError for an answer that nobody has classified.
@@ -166,16 +166,16 @@ def classified(what: str, *, reading: bool = False) -> Iterator[None]:
         yield
     except boto.ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        said = error.response.get("Error", {}).get("Message") or "no reason given"
-        raise of_code(code(error), said, what, status, reading=reading) from error
+        message = error.response.get("Error", {}).get("Message") or "no reason given"
+        raise of_code(code(error), message, action, status, reading=reading) from error
     except (boto.BotoCoreError, ResponseParserError) as error:
-        raise _error(_Failure(cause=error), what, error, reading=reading) from error
+        raise _error(_Failure(cause=error), action, error, reading=reading) from error
 
 
-def of_code(name: str, message: str, what: str, status: int = 0, *, reading: bool = False) -> PysyncError:
+def of_code(name: str, message: str, action: str, status: int = 0, *, reading: bool = False) -> PysyncError:
     """The error of a target for one of AWS's: its name, its message, and what was tried."""
-    return _error(_Failure(name, message, status), what, f"{name}: {message}", reading=reading)
+    return _error(_Failure(name, message, status), action, f"{name}: {message}", reading=reading)
 
 
-def _error(failure: _Failure, what: str, said: object, *, reading: bool) -> PysyncError:
-    return answer(_ANSWERS, failure).error(what, said, reading=reading)
+def _error(failure: _Failure, action: str, message: object, *, reading: bool) -> PysyncError:
+    return answer(_ANSWERS, failure).error(action, message, reading=reading)

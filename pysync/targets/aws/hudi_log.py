@@ -43,22 +43,22 @@ _LOGICAL = {
 def columns_of(schema: str) -> list[Any]:
     """The FieldSchemas of a schema, in its order, partition columns among them. Raises NoSchema."""
     try:
-        found = json.loads(schema)
-        return [_column(field) for field in found["fields"] if not str(field["name"]).startswith(_OWN)]
+        record = json.loads(schema)
+        return [_column(field) for field in record["fields"] if not str(field["name"]).startswith(_OWN)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NoSchema("its schema is not one of Avro") from error
 
 
-def as_registered(found: Sequence[Any], registered: Sequence[Any]) -> list[Any]:
+def as_registered(columns: Sequence[Any], registered: Sequence[Any]) -> list[Any]:
     """The columns that a timeline has, as the table's writer registers them: `registered` are those that it has so far.
 
     Whether Hudi's own columns and timestamps are registered, or numbers in their place, is a setting of the writer,
     which only what it has registered shows.
     """
     types = {column.name.lower(): column.type.lower() for column in registered}
-    numbers = any(types.get(it.name) == "bigint" for it in found if it.type == _TIMESTAMP)
-    own = [column for column in registered if column.name.lower().startswith(_OWN)]
-    return [*own, *(_as_number(it) if numbers else it for it in found)]
+    numbers = any(types.get(it.name) == "bigint" for it in columns if it.type == _TIMESTAMP)
+    added_by_hudi = [column for column in registered if column.name.lower().startswith(_OWN)]
+    return [*added_by_hudi, *(_as_number(it) if numbers else it for it in columns)]
 
 
 def _as_number(column: Any) -> Any:
@@ -160,8 +160,8 @@ def newest_schema(directory: Files, timeline: Files) -> str:
 
 
 def _commits(files: Files) -> list[tuple[str, str, Files]]:
-    found = ((_COMMIT.fullmatch(name), name) for name in files.names(""))
-    return [(match[1], name, files) for match, name in found if match]
+    matches = ((_COMMIT.fullmatch(name), name) for name in files.names(""))
+    return [(match[1], name, files) for match, name in matches if match]
 
 
 def _schema(files: Files, name: str) -> str:
@@ -185,8 +185,8 @@ def _of_avro(content: bytes) -> Mapping[str, Any]:
         # Of the other fields nothing is kept, however many values they have.
         wanted = {"type": "record", "name": schema["name"], "fields": [_EXTRA]}
         wanted |= {"namespace": schema["namespace"]} if "namespace" in schema else {}
-        found: Any = schemaless_reader(io.BytesIO(block), schema, wanted)
-        return dict(found)
+        metadata: Any = schemaless_reader(io.BytesIO(block), schema, wanted)
+        return dict(metadata)
     except NoSchema:
         raise
     except Exception as error:  # the library raises whatever damaged bytes lead to
@@ -221,5 +221,5 @@ def _created_with(directory: Files) -> str | None:
         return None
     with content:
         lines = bounded(_PROPERTIES, content).read().decode().splitlines()
-    found = (line.partition("=")[2] for line in lines if line.startswith(f"{_CREATED_WITH}="))
-    return next((_ESCAPED.sub(r"\1", it) for it in found), None)
+    values = (line.partition("=")[2] for line in lines if line.startswith(f"{_CREATED_WITH}="))
+    return next((_ESCAPED.sub(r"\1", it) for it in values), None)

@@ -109,10 +109,10 @@ class _Place:
 
     def resources(self, calls: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
         """The calls by the resources that they are about; by none if the settings do not name them."""
-        found: dict[tuple[str, ...], list[str]] = {}
+        calls_by_resource: dict[tuple[str, ...], list[str]] = {}
         for call in calls:
-            found.setdefault(self._of(call), []).append(call)
-        return found
+            calls_by_resource.setdefault(self._of(call), []).append(call)
+        return calls_by_resource
 
     def _of(self, call: str) -> tuple[str, ...]:
         service, _, name = call.partition(":")
@@ -154,8 +154,8 @@ def _named(settings: TargetSettings) -> Iterator[str]:
 def _directories(settings: AwsSettings) -> Sequence[str]:
     """The directories on S3 to try, without the scheme."""
     places = [s3_location(it) for _, each in settings.each_policy() for it in each.locations.values()]
-    found = [it.removeprefix(_S3).rstrip("/") for it in places if it.startswith(_S3)]
-    return list(dict.fromkeys(found))[:_MOST]
+    directories = [it.removeprefix(_S3).rstrip("/") for it in places if it.startswith(_S3)]
+    return list(dict.fromkeys(directories))[:_MOST]
 
 
 def _caller(settings: AwsSettings) -> tuple[str, str, str]:
@@ -188,10 +188,10 @@ def _allowed(settings: AwsSettings, caller: str, resources: Mapping[tuple[str, .
 
 
 def _results(iam: Any, caller: str, calls: Sequence[str], arns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    asked = {"PolicySourceArn": caller, "ActionNames": list(calls), "ResourceArns": list(arns)}
+    request = {"PolicySourceArn": caller, "ActionNames": list(calls), "ResourceArns": list(arns)}
     more: dict[str, str] = {}
     while True:
-        answer = iam.simulate_principal_policy(**asked, **more)
+        answer = iam.simulate_principal_policy(**request, **more)
         yield from answer["EvaluationResults"]
         if not answer.get("IsTruncated"):
             return

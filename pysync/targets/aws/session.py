@@ -74,8 +74,8 @@ def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
     with clients.lock:
         if name not in clients.built:
             clients.built[name] = build()
-        found: T = clients.built[name]
-        return found
+        built: T = clients.built[name]
+        return built
 
 
 def observe_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
@@ -156,15 +156,15 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         """The credentials; asks nobody yet."""
         settings, role = self._settings, self._settings.assume_role
         # Not the session that this provider is in: it would ask itself for credentials.
-        own = botocore.session.Session(profile=settings.profile)
+        session = botocore.session.Session(profile=settings.profile)
         if settings.region:
-            own.set_config_variable("region", settings.region)
-        found = own.get_credentials()
-        if role is None or found is None:
+            session.set_config_variable("region", settings.region)
+        credentials = session.get_credentials()
+        if role is None or credentials is None:
             return None
-        asked = {"RoleSessionName": role.session_name}
-        asked |= {"ExternalId": role.external_id} if role.external_id else {}
-        fetcher = AssumeRoleCredentialFetcher(own.create_client, found, role.arn, extra_args=asked)
+        request = {"RoleSessionName": role.session_name}
+        request |= {"ExternalId": role.external_id} if role.external_id else {}
+        fetcher = AssumeRoleCredentialFetcher(session.create_client, credentials, role.arn, extra_args=request)
         return DeferredRefreshableCredentials(method=self.METHOD, refresh_using=fetcher.fetch_credentials)
 
 

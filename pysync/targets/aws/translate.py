@@ -109,7 +109,7 @@ def joined(values: Iterable[str]) -> str:
 def parted(text: str) -> list[str]:
     """The values in a text of `joined`; a text in another form is one value."""
     # Cut in UTF-16, in whose units the lengths are.
-    found, rest = [], text.encode("utf-16-le", "surrogatepass")
+    pieces, rest = [], text.encode("utf-16-le", "surrogatepass")
     while rest:
         digits, mark, tail = rest.decode("utf-16-le", "surrogatepass").partition("$")
         if not mark or not (digits.isascii() and digits.isdigit()):
@@ -118,9 +118,9 @@ def parted(text: str) -> list[str]:
         size = 2 * int(digits)
         if size > len(rest):
             return [text]
-        found.append(rest[:size].decode("utf-16-le", "surrogatepass"))
+        pieces.append(rest[:size].decode("utf-16-le", "surrogatepass"))
         rest = rest[size:]
-    return found
+    return pieces
 
 
 # From the metastore's structs to the inputs of Glue's calls. Pure.
@@ -142,13 +142,13 @@ def database_input(database: Any) -> tuple[dict[str, Any], list[str]]:
     if database.ownerName:  # a metastore keeps an owner without a type as a user
         owner[OWNER_TYPE_KEY] = hive.PrincipalType._VALUES_TO_NAMES.get(database.ownerType, "USER")
     parameters = {**(database.parameters or {}), **(owner if database.ownerName else {})}
-    found = {
+    fields = {
         "Name": _name(database.name, "database"),
         "Description": fitted(DESCRIPTION, database.description or "", "description", changes),
         "LocationUri": _location(database.locationUri, DATABASE_LOCATION),
         "Parameters": _parameters(parameters),
     }
-    return _present(found), changes
+    return _present(fields), changes
 
 
 def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
@@ -159,7 +159,7 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
     storage = _storage_input(table.sd, changes)
     if _is_presto_view(table):  # Trino reads no view without one, though it does not look into it
         storage.setdefault("SerdeInfo", {})
-    found = {
+    fields = {
         "Name": _name(table.tableName, "table"),
         "Owner": checked(OPTIONAL_NAME, table.owner or "", "owner"),
         "LastAccessTime": _time(table.lastAccessTime),
@@ -171,19 +171,19 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
         "TableType": _table_type(table),
         "Parameters": _parameters(table.parameters),
     }
-    return _present(found), changes
+    return _present(fields), changes
 
 
 def partition_input(partition: Any) -> tuple[dict[str, Any], list[str]]:
     """The PartitionInput of a Partition, and what Glue cannot hold as it is. Raises Rejected."""
     changes = _privileges(partition)
-    found = {
+    fields = {
         "Values": partition_values(partition.values),
         "LastAccessTime": _time(partition.lastAccessTime),
         "StorageDescriptor": _storage_input(partition.sd, changes),
         "Parameters": _parameters(partition.parameters),
     }
-    return _present(found), changes
+    return _present(fields), changes
 
 
 def partition_values(values: Sequence[str]) -> list[str]:
@@ -198,14 +198,14 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
             f"function {function.dbName}.{function.functionName} has {len(function.resourceUris):,} resources; Glue "
             f"accepts {RESOURCES:,}"
         )
-    found = {
+    fields = {
         "FunctionName": _name(function.functionName, "function"),
         "ClassName": checked(NAME, function.className or "", "class name"),
         "OwnerName": checked(OPTIONAL_NAME, function.ownerName or "", "owner"),
         "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType),
         "ResourceUris": [_resource(resource) for resource in function.resourceUris or ()],
     }
-    return _present(found), []
+    return _present(fields), []
 
 
 def _is_presto_view(table: Any) -> bool:
@@ -240,7 +240,7 @@ def _table_type(table: Any) -> str:
 def _storage_input(storage: Any, changes: list[str]) -> dict[str, Any]:
     if storage is None:
         return {}
-    found = {
+    fields = {
         "Columns": _column_inputs(storage.cols, "column", changes),
         "Location": _location(storage.location, LOCATION),
         "InputFormat": checked(FORMAT, storage.inputFormat or "", "input format"),
@@ -254,7 +254,7 @@ def _storage_input(storage: Any, changes: list[str]) -> dict[str, Any]:
         "SkewedInfo": _skew_input(storage.skewedInfo),
         "StoredAsSubDirectories": bool(storage.storedAsSubDirectories),
     }
-    return _present(found)
+    return _present(fields)
 
 
 def _column_inputs(columns: Iterable[Any] | None, what: str, changes: list[str]) -> list[dict[str, Any]]:
@@ -263,23 +263,23 @@ def _column_inputs(columns: Iterable[Any] | None, what: str, changes: list[str])
 
 def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
     name = _column_name(column.name, what)
-    found = {
+    fields = {
         "Name": name,
         "Type": checked(TYPE, column.type or "", f"type of {what} {shown(name)}"),
         "Comment": fitted(COMMENT, column.comment or "", f"comment of {what} {shown(name)}", changes),
     }
-    return _present(found)
+    return _present(fields)
 
 
 def _serde(serde: Any) -> dict[str, Any]:
     if serde is None:
         return {}
-    found = {
+    fields = {
         "Name": checked(OPTIONAL_NAME, serde.name or "", "serde name"),
         "SerializationLibrary": checked(OPTIONAL_NAME, serde.serializationLib or "", "serde"),
         "Parameters": _parameters(serde.parameters),
     }
-    return _present(found)
+    return _present(fields)
 
 
 def _order(order: Any) -> dict[str, Any]:
@@ -319,11 +319,13 @@ def _location(location: str | None, limit: Limit) -> str:
 
 def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
     """The parameters. Locations among them get Glue's scheme: it is the same place, and not counted as a change."""
-    found = {}
+    checked_parameters = {}
     for key, value in (parameters or {}).items():
         name = shown(checked(KEY, key, "parameter key"))
-        found[key] = checked(VALUE, s3_location(value) if key in LOCATION_KEYS else value, f"parameter {name}")
-    return found
+        checked_parameters[key] = checked(
+            VALUE, s3_location(value) if key in LOCATION_KEYS else value, f"parameter {name}"
+        )
+    return checked_parameters
 
 
 def _time(seconds: int | None) -> datetime | None:

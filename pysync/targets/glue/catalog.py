@@ -76,45 +76,45 @@ class Catalog:
     def partition_indexes(self, name: TableName) -> list[dict[str, Any]]:
         """The table's partition indexes, as PartitionIndex; without those that failed or are being deleted."""
         place = {"DatabaseName": name.database, "TableName": name.table}
-        found = self._pages("get_partition_indexes", "PartitionIndexDescriptorList", **place)
+        descriptors = self._pages("get_partition_indexes", "PartitionIndexDescriptorList", **place)
         return [
             {"IndexName": index["IndexName"], "Keys": [key["Name"] for key in index["Keys"]]}
-            for index in found
+            for index in descriptors
             if index["IndexStatus"] in {"CREATING", "ACTIVE"}
         ]
 
     def partitions_of(self, name: TableName, values: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """The partitions with these values that are there; at most GET_PAGE may be asked for."""
-        found: list[dict[str, Any]] = []
+        partitions: list[dict[str, Any]] = []
         wanted = [{"Values": list(item)} for item in values]
         while wanted:
-            asked = {"DatabaseName": name.database, "TableName": name.table, "PartitionsToGet": wanted}
-            answer = self.call("batch_get_partition", **asked)
-            found += answer.get("Partitions") or []
-            left = answer.get("UnprocessedKeys") or []
-            if len(left) >= len(wanted):  # it got nowhere; one at a time is the least that can be asked
-                left, wanted = wanted[1:], wanted[:1]
-                found += self._one(name, wanted[0]["Values"])
-            wanted = left
-        return found
+            request = {"DatabaseName": name.database, "TableName": name.table, "PartitionsToGet": wanted}
+            answer = self.call("batch_get_partition", **request)
+            partitions += answer.get("Partitions") or []
+            remaining = answer.get("UnprocessedKeys") or []
+            if len(remaining) >= len(wanted):  # it got nowhere; one at a time is the least that can be asked
+                remaining, wanted = wanted[1:], wanted[:1]
+                partitions += self._one(name, wanted[0]["Values"])
+            wanted = remaining
+        return partitions
 
     def close(self) -> None:
         """Close idle connections. Others who share the client go on: it opens new ones."""
         self._client.close()
 
     def _one(self, name: TableName, values: list[str]) -> list[dict[str, Any]]:
-        asked = {"DatabaseName": name.database, "TableName": name.table, "PartitionValues": values}
-        found = self._found("get_partition", "Partition", **asked)
-        return [found] if found is not None else []
+        request = {"DatabaseName": name.database, "TableName": name.table, "PartitionValues": values}
+        partition = self._found("get_partition", "Partition", **request)
+        return [partition] if partition is not None else []
 
     def _found(self, method: str, key: str, **arguments: Any) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = self.call(method, **arguments)[key]
+            item: dict[str, Any] = self.call(method, **arguments)[key]
         except ClientError as error:
             if code(error) == NOT_FOUND:
                 return None
             raise
-        return found
+        return item
 
     def _pages(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         token: dict[str, str] = {}
@@ -186,13 +186,13 @@ class Failures:
     def take(self, wanted: str) -> set[Values]:
         """The partitions with this code, which are taken out."""
         taken = {values for values, (name, _) in self.found.items() if name == wanted}
-        self.found = {values: why for values, why in self.found.items() if values not in taken}
+        self.found = {values: failure for values, failure in self.found.items() if values not in taken}
         return taken
 
     def as_refused(self) -> list[Refused]:
         """Each with its error."""
-        why = self.found.items()
-        return [Refused(values, of_code(name, said, shown(list(values)))) for values, (name, said) in why]
+        failures = self.found.items()
+        return [Refused(values, of_code(name, message, shown(list(values)))) for values, (name, message) in failures]
 
     def raise_any(self) -> None:
         """Raise what was refused as one error."""
@@ -223,8 +223,8 @@ def create_partitions(send: Sender, name: TableName, inputs: Sequence[Any], fail
 def update_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
     """Update the partitions; those that are not there are returned, those that are refused go to `failures`."""
     _send(send, name, _UPDATE, inputs, failures)
-    gone = failures.take(NOT_FOUND)
-    return [item for item in inputs if tuple(item["Values"]) in gone]
+    missing = failures.take(NOT_FOUND)
+    return [item for item in inputs if tuple(item["Values"]) in missing]
 
 
 def delete_partitions(send: Sender, name: TableName, values: Sequence[Sequence[str]]) -> None:

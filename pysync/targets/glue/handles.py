@@ -46,64 +46,66 @@ def recorded(fields: Fields) -> Fields:
         "parameters": sorted(it for it in parameters if not _is_ours(it)),
         "storage": sorted(_parameters(fields.get(_STORAGE))),
     }
-    found = {part: its for part, its in names.items() if its}
-    if not found:
+    not_empty = {part: keys for part, keys in names.items() if keys}
+    if not not_empty:
         return {**fields, "Parameters": parameters} if "Parameters" in fields else fields
-    text = json.dumps(found, separators=(",", ":"))
+    text = json.dumps(not_empty, separators=(",", ":"))
     if translate.length(text) > translate.VALUE.longest:
         text = json.dumps({"parameters": _ALL, "storage": _ALL})
     return {**fields, "Parameters": {**parameters, WRITTEN_PARAMETERS_KEY: text}}
 
 
-def without_others(existing: Fields, keep: Patterns) -> Fields:
+def without_others(existing: Fields, patterns: Patterns) -> Fields:
     """An object as it was read, without the properties of others that are to be kept."""
     record = _record(existing)
-    found = _less(existing, _others(_parameters(existing), record.get("parameters", ()), keep))
-    storage = found.get(_STORAGE)
+    own = _less(existing, _others(_parameters(existing), record.get("parameters", ()), patterns))
+    storage = own.get(_STORAGE)
     if storage:
-        others = _others(_parameters(storage), record.get("storage", ()), keep)
-        found = {**found, _STORAGE: _less(storage, others)} if others else found
-    return found
+        others = _others(_parameters(storage), record.get("storage", ()), patterns)
+        own = {**own, _STORAGE: _less(storage, others)} if others else own
+    return own
 
 
-def with_others(wanted: Fields, existing: Fields, keep: Patterns) -> dict[str, Any]:
+def with_others(wanted: Fields, existing: Fields, patterns: Patterns) -> dict[str, Any]:
     """The input of an update of the object that is there, with the properties of others that are to be kept."""
     record = _record(existing)
-    found = _more(wanted, _others(_parameters(existing), record.get("parameters", ()), keep))
+    merged = _more(wanted, _others(_parameters(existing), record.get("parameters", ()), patterns))
     if keys := wanted.get("PartitionKeys"):
-        found["PartitionKeys"] = columns_with_others(keys, existing.get("PartitionKeys"), keep)
-    storage, its = wanted.get(_STORAGE), existing.get(_STORAGE) or {}
+        merged["PartitionKeys"] = columns_with_others(keys, existing.get("PartitionKeys"), patterns)
+    storage, existing_storage = wanted.get(_STORAGE), existing.get(_STORAGE) or {}
     if storage:
-        made = _more(storage, _others(_parameters(its), record.get("storage", ()), keep))
+        merged_storage = _more(storage, _others(_parameters(existing_storage), record.get("storage", ()), patterns))
         if columns := storage.get("Columns"):
-            made["Columns"] = columns_with_others(columns, its.get("Columns"), keep)
-        found[_STORAGE] = made
-    return found
+            merged_storage["Columns"] = columns_with_others(columns, existing_storage.get("Columns"), patterns)
+        merged[_STORAGE] = merged_storage
+    return merged
 
 
 def columns_with_others(
-    wanted: Sequence[Fields], existing: Sequence[Fields] | None, keep: Patterns
+    wanted: Sequence[Fields], existing: Sequence[Fields] | None, patterns: Patterns
 ) -> list[dict[str, Any]]:
     """Glue's columns with the parameters of the columns of the same names; a source has none."""
-    its = {column["Name"].lower(): _parameters(column) for column in existing or ()}
-    return [_more(column, _others(its.get(column["Name"].lower(), {}), (), keep)) for column in wanted]
+    existing_parameters = {column["Name"].lower(): _parameters(column) for column in existing or ()}
+    return [
+        _more(column, _others(existing_parameters.get(column["Name"].lower(), {}), (), patterns)) for column in wanted
+    ]
 
 
-def _others(parameters: Mapping[str, str], written: Collection[str] | bool, keep: Patterns) -> dict[str, str]:
+def _others(parameters: Mapping[str, str], written: Collection[str] | bool, patterns: Patterns) -> dict[str, str]:
     """The parameters that pysync did not write, as far as they match the patterns."""
     if isinstance(written, bool):
         return {}
-    left = (key for key in parameters if key not in written and not _is_ours(key))
-    return {key: parameters[key] for key in left if any(fnmatchcase(key, pattern) for pattern in keep)}
+    unknown = (key for key in parameters if key not in written and not _is_ours(key))
+    return {key: parameters[key] for key in unknown if any(fnmatchcase(key, pattern) for pattern in patterns)}
 
 
 def _record(existing: Fields) -> Mapping[str, Collection[str] | bool]:
     """The names in an object's record, by the part that they are in; empty if it has none that can be read."""
     try:
-        found = json.loads(_parameters(existing).get(WRITTEN_PARAMETERS_KEY, "{}"))
+        record = json.loads(_parameters(existing).get(WRITTEN_PARAMETERS_KEY, "{}"))
     except (ValueError, RecursionError):
         return {}
-    return {part: _names(names) for part, names in found.items()} if isinstance(found, dict) else {}
+    return {part: _names(names) for part, names in record.items()} if isinstance(record, dict) else {}
 
 
 def _names(value: Any) -> Collection[str] | bool:
@@ -160,15 +162,15 @@ class Handles:
 
     keep: Sequence[str]
 
-    def read(self, kind: type[Any], found: Mapping[str, Any] | None) -> Any | None:
+    def read(self, kind: type[Any], answer: Mapping[str, Any] | None) -> Any | None:
         """The struct of an object that was read, without what others set on an object of pysync's."""
-        if found is None:
+        if answer is None:
             return None
         # A partition has no mark.
-        is_ours = kind is hive.Partition or Mark.read(found.get("Parameters")) is not None
-        item = _OBJECTS[kind](without_others(found, self.keep) if is_ours else found)
-        item.handle = found
-        if is_link(found):  # a mark is of what the link leads to: pysync writes none
+        is_ours = kind is hive.Partition or Mark.read(answer.get("Parameters")) is not None
+        item = _OBJECTS[kind](without_others(answer, self.keep) if is_ours else answer)
+        item.handle = answer
+        if is_link(answer):  # a mark is of what the link leads to: pysync writes none
             item.parameters = {key: value for key, value in item.parameters.items() if key not in MARK_KEYS}
         return item
 
@@ -186,27 +188,27 @@ class Handles:
     def filled_in(self, wanted: Mapping[str, Any], existing: Mapping[str, Any]) -> dict[str, Any]:
         """The input of an update, which replaces everything: it repeats what stays, and what others set."""
         made = with_others(wanted, existing, self.keep)
-        found = {**{name: existing[name] for name in _STAYS if existing.get(name)}, **made}
+        complete = {**{name: existing[name] for name in _STAYS if existing.get(name)}, **made}
         location = (existing.get("StorageDescriptor") or {}).get("Location")
         if location and not (made.get("StorageDescriptor") or {}).get("Location"):
-            found["StorageDescriptor"] = {**made.get("StorageDescriptor", {}), "Location": location}
-        return found
+            complete["StorageDescriptor"] = {**made.get("StorageDescriptor", {}), "Location": location}
+        return complete
 
 
 def partition_fields(item: Any) -> Mapping[str, Any]:
     """The input of a wanted partition, or of one that was read and may have another location since."""
     if isinstance(item.handle, Input):
         return item.handle.fields
-    found = input_of(item.handle)
-    storage = {**(found.get("StorageDescriptor") or {})}
+    fields = input_of(item.handle)
+    storage = {**(fields.get("StorageDescriptor") or {})}
     if item.sd.location:
         storage["Location"] = item.sd.location
-    return {**found, "StorageDescriptor": storage} if storage else found
+    return {**fields, "StorageDescriptor": storage} if storage else fields
 
 
-def is_link(found: Mapping[str, Any]) -> bool:
+def is_link(answer: Mapping[str, Any]) -> bool:
     """Whether a database or table of Glue's is a resource link of Lake Formation."""
-    return not _LINKS.isdisjoint(found)
+    return not _LINKS.isdisjoint(answer)
 
 
 def fields_of(table: Any) -> Mapping[str, Any]:
@@ -241,14 +243,14 @@ def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) 
     return table if policy == "append" and is_beginning else partition
 
 
-def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> int:
+def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, patterns: Sequence[str]) -> int:
     """Give the partitions the columns, as the policy says; how many were changed.
 
     Parameters of the partitions' columns stay if they match `keep`.
     """
     changed = 0
-    for found in chunks(send.catalog.partitions(name), GET_PAGE):
-        others = [partition for partition in map(input_of, found) if _take(partition, columns, policy, keep)]
+    for page in chunks(send.catalog.partitions(name), GET_PAGE):
+        others = [partition for partition in map(input_of, page) if _take(partition, columns, policy, patterns)]
         failures = Failures(name)
         update_partitions(send, name, others, failures)  # one that is gone needs no columns
         failures.raise_any()
@@ -261,14 +263,14 @@ def same_columns(wanted: Sequence[Any], existing: Sequence[Any]) -> bool:
     return [_told(column) for column in wanted] == [_told(column) for column in existing]
 
 
-def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> bool:
+def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, patterns: Sequence[str]) -> bool:
     """Put the columns into the partition's input. True if they differ from those that it had."""
     storage = partition.get("StorageDescriptor") or {}
-    mine = storage.get("Columns") or []
-    wanted = list(columns_for(policy, mine, columns))
-    if same_columns(wanted, mine):
+    existing_columns = storage.get("Columns") or []
+    wanted = list(columns_for(policy, existing_columns, columns))
+    if same_columns(wanted, existing_columns):
         return False
-    partition["StorageDescriptor"] = {**storage, "Columns": columns_with_others(wanted, mine, keep)}
+    partition["StorageDescriptor"] = {**storage, "Columns": columns_with_others(wanted, existing_columns, patterns)}
     return True
 
 

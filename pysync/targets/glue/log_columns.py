@@ -59,21 +59,21 @@ class Directory:
     def open(self, name: str) -> IO[bytes] | None:
         """The content of a file; None if it is not there. Only what is read is fetched. Reading raises Changed."""
         try:
-            found = self._client.head_object(Bucket=self._bucket, Key=f"{self._prefix}{name}")
+            head = self._client.head_object(Bucket=self._bucket, Key=f"{self._prefix}{name}")
         except ClientError as error:
             if code(error) in _ABSENT:
                 return None
             raise
-        return io.BufferedReader(_Object(self._client, self._bucket, f"{self._prefix}{name}", found), _BUFFER)
+        return io.BufferedReader(_Object(self._client, self._bucket, f"{self._prefix}{name}", head), _BUFFER)
 
 
 class _Object(io.RawIOBase):
     """An object of S3 as a file; each read is a request. Raises Changed."""
 
-    def __init__(self, client: Any, bucket: str, key: str, found: dict[str, Any]) -> None:
+    def __init__(self, client: Any, bucket: str, key: str, head: dict[str, Any]) -> None:
         self._client = client
-        self._which = {"Bucket": bucket, "Key": key, "IfMatch": found["ETag"]}
-        self._size = int(found["ContentLength"])
+        self._which = {"Bucket": bucket, "Key": key, "IfMatch": head["ETag"]}
+        self._size = int(head["ContentLength"])
         self._at = 0
 
     def readable(self) -> bool:
@@ -100,12 +100,12 @@ class _Object(io.RawIOBase):
 
     def _fetched(self, pieces: str) -> bytes:
         try:
-            found: bytes = self._client.get_object(**self._which, Range=pieces)["Body"].read()
+            content: bytes = self._client.get_object(**self._which, Range=pieces)["Body"].read()
         except ClientError as error:
             if code(error) in _CHANGED:
                 raise Changed from error
             raise
-        return found
+        return content
 
 
 # Columns of Delta and Hudi tables, by their logs on S3.
@@ -150,11 +150,11 @@ class LogColumns:
             return table
         wanted = copied(table)
         try:
-            found = self._columns(table)
+            columns = self._columns(table)
             if is_hudi(table):
-                found = hudi_log.as_registered(found, table.sd.cols or ())
+                columns = hudi_log.as_registered(columns, table.sd.cols or ())
             keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
-            wanted.sd.cols = [copied(column) for column in found if column.name not in keys]
+            wanted.sd.cols = [copied(column) for column in columns if column.name not in keys]
         except NoSchema as why:
             self._tell(table, why)
             wanted.sd.cols = self._columns_there(table)
@@ -163,15 +163,15 @@ class LogColumns:
     def _columns(self, table: Any) -> Sequence[Any]:
         """Raises NoSchema."""
         location = s3_location(data_location(table))
-        read_at, found = self._read.get(location, (-FRESH_SECONDS, ()))
+        read_at, columns = self._read.get(location, (-FRESH_SECONDS, ()))
         if self._clock() - read_at >= FRESH_SECONDS:
-            found = self._newest(location, _of_hudi if is_hudi(table) else _of_delta)
+            columns = self._newest(location, _of_hudi if is_hudi(table) else _of_delta)
             if len(self._read) >= _MOST_KEPT:
                 self._read.clear()
-            self._read[location] = self._clock(), found
-        if isinstance(found, NoSchema):
-            raise NoSchema(*found.args)
-        return found
+            self._read[location] = self._clock(), columns
+        if isinstance(columns, NoSchema):
+            raise NoSchema(*columns.args)
+        return columns
 
     def _newest(self, location: str, read: Callable[[Open], Sequence[Any]]) -> Sequence[Any] | NoSchema:
         if not location.startswith("s3://"):
@@ -200,10 +200,10 @@ class LogColumns:
 
     def _tell(self, table: Any, why: NoSchema) -> None:
         """Log it, once for each table and reason."""
-        told = str(name_of(table)), str(why)
-        if told not in self._told:
-            self._told.add(told)
-            log.warning("table_log_unreadable", target=self._settings.name, table=told[0], reason=told[1])
+        warning = str(name_of(table)), str(why)
+        if warning not in self._told:
+            self._told.add(warning)
+            log.warning("table_log_unreadable", target=self._settings.name, table=warning[0], reason=warning[1])
 
 
 def _of_delta(directory: Open) -> Sequence[Any]:

@@ -68,12 +68,12 @@ class Extras:
         """The indexes that a new table gets: `more`, then those of the settings whose keys it has; at most three."""
         keys = {key.name.lower() for key in table.partitionKeys or ()}
         wanted = [*more, *self._wanted_indexes(TableName.of(table.dbName, table.tableName))]
-        found: dict[str, Index] = {}
+        by_name: dict[str, Index] = {}
         for index in wanted:
-            is_new = index["Keys"] not in [it["Keys"] for it in found.values()]
+            is_new = index["Keys"] not in [it["Keys"] for it in by_name.values()]
             if is_new and keys.issuperset(index["Keys"]):
-                found.setdefault(index["IndexName"], index)
-        return list(found.values())[:_MOST_INDEXES]
+                by_name.setdefault(index["IndexName"], index)
+        return list(by_name.values())[:_MOST_INDEXES]
 
     def indexes_there(self, name: TableName) -> list[Index]:
         """The indexes that a table has; none if the right to read them is missing, which is logged."""
@@ -163,17 +163,19 @@ class Extras:
         log.info("tags_assigned", target=self._settings.name, object=_object(place), tags=sorted(missing))
 
     def _wanted_indexes(self, name: TableName) -> list[Index]:
-        found = (it for pattern, its in self._settings.partition_indexes.items() if _is(name, pattern) for it in its)
-        keys = (tuple(map(normalized, it)) for it in found)
+        key_lists = (
+            it for pattern, indexes in self._settings.partition_indexes.items() if _is(name, pattern) for it in indexes
+        )
+        keys = (tuple(map(normalized, it)) for it in key_lists)
         return [{"IndexName": "_".join(("pysync", *it))[:255], "Keys": list(it)} for it in keys]
 
     def _wanted_tags(self, name: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+        wanted: dict[str, str] = {}
         for pattern, tags in self._settings.lf_tags.items():
             # A pattern without a dot is of databases.
             if ("." in pattern) == ("." in name) and fnmatchcase(name, normalized(pattern)):
-                found |= tags
-        return found
+                wanted |= tags
+        return wanted
 
 
 def _is(name: TableName, pattern: str) -> bool:
@@ -181,5 +183,5 @@ def _is(name: TableName, pattern: str) -> bool:
 
 
 def _object(place: Mapping[str, Any]) -> str:
-    found = next(iter(place["Resource"].values()))
-    return ".".join(it for it in (found.get("DatabaseName"), found["Name"]) if it)
+    resource = next(iter(place["Resource"].values()))
+    return ".".join(it for it in (resource.get("DatabaseName"), resource["Name"]) if it)

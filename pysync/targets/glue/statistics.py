@@ -86,36 +86,42 @@ _TYPES = (
 
 def statistics_input(item: Any, analyzed: datetime) -> dict[str, Any] | None:
     """The ColumnStatistics of Glue's for a ColumnStatisticsObj; None if Glue cannot hold it."""
-    found = next((it for it in _TYPES if getattr(item.statsData, it.field, None) is not None), None)
-    data = _data(found, getattr(item.statsData, found.field)) if found is not None else None
-    if found is None or data is None:
+    kind = next((it for it in _TYPES if getattr(item.statsData, it.field, None) is not None), None)
+    data = _data(kind, getattr(item.statsData, kind.field)) if kind is not None else None
+    if kind is None or data is None:
         return None
     return {
         "ColumnName": item.colName.lower(),
         "ColumnType": item.colType,
         "AnalyzedTime": analyzed,
-        "StatisticsData": {"Type": found.name, found.member: data},
+        "StatisticsData": {"Type": kind.name, kind.member: data},
     }
 
 
-def statistics_of(found: Mapping[str, Any]) -> Any | None:
+def statistics_of(answer: Mapping[str, Any]) -> Any | None:
     """The ColumnStatisticsObj of Glue's; None for a type that nobody here knows."""
-    its = found["StatisticsData"]
-    kind = next((it for it in _TYPES if it.name == its["Type"] and it.member in its), None)
+    values = answer["StatisticsData"]
+    kind = next((it for it in _TYPES if it.name == values["Type"] and it.member in values), None)
     if kind is None:
         return None
-    data = its[kind.member]
-    fields = {mine: data[theirs] for mine, theirs in kind.counts.items() if theirs in data}
-    fields |= {mine: kind.from_glue(data[theirs]) for mine, theirs in _RANGE.items() if theirs in data}
+    data = values[kind.member]
+    fields = {hive_name: data[glue_name] for hive_name, glue_name in kind.counts.items() if glue_name in data}
+    fields |= {
+        hive_name: kind.from_glue(data[glue_name]) for hive_name, glue_name in _RANGE.items() if glue_name in data
+    }
     stats = hive.ColumnStatisticsData(**{kind.field: kind.struct(**fields)})
-    return hive.ColumnStatisticsObj(found["ColumnName"], found.get("ColumnType", ""), stats)
+    return hive.ColumnStatisticsObj(answer["ColumnName"], answer.get("ColumnType", ""), stats)
 
 
-def _data(kind: _Type, its: Any) -> dict[str, Any] | None:
-    counts = {theirs: getattr(its, mine) for mine, theirs in kind.counts.items()}
+def _data(kind: _Type, values: Any) -> dict[str, Any] | None:
+    counts = {glue_name: getattr(values, hive_name) for hive_name, glue_name in kind.counts.items()}
     if any(it is None or not math.isfinite(it) or it < 0 for it in counts.values()):
         return None
-    ends = {theirs: getattr(its, mine) for mine, theirs in _RANGE.items()} if kind.to_glue is not None else {}
+    ends = (
+        {glue_name: getattr(values, hive_name) for hive_name, glue_name in _RANGE.items()}
+        if kind.to_glue is not None
+        else {}
+    )
     sent = {name: kind.to_glue(it) for name, it in ends.items() if it is not None} if kind.to_glue else {}
     return {**counts, **{name: it for name, it in sent.items() if it is not None}}
 
@@ -140,14 +146,14 @@ def stored_statistics(item: Any) -> Any | None:
 
 def read_statistics(send: Sender, name: TableName, columns: Sequence[str], parts: Sequence[str]) -> Statistics:
     """The statistics of these columns by the name of the partition, "" for the table itself; empty where none are."""
-    found = send.at_once(lambda part: _read(send, name, columns, part), list(parts))
-    return dict(zip(parts, found, strict=True))
+    per_part = send.at_once(lambda part: _read(send, name, columns, part), list(parts))
+    return dict(zip(parts, per_part, strict=True))
 
 
 def write_statistics(send: Sender, name: TableName, statistics: Statistics) -> None:
     """Write them; other columns keep theirs. Raises the error of a column that Glue refuses."""
     now = datetime.now(timezone.utc)
-    wanted = [(part, found) for part, its in statistics.items() for found in chunks(its, _PER_UPDATE)]
+    wanted = [(part, chunk) for part, items in statistics.items() for chunk in chunks(items, _PER_UPDATE)]
     send.at_once(lambda item: _write(send, name, *item, now), wanted)
 
 
@@ -157,7 +163,7 @@ def delete_statistics(send: Sender, name: TableName, part: str, columns: Iterabl
 
 
 def _read(send: Sender, name: TableName, columns: Sequence[str], part: str) -> list[Any]:
-    found: list[Any] = []
+    statistics: list[Any] = []
     for some in chunks(columns, _PER_GET):
         try:
             answer = _call(send, _GET, name, part, ColumnNames=some)
@@ -166,8 +172,8 @@ def _read(send: Sender, name: TableName, columns: Sequence[str], part: str) -> l
                 return []
             raise
         _raise_any(name, (it for it in answer.get("Errors") or () if _code(it) != NOT_FOUND))
-        found += map(statistics_of, answer.get("ColumnStatisticsList") or ())
-    return [it for it in found if it is not None]
+        statistics += map(statistics_of, answer.get("ColumnStatisticsList") or ())
+    return [it for it in statistics if it is not None]
 
 
 def _write(send: Sender, name: TableName, part: str, items: Sequence[Any], now: datetime) -> None:
@@ -198,5 +204,5 @@ def _code(failed: Mapping[str, Any]) -> str:
 def _raise_any(name: TableName, errors: Iterable[Mapping[str, Any]]) -> None:
     for failed in errors:
         column = failed.get("ColumnName") or (failed.get("ColumnStatistics") or {}).get("ColumnName", "")
-        said = (failed.get("Error") or {}).get("ErrorMessage", "")
-        raise of_code(_code(failed), said, f"column statistics of {name}, column {column}")
+        message = (failed.get("Error") or {}).get("ErrorMessage", "")
+        raise of_code(_code(failed), message, f"column statistics of {name}, column {column}")

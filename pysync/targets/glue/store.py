@@ -86,9 +86,9 @@ class GlueStore(Store):
 
     # --- the connection
 
-    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort AWS's errors (see Store.classified)."""
-        return classified(what, reading=reading)
+        return classified(action, reading=reading)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of requests to Glue: `glue.GetTable`."""
@@ -118,10 +118,10 @@ class GlueStore(Store):
 
     def database(self, name: str) -> Any | None:
         """A Database, or None."""
-        found = self._handles.read(hive.Database, self.catalog.database(name))
-        if found is not None and not self.is_link(found):
+        database = self._handles.read(hive.Database, self.catalog.database(name))
+        if database is not None and not self.is_link(database):
             self._unlinked[name] = time.monotonic()
-        return found
+        return database
 
     def table_names(self, database: str) -> list[str]:
         """The names of its tables and views."""
@@ -142,8 +142,8 @@ class GlueStore(Store):
     def partition_names(self, table: Any, most: int | None = None) -> list[str]:
         """Their names."""
         keys = [key.name for key in table.partitionKeys or ()]
-        found = self.catalog.partitions(name_of(table), ExcludeColumnSchema=True)
-        return [partition_name(keys, it["Values"]) for it in islice(found, most)]
+        partitions = self.catalog.partitions(name_of(table), ExcludeColumnSchema=True)
+        return [partition_name(keys, it["Values"]) for it in islice(partitions, most)]
 
     def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
         """Those of the partitions that are there."""
@@ -243,8 +243,8 @@ class GlueStore(Store):
     def replace_table(self, wanted: Any, existing: Any) -> bool:
         """Update it when its partitions are gone."""
         name = name_of(existing)
-        for found in chunks(self.catalog.partitions(name, ExcludeColumnSchema=True), GET_PAGE):
-            delete_partitions(self._send, name, [it["Values"] for it in found])
+        for page in chunks(self.catalog.partitions(name, ExcludeColumnSchema=True), GET_PAGE):
+            delete_partitions(self._send, name, [it["Values"] for it in page])
         self._update(wanted, existing)
         return True
 
@@ -286,7 +286,7 @@ class GlueStore(Store):
         """Create and update partitions (see Store.put_partitions)."""
         name, failures = name_of(table), Failures(name_of(table))
         new = [partition_fields(it) for it in absent]
-        others = [self._handles.filled_in(partition_fields(it), its.handle) for it, its in changed]
+        others = [self._handles.filled_in(partition_fields(it), previous.handle) for it, previous in changed]
         for _ in range(_ROUNDS):
             others = [*others, *self._over(name, create_partitions(self._send, name, new, failures))]
             new, others = update_partitions(self._send, name, others, failures), []
@@ -341,8 +341,8 @@ class GlueStore(Store):
     def _over(self, name: TableName, inputs: Sequence[Any]) -> list[dict[str, Any]]:
         """The inputs of updates of partitions that somebody else has just created."""
         existing = self.catalog.partitions_of(name, [it["Values"] for it in inputs]) if inputs else ()
-        found = {tuple(it["Values"]): it for it in existing}
-        return [self._handles.filled_in(it, found.get(tuple(it["Values"]), {})) for it in inputs]
+        previous = {tuple(it["Values"]): it for it in existing}
+        return [self._handles.filled_in(it, previous.get(tuple(it["Values"]), {})) for it in inputs]
 
     def _update(self, wanted: Any, existing: Any) -> None:
         version = {"VersionId": existing.handle["VersionId"]} if existing.handle.get("VersionId") else {}
@@ -383,5 +383,5 @@ def _raise_any(errors: Sequence[Mapping[str, Any]], database: str) -> None:
     for failed in errors:
         detail: Mapping[str, Any] = failed.get("ErrorDetail") or {}
         if detail.get("ErrorCode") != NOT_FOUND:
-            what = f"cannot drop table {database}.{failed.get('TableName')}"
-            raise of_code(detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""), what)
+            action = f"cannot drop table {database}.{failed.get('TableName')}"
+            raise of_code(detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""), action)

@@ -139,8 +139,8 @@ _LOG_HINT = "see the log of the metastore"
 
 def _meta(pattern: str) -> Callable[[Exception], bool]:
     """Whether it is a MetaException that says so. That is whatever went wrong in the server."""
-    says = re.compile(pattern, re.IGNORECASE)
-    return lambda error: isinstance(error, hive.MetaException) and says.search(_said(error)) is not None
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda error: isinstance(error, hive.MetaException) and compiled.search(_said(error)) is not None
 
 
 def _is(*types: type[Exception]) -> Callable[[Exception], bool]:
@@ -191,7 +191,7 @@ _ANSWERS: Sequence[Answer[Exception]] = (
 
 
 @contextmanager
-def classified(what: str, *, reading: bool = False) -> Iterator[None]:
+def classified(action: str, *, reading: bool = False) -> Iterator[None]:
     """Turn the metastore's errors into those of a target; `what` says what was tried, and where.
 
     Raises Unavailable, Rejected, OutcomeUnknown, or a plain PysyncError for an answer that nobody has classified.
@@ -200,9 +200,9 @@ def classified(what: str, *, reading: bool = False) -> Iterator[None]:
     try:
         yield
     except (MetastoreError, TException) as error:
-        found = answer(_ANSWERS, error).error(what, _said(error), reading=reading)
-        found.hint = found.hint or getattr(error, "hint", None)
-        raise found from error
+        classified_error = answer(_ANSWERS, error).error(action, _said(error), reading=reading)
+        classified_error.hint = classified_error.hint or getattr(error, "hint", None)
+        raise classified_error from error
 
 
 def _said(error: Exception) -> str:

@@ -43,9 +43,9 @@ class HmsStore(HiveStore):
 
     # --- the connection
 
-    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort a metastore's errors (see Store.classified)."""
-        return classified(what, reading=reading)
+        return classified(action, reading=reading)
 
     def is_race(self, error: Exception) -> bool:
         """Any refusal may be one: which of them says 'missing' or 'in the way' differs by call and version."""
@@ -251,13 +251,13 @@ class HmsStore(HiveStore):
         """Column statistics of these partitions, and of the table itself, which is the part ""."""
         name, columns = name_of(table), [column.name for column in table.sd.cols]
         partitions = [part for part in parts if part]
-        found = read_statistics(self.hms, name, columns, partitions) if partitions else {}
-        return {**found, **read_statistics(self.hms, name, columns)} if "" in parts else found
+        of_partitions = read_statistics(self.hms, name, columns, partitions) if partitions else {}
+        return {**of_partitions, **read_statistics(self.hms, name, columns)} if "" in parts else of_partitions
 
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
         """Write them in one call."""
         request = hive.SetPartitionsStatsRequest(
-            [hive.ColumnStatistics(_whose(name, part), list(its)) for part, its in statistics.items()]
+            [hive.ColumnStatistics(_whose(name, part), list(items)) for part, items in statistics.items()]
         )
         self._call(lambda client: client.set_aggr_stats_for(request))
 
@@ -270,8 +270,8 @@ class HmsStore(HiveStore):
 
     def knows_timestamps(self, database: str) -> bool:
         """Whether it is a Hive 4: older ones do not answer a request with those in it."""
-        found = self.hms.database(database)
-        return found is not None and found.type is not None  # which only Hive 4 sets
+        answer = self.hms.database(database)
+        return answer is not None and answer.type is not None  # which only Hive 4 sets
 
     # --- within
 
@@ -289,8 +289,12 @@ class HmsStore(HiveStore):
 
 def _expected(existing: Any) -> dict[str, str]:
     """The properties by which HMS compares an Iceberg table's pointer with the one that was read, as it alters."""
-    its = pointer(existing.parameters)
-    return {} if its is None else {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": its}
+    existing_pointer = pointer(existing.parameters)
+    return (
+        {}
+        if existing_pointer is None
+        else {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": existing_pointer}
+    )
 
 
 def _add(columns: list[Any], client: Any) -> None:

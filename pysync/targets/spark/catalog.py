@@ -53,7 +53,7 @@ class Cause:
 
 
 @contextmanager
-def speaking(host: SparkHost, session: Any, what: str) -> Iterator[None]:
+def speaking(host: SparkHost, session: Any, action: str) -> Iterator[None]:
     """Turn what py4j and pyspark raise into errors of a metastore; `what` says what was tried.
 
     Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
@@ -66,35 +66,35 @@ def speaking(host: SparkHost, session: Any, what: str) -> Iterator[None]:
     except (Py4JError, PySparkException, OSError) as error:
         if host.failed(session):
             raise MetastoreCallFailed(
-                f"Spark ended during {what}: {reason(error)}", f"its log: {host.log_file}"
+                f"Spark ended during {action}: {reason(error)}", f"its log: {host.log_file}"
             ) from error
-        raise meant(causes(error), what) from error
+        raise meant(causes(error), action) from error
 
 
 def causes(error: BaseException) -> list[Cause]:
     """The Java exception behind an error of pyspark's, and its causes; empty if there is none."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[Cause] = []
-    while java is not None and len(found) < _MOST_CAUSES:
-        found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
+    chain: list[Cause] = []
+    while java is not None and len(chain) < _MOST_CAUSES:
+        chain.append(Cause(java.getClass().getName(), java.getMessage() or ""))
         java = java.getCause()
-    return found or [Cause(type(error).__name__, str(error))]
+    return chain or [Cause(type(error).__name__, str(error))]
 
 
-def meant(found: Sequence[Cause], what: str) -> Exception:
+def meant(chain: Sequence[Cause], action: str) -> Exception:
     """The error of a metastore that says the same. Pure."""
-    for cause in found:
+    for cause in chain:
         kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
         if kind is not None and not (kind is hive.MetaException and _NO_CLASS.search(cause.text)):
             return kind(one_line(cause.text, _LONGEST) or cause.name)  # type: ignore[no-any-return]
-    said = next((line for cause in found if (line := one_line(cause.text, _LONGEST))), found[-1].name)
-    if any(_BROKEN.search(cause.name) for cause in found):
-        return MetastoreCallFailed(f"Spark's metastore did not answer {what}: {said}")
-    told = [f"{cause.name}: {cause.text}" for cause in found]
+    message = next((line for cause in chain if (line := one_line(cause.text, _LONGEST))), chain[-1].name)
+    if any(_BROKEN.search(cause.name) for cause in chain):
+        return MetastoreCallFailed(f"Spark's metastore did not answer {action}: {message}")
+    texts = [f"{cause.name}: {cause.text}" for cause in chain]
     for pattern, refusal in _KINDS:
-        if any(pattern.search(text) for text in told):
-            return refusal(said)  # type: ignore[no-any-return]
-    return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "see the log of Spark")
+        if any(pattern.search(text) for text in texts):
+            return refusal(message)  # type: ignore[no-any-return]
+    return PysyncError(f"Spark failed in {action}: {chain[-1].name}: {message}", "see the log of Spark")
 
 
 # The catalog of a Spark session, read and written in the structs of a metastore.
@@ -155,8 +155,8 @@ class SparkCatalog:
         """A Table, or None if it or its database is not there."""
 
         def read() -> Any | None:
-            found = self._client.getRawHiveTableOption(database, name)
-            return self._table(found.get()) if found.isDefined() else None
+            option = self._client.getRawHiveTableOption(database, name)
+            return self._table(option.get()) if option.isDefined() else None
 
         return self._ask("getTable", read)
 
@@ -174,9 +174,11 @@ class SparkCatalog:
         of = self.table(database, table)
         if of is None or not of.partitionKeys:
             return
-        found = self._ask("getPartitions", lambda: self._client.getPartitions(database, table, self._jvm.option(None)))
-        for start in range(0, found.size(), _SLICE):
-            for form in self._ask("getPartitions", lambda at=start: self._jvm.read(found.slice(at, at + _SLICE))):  # type: ignore[misc]
+        sequence = self._ask(
+            "getPartitions", lambda: self._client.getPartitions(database, table, self._jvm.option(None))
+        )
+        for start in range(0, sequence.size(), _SLICE):
+            for form in self._ask("getPartitions", lambda at=start: self._jvm.read(sequence.slice(at, at + _SLICE))):  # type: ignore[misc]
                 yield translate.partition(form, of)
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
@@ -203,10 +205,10 @@ class SparkCatalog:
         """A Function, or None."""
 
         def read() -> Any | None:
-            found = self._client.getFunctionOption(database, name)
-            if not found.isDefined():
+            option = self._client.getFunctionOption(database, name)
+            if not option.isDefined():
                 return None
-            return translate.function(database, name, *self._jvm.function_form(found.get()))
+            return translate.function(database, name, *self._jvm.function_form(option.get()))
 
         return self._ask("getFunction", read)
 
@@ -309,11 +311,11 @@ class SparkCatalog:
 
     # --- within a call
 
-    def _ask(self, what: str, do: Callable[[], T]) -> T:
+    def _ask(self, action: str, do: Callable[[], T]) -> T:
         session = self._host.session()
         if self.on_call is not None:
-            self.on_call(what)
-        with speaking(self._host, session, what):
+            self.on_call(action)
+        with speaking(self._host, session, action):
             # Another session than before, which has died: nothing of the old one can be used.
             if session is not self._session:
                 self._client = _client(session)
@@ -335,7 +337,7 @@ class SparkCatalog:
         raw = self._client.getRawHiveTable(of.dbName, of.tableName)
         keys = [key.name for key in of.partitionKeys]
         each = (self._client.getPartitionOption(raw, self._jvm.map(translate.spec(name, keys))) for name in names)
-        return [translate.partition(self._jvm.read(found.get()), of) for found in each if found.isDefined()]
+        return [translate.partition(self._jvm.read(option.get()), of) for option in each if option.isDefined()]
 
     def _partitions(self, parts: Sequence[Any], of: Any) -> Any:
         keys = [key.name for key in of.partitionKeys]

@@ -111,8 +111,8 @@ class SparkHost:
                 try:
                     self._session = self._start()
                 except Exception as error:
-                    its = f"its log: {self.log_file}, and what it printed: {self.output_file}"
-                    raise Unavailable(f"Spark cannot start: {reason(error)}", its) from error
+                    hint = f"its log: {self.log_file}, and what it printed: {self.output_file}"
+                    raise Unavailable(f"Spark cannot start: {reason(error)}", hint) from error
             # `close` gave up waiting for this start.
             if self._session is not None and self._closed:
                 _end(self._session)
@@ -186,7 +186,7 @@ class SparkHost:
         java = (
             f"-Dlog4j2.configurationFile={log_settings(self._directory).as_uri()} -Dderby.system.home={self._directory}"
         )
-        found = {
+        settings = {
             **(AUTHENTICATED_LOCAL if self._wish.is_local else AUTHENTICATED),
             "spark.master": self._wish.master or f"local[{self._wish.threads}]",
             "spark.app.name": "pysync",
@@ -200,10 +200,10 @@ class SparkHost:
         }
         if self._wish.catalog:
             # Hive's own default is ten minutes.
-            found["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
+            settings["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
         if self._jars:
-            found["spark.jars"] = ",".join(map(str, self._jars))
-        return _joined(found, dict(self._wish.settings))
+            settings["spark.jars"] = ",".join(map(str, self._jars))
+        return _joined(settings, dict(self._wish.settings))
 
 
 def silence_loggers() -> None:
@@ -229,10 +229,14 @@ def log_settings(directory: Path) -> Path:
     return file.absolute()
 
 
-def _joined(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:
+def _joined(defaults: dict[str, str], chosen: dict[str, str]) -> dict[str, str]:
     """The operator's settings win. But their jars and Java options are added to ours, which are always needed."""
-    both = {name: it for name, it in _LISTS.items() if name in ours and name in theirs}
-    return {**ours, **theirs, **{name: f"{ours[name]}{between}{theirs[name]}" for name, between in both.items()}}
+    both = {name: it for name, it in _LISTS.items() if name in defaults and name in chosen}
+    return {
+        **defaults,
+        **chosen,
+        **{name: f"{defaults[name]}{between}{chosen[name]}" for name, between in both.items()},
+    }
 
 
 def reason(error: Exception) -> str:

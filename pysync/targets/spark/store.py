@@ -34,9 +34,9 @@ class SparkStore(HiveStore):
 
     # --- the connection, which is the process's: nothing is closed
 
-    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort errors, which are those of a metastore (see Store.classified)."""
-        return classified(what, reading=reading)
+        return classified(action, reading=reading)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of calls of Spark's catalog: `getTable`."""

@@ -262,8 +262,10 @@ def spec(name: str, keys: Sequence[str]) -> dict[str, str]:
 
 def same_format(wanted: Any, storage: Any) -> bool:
     """Whether two StorageDescriptors have the same formats and the same serde with its parameters."""
-    mine, its = storage_form(wanted), storage_form(storage)
-    return all(mine[name] == its[name] for name in ("inputFormat", "outputFormat", "serde", "properties"))
+    wanted_form, existing_form = storage_form(wanted), storage_form(storage)
+    return all(
+        wanted_form[name] == existing_form[name] for name in ("inputFormat", "outputFormat", "serde", "properties")
+    )
 
 
 def function_form(function: Any) -> tuple[str, list[tuple[str, str]]]:
@@ -275,8 +277,8 @@ def function_form(function: Any) -> tuple[str, list[tuple[str, str]]]:
 def function(database: str, name: str, class_name: str, resources: Sequence[Mapping[str, str]]) -> Any:
     """The Function of a CatalogFunction."""
     kinds = hive.ResourceType._NAMES_TO_VALUES
-    found = [hive.ResourceUri(kinds[it["kind"].upper()], it["uri"]) for it in resources]
-    return hive.Function(normalized(name), database, class_name, None, None, 0, hive.FunctionType.JAVA, found)
+    uris = [hive.ResourceUri(kinds[it["kind"].upper()], it["uri"]) for it in resources]
+    return hive.Function(normalized(name), database, class_name, None, None, 0, hive.FunctionType.JAVA, uris)
 
 
 def _storage(form: Form) -> Any:
@@ -370,10 +372,10 @@ class Jvm:
         made = kind.getConstructor(self._array("Class")).newInstance(self._array("Object"))
         return bytes(made.serialize(struct))
 
-    def partitions(self, found: Sequence[Form]) -> Any:
+    def partitions(self, forms: Sequence[Form]) -> Any:
         """A Scala Seq of CatalogTablePartitions."""
         kind = self._class(_CATALOG + "CatalogTablePartition")
-        made = self._mapper.readerForListOf(kind).readValue(json.dumps(found))
+        made = self._mapper.readerForListOf(kind).readValue(json.dumps(forms))
         return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(made)
 
     def read(self, value: Any) -> Any:
@@ -400,17 +402,17 @@ class Jvm:
 
     def static(self, loader: Any, name: str, method: str, argument: Any) -> Any:
         """Call a static method of one argument on a class of that loader, which need not be Spark's own."""
-        found = loader.loadClass(name).getMethods()
+        methods = loader.loadClass(name).getMethods()
         kind = argument.getClass()
-        called = next(it for it in found if it.getName() == method and list(it.getParameterTypes()) == [kind])
+        called = next(it for it in methods if it.getName() == method and list(it.getParameterTypes()) == [kind])
         return called.invoke(None, self._array("Object", argument))
 
     def _array(self, kind: str, *items: Any) -> Any:
         """A Java array of the kind java.lang.`kind`."""
-        found = self._gateway.new_array(getattr(self._jvm.java.lang, kind), len(items))
+        array = self._gateway.new_array(getattr(self._jvm.java.lang, kind), len(items))
         for at, item in enumerate(items):
-            found[at] = item
-        return found
+            array[at] = item
+        return array
 
     def _constructor_arguments(self) -> list[tuple[str, str]]:
         """The names of a CatalogTable's arguments, in their order, and the methods that give their defaults."""
