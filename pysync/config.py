@@ -29,7 +29,7 @@ from pysync.sections import (
 )
 from pysync.targets.base import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 
 _ANY = "any_name"  # stands for whatever a pattern matches
 
@@ -193,7 +193,7 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
     found = [target for target in targets if target.copy_files is not None]
-    problems = _sparks([wish for target in targets if (wish := target.spark_wish())])
+    problems = _sparks([wish for target in targets if (wish := target.spark_request())])
     problems += _exposed_sessions(sections, targets)
     if lives and found and sections is not None and sections.source.metastore is None:
         problems.append(
@@ -202,7 +202,7 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
     return problems
 
 
-def _sparks(wishes: list[SparkWish]) -> list[str]:
+def _sparks(wishes: list[SparkRequest]) -> list[str]:
     """Why one Spark session cannot serve all targets. A target of kind spark decides which session it is."""
     catalogs = {wish for wish in wishes if wish.catalog}
     others = {wish for wish in wishes if not wish.catalog}
@@ -220,10 +220,10 @@ def _sparks(wishes: list[SparkWish]) -> list[str]:
 
 def _exposed_sessions(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
     """Why somebody without a secret could get into a Spark session."""
-    wishes = [target.spark_wish() for target in targets]
+    wishes = [target.spark_request() for target in targets]
     found = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]
     if sections is not None and (sections.spark.master or sections.spark.settings):
-        spread = [sections.spark.wish(it or SparkWish(None, ())) for it in wishes if not (it and it.catalog)]
+        spread = [sections.spark.wish(it or SparkRequest(None, ())) for it in wishes if not (it and it.catalog)]
         found += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
     return list(dict.fromkeys(found))
 

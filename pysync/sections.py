@@ -18,7 +18,7 @@ from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPa
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name
-from pysync.targets.spark_wish import SparkConf, SparkWish
+from pysync.targets.spark_request import SparkConf, SparkRequest
 
 # Where each key is in the text of a TOML file, and what of it is no TOML. Pure.
 #
@@ -317,9 +317,11 @@ class SparkConfig(_Section):
     )
     settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
 
-    def wish(self, copying: SparkWish) -> SparkWish:
+    def wish(self, copying: SparkRequest) -> SparkRequest:
         """The session: as said here, else as the target's files are copied, else all cores of this machine."""
-        return SparkWish(self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings)
+        return SparkRequest(
+            self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings
+        )
 
 
 class LogConfig(_Section):

@@ -10,7 +10,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import meant, quoted
 from pysync.config_file.edits import Key, number_of, parts, read, with_key, with_table, without_key, without_table
 from pysync.config_file.file import Change
-from pysync.targets.spark_wish import is_secret
+from pysync.targets.spark_request import is_secret
 
 if sys.version_info >= (3, 11):
     import tomllib

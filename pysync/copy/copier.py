@@ -57,7 +57,7 @@ class SparkWorkers:
 
     def __init__(self, settings: CopySettings, jar: Path, directory: Path) -> None:
         """`directory` is for Spark's log and its scratch files. Raises UsageError when pyspark is not installed."""
-        self.host = SparkHost(settings.spark_wish(), directory, [jar])
+        self.host = SparkHost(settings.spark_request(), directory, [jar])
 
     @classmethod
     def of(cls, host: SparkHost) -> SparkWorkers:

@@ -76,7 +76,7 @@ class Copies:
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
     """The session that serves all of them; None if none wants Spark."""
-    wishes = [wish for it in targets if (wish := it.spark_wish())]
+    wishes = [wish for it in targets if (wish := it.spark_request())]
     if not wishes:
         return None
     # The one with a catalog decides: the configuration was refused if the others could not use it.

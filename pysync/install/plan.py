@@ -171,7 +171,7 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
     if places.units is None or executable is None:
         return []
     group = _group(user)
-    has_spark = any(target.spark_wish() for target in config.targets)
+    has_spark = any(target.spark_request() for target in config.targets)
     state = config.queue.directory.absolute()
     service = unit.Service(executable, places.config / CONFIG, state, user, group, has_spark)
     content = unit.unit_text(shipped(unit.UNIT_NAME), service).encode()

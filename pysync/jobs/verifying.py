@@ -23,7 +23,7 @@ from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 from pysync.verify.compare import DIFFERENT, EQUAL, Comparator, Compared, Executor, Item, Selection, Tell
 from pysync.verify.files import KIND, compared_files
 from pysync.verify.objects import Batch, Keyed, Seen, Tally
@@ -142,12 +142,12 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Wor
         yield lent
 
 
-def _wish(config: Config, settings: TargetSettings) -> SparkWish:
+def _wish(config: Config, settings: TargetSettings) -> SparkRequest:
     """The session: as [spark] says, else as the target's files are copied, else all cores of this machine.
 
     Raises UsageError for a target that is reached by a session of its own.
     """
-    its = settings.spark_wish() or SparkWish(None, ())
+    its = settings.spark_request() or SparkRequest(None, ())
     if its.catalog:
         raise UsageError(
             f"--on-spark does not work with target {settings.name} of kind spark",

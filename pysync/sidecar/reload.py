@@ -39,7 +39,7 @@ def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
         found["token file"] = partial(_token, config.bridge.token_file)
     if config.web and config.web.port is not None:
         found["web server"] = partial(_web, config.web)
-    if any(target.spark_wish() for target in config.targets):
+    if any(target.spark_request() for target in config.targets):
         copies = any(target.copy_files for target in config.targets)
         found["Spark"] = lambda: _spark(copies=copies)
     return found

@@ -21,7 +21,7 @@ from pysync.base.measures import Limit
 from pysync.base.validation import Finite, Interval, Rate, Seconds, matching, rate
 from pysync.model.event import Kind, replicator
 from pysync.model.locations import TableFormat
-from pysync.targets.spark_wish import SparkConf, SparkWish
+from pysync.targets.spark_request import SparkConf, SparkRequest
 
 if TYPE_CHECKING:
     from pysync.metastore.settings import KerberosSettings, TlsSettings
@@ -84,9 +84,9 @@ class CopySettings(BaseModel):
     )
     spark: SparkConf = Field(default={}, description="More Spark properties.")
 
-    def spark_wish(self) -> SparkWish:
+    def spark_request(self) -> SparkRequest:
         """The Spark session that copies so."""
-        return SparkWish(self.master, tuple(sorted(self.spark.items())), threads=self.parallelism)
+        return SparkRequest(self.master, tuple(sorted(self.spark.items())), threads=self.parallelism)
 
 
 class PolicySettings(BaseModel):
@@ -151,7 +151,7 @@ class PolicySettings(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _takes_what_is_said_in_one_way(self) -> PolicySettings:
+    def _check_policy_or_include(self) -> PolicySettings:
         if self.policy is not None and self.include:
             raise ValueError("policy and include exclude each other; set only one of them")
         return self
@@ -163,7 +163,7 @@ class NamedPolicy(PolicySettings):
     name: Name = Field(description="Name of the policy; commands and messages show it.")
 
     @model_serializer(mode="wrap")
-    def _only_what_is_set(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_set_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # Read again, a setting at its default would replace the target's.
         return {key: it for key, it in dump(self).items() if key in self.model_fields_set}
 
@@ -334,13 +334,13 @@ class TargetSettings(PolicySettings):
         return replicator(visited) if self.both_ways and visited else None
 
     @model_validator(mode="after")
-    def _drops_what_it_may(self) -> TargetSettings:
+    def _check_drops_out_of_scope(self) -> TargetSettings:
         if self.out_of_scope == "drop" and self.drops == "suppress":
             raise ValueError('out_of_scope = "drop" contradicts drops = "suppress"; set only one of them')
         return self
 
     @model_validator(mode="after")
-    def _names_each_policy_once(self) -> TargetSettings:
+    def _check_policy_names(self) -> TargetSettings:
         names = [it.name for it in self.policies]
         for name in names:
             if names.count(name) > 1:
@@ -348,7 +348,7 @@ class TargetSettings(PolicySettings):
         return self
 
     @model_validator(mode="after")
-    def _can_keep_what_is_dropped(self) -> TargetSettings:
+    def _check_trash(self) -> TargetSettings:
         of_policies = {it.drops for it in self.policies if "drops" in it.model_fields_set}
         if "trash" in of_policies or (self.drops == "trash" and "apply" in of_policies):
             raise ValueError('drops = "trash" is a setting of the whole target: a policy can set "suppress" only')
@@ -397,9 +397,9 @@ class TargetSettings(PolicySettings):
             return self.max_drops_per_window, seconds
         return count, seconds
 
-    def spark_wish(self) -> SparkWish | None:
+    def spark_request(self) -> SparkRequest | None:
         """The Spark session that it needs; None if it needs no Spark."""
-        return self.copy_files.spark_wish() if self.copy_files else None
+        return self.copy_files.spark_request() if self.copy_files else None
 
     @property
     def call_limit(self) -> Limit:

@@ -83,10 +83,10 @@ class Store(ABC):
     decisions: ClassVar[int] = 2
     """How often an operation is decided, at most, if other clients change the objects that it reads."""
 
-    def __init__(self, settings: TargetSettings, where: str) -> None:
-        """`where` is the name of the place in error messages."""
+    def __init__(self, settings: TargetSettings, place_name: str) -> None:
+        """`place_name` is the name of the place in error messages."""
         self.settings = settings
-        self.where = where
+        self.place_name = place_name
         self._omitted: set[Capability] = set()
 
     # --- the connection

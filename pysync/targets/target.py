@@ -30,7 +30,7 @@ class StoreTarget:
         self._watched = WatchedStore(store, self._changes)
         # The trash is nobody's operation: its writes are not told of.
         self._trash = WatchedStore(store, Changes())
-        self._where = store.where
+        self._place_name = store.place_name
 
     @property
     def keeps_statistics(self) -> bool:
@@ -39,17 +39,17 @@ class StoreTarget:
 
     def check(self) -> str:
         """Reach it and say what is there."""
-        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+        with self.store.classified(f"cannot list the databases of {self._place_name}", reading=True):
             return self.store.check()
 
     def check_rights(self) -> str:
         """Ask for the rights that the store needs (see ChecksRights)."""
-        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+        with self.store.classified(f"cannot list the databases of {self._place_name}", reading=True):
             return self.store.check_rights()
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
-        with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
+        with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._place_name}"):
             return apply(self._watched, operation)
 
     def redefining(self, around: Redefining) -> None:
@@ -62,54 +62,56 @@ class StoreTarget:
 
     def databases(self) -> list[str]:
         """The names of its databases, sorted."""
-        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+        with self.store.classified(f"cannot list the databases of {self._place_name}", reading=True):
             return sorted(self.store.databases())
 
     def database(self, name: str) -> Any | None:
         """The database, or None."""
-        with self.store.classified(f"cannot read the database {name} of {self._where}", reading=True):
+        with self.store.classified(f"cannot read the database {name} of {self._place_name}", reading=True):
             return self.store.database(name)
 
     def tables(self, database: str) -> list[str]:
         """The names of its tables and views, sorted."""
-        with self.store.classified(f"cannot list the tables of {database} on {self._where}", reading=True):
+        with self.store.classified(f"cannot list the tables of {database} on {self._place_name}", reading=True):
             return sorted(self.store.table_names(database))
 
     def tables_with(self, drop: DropDatabase) -> list[str]:
         """The names of the tables that the drop of a database would take along, sorted."""
-        with self.store.classified(f"cannot read the tables of {drop.database} on {self._where}", reading=True):
+        with self.store.classified(f"cannot read the tables of {drop.database} on {self._place_name}", reading=True):
             return sorted(it.tableName for it in tables_with(self._watched, drop))
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""
-        with self.store.classified(f"cannot read the table {name} of {self._where}", reading=True):
+        with self.store.classified(f"cannot read the table {name} of {self._place_name}", reading=True):
             return self.store.table(name)
 
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions, streamed."""
-        with self.store.classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+        with self.store.classified(f"cannot read the partitions of {name} on {self._place_name}", reading=True):
             # Inside the block, because errors arise while the caller iterates.
             yield from self.store.partitions(name)
 
     def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
         """The names of the table's partitions (see Target.partition_names)."""
-        with self.store.classified(f"cannot list the partitions of {name} on {self._where}", reading=True):
+        with self.store.classified(f"cannot list the partitions of {name} on {self._place_name}", reading=True):
             table = self.store.table(name)
             return [] if table is None else self.store.partition_names(table, most)
 
     def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
         """Those of the partitions that are there."""
-        with self.store.classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+        with self.store.classified(f"cannot read the partitions of {name} on {self._place_name}", reading=True):
             return self.store.partitions_by_name(name, names)
 
     def functions(self, database: str) -> list[Any]:
         """The database's functions."""
-        with self.store.classified(f"cannot list the functions of {database} on {self._where}", reading=True):
+        with self.store.classified(f"cannot list the functions of {database} on {self._place_name}", reading=True):
             return self.store.functions(database)
 
     def constraints(self, table: Any) -> Constraints:
         """The table's constraints, of the kinds that it can hold."""
-        with self.store.classified(f"cannot read the constraints of {table.tableName} on {self._where}", reading=True):
+        with self.store.classified(
+            f"cannot read the constraints of {table.tableName} on {self._place_name}", reading=True
+        ):
             return self.store.constraints(table)
 
     def differences(self, wanted: Any, existing: Any | None, table: Any | None = None) -> list[str]:
@@ -129,22 +131,22 @@ class StoreTarget:
 
     def lost(self, wanted: Any) -> Sequence[str]:
         """What the store cannot keep of it (see TellsLost)."""
-        with self.store.classified(f"cannot tell what {self._where} keeps", reading=True):
+        with self.store.classified(f"cannot tell what {self._place_name} keeps", reading=True):
             return self.store.lost(self._as_stored(wanted, None))
 
     def trashed(self) -> list[Trashed]:
         """What is in the trash."""
-        with self.store.classified(f"cannot read the trash of {self._where}", reading=True):
+        with self.store.classified(f"cannot read the trash of {self._place_name}", reading=True):
             return list(trashed(self._trash))
 
     def restore(self, name: str, new: TableName | None) -> TableName:
         """Move a table out of the trash (see apply.trash)."""
-        with self.store.classified(f"cannot restore {name} of the trash of {self._where}"):
+        with self.store.classified(f"cannot restore {name} of the trash of {self._place_name}"):
             return restore(self._trash, name, new)
 
     def expunge(self, name: str) -> bool:
         """Drop a table from the trash for good; False if it is gone."""
-        with self.store.classified(f"cannot drop {name} of the trash of {self._where}"):
+        with self.store.classified(f"cannot drop {name} of the trash of {self._place_name}"):
             return expunge(self._trash, name)
 
     def close(self) -> None:

@@ -39,16 +39,16 @@ class Changes:
     """What was written since it was last taken. Used by one thread at a time."""
 
     def __init__(self) -> None:
-        self._found: list[Difference] = []
+        self._differences: list[Difference] = []
         self.redefining: Redefining = lambda _: nullcontext()
 
     def note(self, *differences: Difference) -> None:
         """Note some, as long as there is room."""
-        self._found += differences[: MOST - len(self._found)]
+        self._differences += differences[: MOST - len(self._differences)]
 
     def take(self) -> list[Difference]:
         """All of them, which are forgotten then."""
-        differences, self._found = self._found, []
+        differences, self._differences = self._differences, []
         return differences
 
 
@@ -95,7 +95,7 @@ class WatchedStore:
         may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in differences)
         if may_be_ignored and (altered := self.reads.database(existing.name)) is not None:
             differences = _fields(altered, existing)
-            if not differences and _whose(altered) == _whose(existing):
+            if not differences and _marks_of(altered) == _marks_of(existing):
                 return False
         self._changes.note(*differences)
         return True
@@ -239,7 +239,7 @@ def _fields(wanted: Any, existing: Any) -> list[Difference]:
         return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
 
 
-def _whose(database: Any) -> tuple[object, ...]:
+def _marks_of(database: Any) -> tuple[object, ...]:
     """What a mark and other parameters of pysync say of a database, but for the event that wrote it last."""
     parameters, mark = database.parameters or {}, Mark.read(database.parameters)
     return {key: it for key, it in parameters.items() if key != EVENT_KEY}, mark and (mark.created, mark.born)

@@ -36,7 +36,7 @@ class SparkHarness:
         self._uri, self._root = uri, root
         self._hms = Metastore(uri)
         (root / "spark").mkdir()
-        self._host = SparkHost(self.settings().spark_wish(), root / "spark")
+        self._host = SparkHost(self.settings().spark_request(), root / "spark")
 
     def settings(self, **values: Any) -> SparkSettings:
         """The settings of a target called `dr`."""

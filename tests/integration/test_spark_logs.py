@@ -17,11 +17,11 @@ SCRIPT = """
 from contextlib import suppress
 from pathlib import Path
 from pysync.base import logs
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 from pysync.targets.spark.session import SparkHost
 
 logs.configure("info", "json")
-host = SparkHost(SparkWish(None, {settings!r}), Path({directory!r}))
+host = SparkHost(SparkRequest(None, {settings!r}), Path({directory!r}))
 session = host.session()
 jvm = session.sparkContext._jvm
 jvm.System.out.println("printed by a jar")

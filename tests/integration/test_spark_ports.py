@@ -19,11 +19,11 @@ SCRIPT = """
 import json, os, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 from pysync.targets.spark.session import SparkHost
 from tests.support.ports import answer_to, listening, rpc_request, text_object, with_children
 
-host = SparkHost(SparkWish(None, {settings!r}), Path({directory!r}))
+host = SparkHost(SparkRequest(None, {settings!r}), Path({directory!r}))
 context = host.session().sparkContext
 if {without}:  # another one in the same process, as Spark is without pysync
     from pyspark import SparkContext

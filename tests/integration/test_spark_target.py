@@ -45,7 +45,7 @@ class Place:
         self.settings = SparkSettings.model_validate(
             {"name": "lake", "kind": "spark", "metastore": self.server.uri, "spark": SHORT_LIFE}
         )
-        self.host = SparkHost(self.settings.spark_wish(), directory / "spark")
+        self.host = SparkHost(self.settings.spark_request(), directory / "spark")
         self.settings.use(self.host)
         self.target = spark_target(self.settings)
 
@@ -215,10 +215,10 @@ def test_settings_are_on_no_command_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"""
 from pathlib import Path
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 from pysync.targets.spark.session import SparkHost
 
-session = SparkHost(SparkWish(None, {tuple(settings.items())!r}), Path({str(tmp_path)!r})).session()
+session = SparkHost(SparkRequest(None, {tuple(settings.items())!r}), Path({str(tmp_path)!r})).session()
 lines = [it.read_bytes() for it in Path("/proc").glob("[0-9]*/cmdline") if it.exists()]
 print(sum(b"canary-7d1f" in it for it in lines), sum(b"spark.pysync" in it for it in lines))
 print(session.sparkContext._jsc.hadoopConfiguration().get("fs.azure.x"))

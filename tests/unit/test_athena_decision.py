@@ -18,7 +18,7 @@ from pysync.targets.athena.decisions import (
     decide_drop,
     decide_put,
     decide_table,
-    unsayable,
+    inexpressible_reason,
 )
 from tests.support.glue import unasked_store
 from tests.support.hive_ddl import HiveCatalog
@@ -130,7 +130,7 @@ def test_after_the_statements_only_the_leftovers_are_left(wanted, there):
 
 
 @pytest.mark.parametrize(
-    ("there", "wanted", "said"),
+    ("there", "wanted", "statement_end"),
     [
         (table(), table(("a:int", "b:string", "c:int")), "ADD COLUMNS (`c` int)"),
         (table(), table(("a:bigint", "b:string")), "REPLACE COLUMNS (`a` bigint, `b` string)"),
@@ -138,9 +138,9 @@ def test_after_the_statements_only_the_leftovers_are_left(wanted, there):
         (table(), table(location="s3://b/else"), "SET LOCATION 's3://b/else'"),
     ],
 )
-def test_an_alter_also_marks(there, wanted, said):
+def test_an_alter_also_marks(there, wanted, statement_end):
     decision = decide_table(wanted, there)
-    assert decision.statements[0] == f"ALTER TABLE `db`.`t` {said}"
+    assert decision.statements[0] == f"ALTER TABLE `db`.`t` {statement_end}"
     assert decision.statements[1:] == (
         "ALTER TABLE `db`.`t` SET TBLPROPERTIES ('pysync.event'='1.7.10.0.0', 'pysync.source'='onprem')",
     )
@@ -253,14 +253,14 @@ def odd(**fields):
 )
 def test_tables_that_no_statement_may_touch(item, why):
     """A DROP of Athena's deletes the files of an Iceberg table, for one."""
-    assert unsayable(item) == why
+    assert inexpressible_reason(item) == why
     for wanted, there in ((item, None), (item, table()), (table(), item)):
         decision = decide_table(wanted, there)
         assert (decision.statements, decision.needed) == ((), [why])
 
 
 def test_nothing_of_a_plain_table_is_unsayable():
-    assert unsayable(table()) is None
+    assert inexpressible_reason(table()) is None
 
 
 # --- databases

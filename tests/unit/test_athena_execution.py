@@ -217,7 +217,7 @@ def test_nobody_says_what_became_of_it():
 def test_it_asks_about_no_more_queries_in_one_call_than_athena_takes():
     scripted = Scripted([RUNNING])
     queries = [f"q{number}" for number in range(MOST_AT_ONCE + 1)]
-    assert AthenaApi(settings_of(scripted)).look(queries).keys() == set(queries)
+    assert AthenaApi(settings_of(scripted)).read_endings(queries).keys() == set(queries)
     assert [len(asked) for asked in scripted.asked] == [MOST_AT_ONCE, 1]
 
 

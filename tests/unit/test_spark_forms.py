@@ -17,7 +17,7 @@ from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
 from pysync.targets.spark import translate
-from pysync.targets.spark.catalog import Cause, meant
+from pysync.targets.spark.catalog import Cause, hive_error
 from pysync.targets.spark.translate import as_stored, schema
 from tests.conformance.objects import function, partition, table
 
@@ -183,7 +183,7 @@ API = "org.apache.hadoop.hive.metastore.api."
     ],
 )  # fmt: skip
 def test_errors_of_java_are_those_of_a_metastore(causes: list[Cause], kind: type[Exception], said: str) -> None:
-    error = meant(causes, "createTable")
+    error = hive_error(causes, "createTable")
     assert type(error) is kind
     with pytest.raises(kind, match=said):
         raise error

@@ -10,7 +10,7 @@ from pyspark import SparkContext
 
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import SparkHost, log_settings
-from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark_request import SparkRequest
 
 SUBMIT = """#!/bin/sh
 echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2
@@ -41,7 +41,7 @@ def submit(home: Path, number: int) -> None:
 def test_what_spark_prints_goes_to_a_file_and_that_of_the_start_before_is_kept(
     spark_home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    host = SparkHost(SparkWish(None, ()), tmp_path)
+    host = SparkHost(SparkRequest(None, ()), tmp_path)
     for number in (1, 2, 3):
         submit(spark_home, number)
         with pytest.raises(Unavailable, match=re.escape(str(tmp_path / "spark.out"))):

@@ -62,7 +62,7 @@ def _typed(*numbers: int) -> Callable[[Ending], bool]:
     return lambda it: it.type in numbers
 
 
-def _says(pattern: str) -> Callable[[Ending], object]:
+def _reason_has(pattern: str) -> Callable[[Ending], object]:
     compiled = re.compile(pattern, re.IGNORECASE)
     return lambda it: compiled.search(it.reason)
 
@@ -80,16 +80,25 @@ _TYPES: Sequence[Answer[Ending]] = (
 # For almost every failure the type is only "the DDL failed" (1003): then the text tells them apart. A parser's message
 # comes first, as it quotes what it could not read, which may look like any of the others.
 _REASONS: Sequence[Answer[Ending]] = (
-    Answer(_says(r"ParseException|mismatched input|no viable alternative|extraneous input"), Rejected),
-    Answer(_says(r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate"), Unavailable),
-    Answer(_says(r"Number of TABLE_VERSION|ResourceNumberLimitExceeded"), Rejected, _VERSIONS_HINT),
-    Answer(_says(r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized"), Forbidden, _DENIED_HINT),
-    Answer(_says(r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId"), Unavailable),
-    Answer(_says(r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found"), Missing),
-    Answer(_says(r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout"), OutcomeUnknown),
-    Answer(_says(r"Unable to execute HTTP request|Connection (reset|refused)|timed out"), OutcomeUnknown),
-    Answer(_says(r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception"), Rejected),
-    Answer(_says(r"Unable to alter|not supported"), Rejected),
+    Answer(_reason_has(r"ParseException|mismatched input|no viable alternative|extraneous input"), Rejected),
+    Answer(_reason_has(r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate"), Unavailable),
+    Answer(_reason_has(r"Number of TABLE_VERSION|ResourceNumberLimitExceeded"), Rejected, _VERSIONS_HINT),
+    Answer(
+        _reason_has(r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized"),
+        Forbidden,
+        _DENIED_HINT,
+    ),
+    Answer(_reason_has(r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId"), Unavailable),
+    Answer(
+        _reason_has(r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found"), Missing
+    ),
+    Answer(_reason_has(r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout"), OutcomeUnknown),
+    Answer(_reason_has(r"Unable to execute HTTP request|Connection (reset|refused)|timed out"), OutcomeUnknown),
+    Answer(
+        _reason_has(r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception"),
+        Rejected,
+    ),
+    Answer(_reason_has(r"Unable to alter|not supported"), Rejected),
     # Whatever else it says: that a serde is unknown, a schema cannot be read, a bucket is not there.
     Answer(lambda it: it.category == _USER or it.type == _DDL_FAILED, Rejected),
     Answer(lambda it: it.category == _SYSTEM, OutcomeUnknown),
@@ -142,17 +151,17 @@ class AthenaApi:
 
     def __init__(self, settings: AthenaSettings) -> None:
         self._settings = settings
-        self._where = f"target {settings.name!r}"
+        self._target_name = f"target {settings.name!r}"
         self._place = _place(settings)
-        self._one_by_one = False
+        self._polls_singly = False
 
     def work_group(self) -> str:
         """The name of the work group, which is enabled. Raises Unavailable or Rejected."""
         group = self._settings.work_group or PRIMARY
-        with classified(f"cannot see the work group {group!r} of {self._where}", reading=True):
+        with classified(f"cannot see the work group {group!r} of {self._target_name}", reading=True):
             description = self._client.get_work_group(WorkGroup=group)["WorkGroup"]
         if description.get("State", "ENABLED") != "ENABLED":
-            raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable the work group")
+            raise Unavailable(f"the work group {group!r} of {self._target_name} is disabled", "enable the work group")
         return group
 
     def start(self, request: Request, action: str) -> str:
@@ -169,7 +178,7 @@ class AthenaApi:
         }
         return _patiently(lambda: self._started(arguments, action))
 
-    def look(self, queries: Sequence[str]) -> Mapping[str, Ending]:
+    def read_endings(self, queries: Sequence[str]) -> Mapping[str, Ending]:
         """How these queries are; those that Athena does not know are left out. Raises Unavailable or Rejected."""
         endings: dict[str, Ending] = {}
         for start in range(0, len(queries), MOST_AT_ONCE):
@@ -178,7 +187,7 @@ class AthenaApi:
 
     def stop(self, query: str) -> None:
         """Ask Athena to stop a query, which may end as done all the same. Raises Unavailable or Rejected."""
-        with classified(f"cannot cancel query {query} on {self._where}", reading=True):
+        with classified(f"cannot cancel query {query} on {self._target_name}", reading=True):
             self._client.stop_query_execution(QueryExecutionId=query)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
@@ -194,25 +203,25 @@ class AthenaApi:
             return str(self._client.start_query_execution(**arguments)["QueryExecutionId"])
 
     def _seen(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-        if not self._one_by_one:
+        if not self._polls_singly:
             try:
                 return self._seen_together(queries)
             except Forbidden as error:
-                self._one_by_one = True
+                self._polls_singly = True
                 log.warning(
                     "poll_denied", target=self._settings.name, fallback="GetQueryExecution", reason=error.message
                 )
         return [execution for query in queries for execution in self._seen_alone(query)]
 
     def _seen_together(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-        with classified(f"cannot see queries of {self._where}", reading=True):
+        with classified(f"cannot see queries of {self._target_name}", reading=True):
             answer: Mapping[str, Any] = self._client.batch_get_query_execution(QueryExecutionIds=list(queries))
         executions: Sequence[Mapping[str, Any]] = answer["QueryExecutions"]
         return executions
 
     def _seen_alone(self, query: str) -> Sequence[Mapping[str, Any]]:
         try:
-            with classified(f"cannot see query {query} of {self._where}", reading=True):
+            with classified(f"cannot see query {query} of {self._target_name}", reading=True):
                 return [self._client.get_query_execution(QueryExecutionId=query)["QueryExecution"]]
         except Rejected:  # Athena does not know it, or not yet
             return []
@@ -257,7 +266,7 @@ def _patiently(send: Callable[[], str]) -> str:
 STATEMENT = "SHOW DATABASES"
 
 
-def tried(settings: AthenaSettings) -> str:
+def probe(settings: AthenaSettings) -> str:
     """`Athena lists 12 databases`. Changes nothing. Raises Unavailable, Forbidden, Missing or Rejected."""
     action = f"{STATEMENT} on target {settings.name!r}"
     try:
@@ -270,7 +279,7 @@ def tried(settings: AthenaSettings) -> str:
         finally:
             cursor.close(wait=False)  # its threads may still ask about a statement that hangs
     except pyathena.Error as error:
-        raise _meaning(error, action) from error
+        raise _classified_error(error, action) from error
 
 
 def _rows(cursor: Any, seconds: float) -> int:
@@ -306,7 +315,7 @@ class _Session:
         return client(self._settings, service)
 
 
-def _meaning(error: Exception, action: str) -> PysyncError:
+def _classified_error(error: Exception, action: str) -> PysyncError:
     """The error of a target for the error of botocore that pyathena has wrapped, or for a statement that failed."""
     cause = error.__cause__
     if cause is None:

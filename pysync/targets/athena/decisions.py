@@ -28,7 +28,7 @@ _MARKS = MARK_KEYS | {WRITTEN_PARAMETERS_KEY}
 class Leftover:
     """Something that no statement can say. `harmless`: readers of the data do not miss it."""
 
-    what: str
+    description: str
     harmless: bool = False
 
 
@@ -47,7 +47,7 @@ class Decision:
     @property
     def needed(self) -> list[str]:
         """The leftovers that cannot be done without."""
-        return [leftover.what for leftover in self.leftovers if not leftover.harmless]
+        return [leftover.description for leftover in self.leftovers if not leftover.harmless]
 
 
 NOTHING = Decision()
@@ -84,7 +84,7 @@ class Properties:
         return [*removals, Leftover("statistics", harmless=True)] if self.counted else removals
 
 
-def sayable(parameters: Mapping[str, str] | None) -> dict[str, str]:
+def create_properties(parameters: Mapping[str, str] | None) -> dict[str, str]:
     """The properties that a CREATE says: with the marks, without statistics and what the engine writes itself."""
     return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | STATISTICS}
 
@@ -106,7 +106,7 @@ def has_mark_of(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | 
     )
 
 
-def said(*builders: Callable[[], Iterable[str]]) -> Decision:
+def decision_from(*builders: Callable[[], Iterable[str]]) -> Decision:
     """The statements of all builders. A builder that cannot say its part gives a leftover with the reason."""
     statements: list[str] = []
     leftovers: list[Leftover] = []
@@ -144,24 +144,24 @@ def decide_database(wanted: Any, existing: Any | None) -> Decision:
     The owner, for whom a catalog has no field, is among the properties.
     """
     if existing is None:
-        pairs = sayable(wanted.parameters)
-        return said(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
+        pairs = create_properties(wanted.parameters)
+        return decision_from(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
     properties = Properties.between(wanted.parameters, existing.parameters)
     leftovers = properties.leftovers()
     leftovers += [Leftover("the comment")] if wanted.description and wanted.description != existing.description else []
     leftovers += [Leftover("the location")] if not same_location(wanted.locationUri, existing.locationUri) else []
     if not properties.changed and has_mark_of(wanted.parameters, existing.parameters):
         return Decision((), tuple(leftovers))
-    altered = said(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])
+    altered = decision_from(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])
     return Decision(altered.statements, (*altered.leftovers, *leftovers))
 
 
 def decide_table(wanted: Any, existing: Any | None) -> Decision:
     """CREATE TABLE, or the ALTERs that lead from `existing` to `wanted`; with other partition keys, DROP and CREATE.
 
-    Where `unsayable` gives a reason, everything is left over.
+    Where `inexpressible_reason` gives a reason, everything is left over.
     """
-    reason = unsayable(wanted) or (unsayable(existing) if existing is not None else None)
+    reason = inexpressible_reason(wanted) or (inexpressible_reason(existing) if existing is not None else None)
     if reason is not None:
         return Decision((), (Leftover(reason),))
     if existing is None:
@@ -174,7 +174,7 @@ def decide_table(wanted: Any, existing: Any | None) -> Decision:
     return _alter(wanted, existing)
 
 
-def unsayable(table: Any) -> str | None:
+def inexpressible_reason(table: Any) -> str | None:
     """Why no statement may touch this table at all; None if it is a plain external table on S3.
 
     Athena would not only fail on the others: its DROP of an Iceberg table deletes the files.
@@ -227,7 +227,7 @@ def same_format(wanted: Any, existing: Any) -> bool:
 
 def _create(wanted: Any) -> Decision:
     made = _as_created(wanted)
-    created = said(lambda: [ddl.create_table(wanted, sayable(wanted.parameters))])
+    created = decision_from(lambda: [ddl.create_table(wanted, create_properties(wanted.parameters))])
     leftovers = (*created.leftovers, *Properties.between(wanted.parameters, made.parameters).leftovers())
     return Decision(created.statements, (*leftovers, *_beyond(wanted, made)))
 
@@ -236,12 +236,12 @@ def _alter(wanted: Any, existing: Any) -> Decision:
     columns = _columns(wanted, existing)
     moved = NOTHING
     if not same_location(wanted.sd.location, existing.sd.location):
-        moved = said(lambda: [ddl.set_location(wanted)])
+        moved = decision_from(lambda: [ddl.set_location(wanted)])
     properties = Properties.between(wanted.parameters, existing.parameters)
     written = columns.statements or moved.statements or properties.changed
     marked = NOTHING
     if written or not has_mark_of(wanted.parameters, existing.parameters):
-        marked = said(lambda: [ddl.set_properties(wanted, properties.to_set(wanted.parameters))])
+        marked = decision_from(lambda: [ddl.set_properties(wanted, properties.to_set(wanted.parameters))])
     # The mark last: an alter that is cut short is not taken for done.
     parts = (columns, moved, marked)
     leftovers = [leftover for part in parts for leftover in part.leftovers]
@@ -250,18 +250,22 @@ def _alter(wanted: Any, existing: Any) -> Decision:
 
 
 def _columns(wanted: Any, existing: Any) -> Decision:
-    mine, its = wanted.sd.cols, existing.sd.cols
-    if same_columns(mine, its):
+    wanted_columns, existing_columns = wanted.sd.cols, existing.sd.cols
+    if same_columns(wanted_columns, existing_columns):
         return NOTHING
-    added = mine[len(its) :]
-    if len(mine) > len(its) and same_columns(mine[: len(its)], its):
-        return Decision((), (_DATES,)) if _has_dates(added) else said(lambda: [ddl.add_columns(wanted, added)])
+    added = wanted_columns[len(existing_columns) :]
+    if len(wanted_columns) > len(existing_columns) and same_columns(
+        wanted_columns[: len(existing_columns)], existing_columns
+    ):
+        return Decision((), (_DATES,)) if _has_dates(added) else decision_from(lambda: [ddl.add_columns(wanted, added)])
     serde = wanted.sd.serdeInfo and wanted.sd.serdeInfo.serializationLib
     if serde not in _REPLACING_SERDES or not same_format(wanted.sd, existing.sd):
         return Decision((), (Leftover(f"columns of a table with the serde {serde}"),))
-    if not all(is_readable_as(old.type, new.type) for old, new in zip(its, mine)):  # noqa: B905, as far as both reach
+    if not all(is_readable_as(old.type, new.type) for old, new in zip(existing_columns, wanted_columns)):  # noqa: B905, as far as both reach
         return Decision((), (Leftover("a column type that cannot read the old type"),))
-    return Decision((), (_DATES,)) if _has_dates(mine) else said(lambda: [ddl.replace_columns(wanted)])
+    return (
+        Decision((), (_DATES,)) if _has_dates(wanted_columns) else decision_from(lambda: [ddl.replace_columns(wanted)])
+    )
 
 
 _DATES = Leftover("columns of type date, which Athena can neither add nor replace")
@@ -372,17 +376,17 @@ def decide_put(table: Any, wanted: Sequence[Any], existing: Mapping[_Values, Any
     """
     absent = [item for item in wanted if tuple(item.values) not in existing]
     present = [item for item in wanted if tuple(item.values) in existing]
-    added, leftovers = _sayable(absent, lambda item: next(ddl.add_partitions(table, [item])))
+    added, leftovers = _expressible_items(absent, lambda item: next(ddl.add_partitions(table, [item])))
     moved, stay = _moves(table, present, existing, only_ddl=only_ddl)
     leftovers += [leftover for item in added for leftover in _beyond_partition(item, table.sd, {})]
     leftovers += stay
-    return Decision((*ddl.add_partitions(table, added), *moved), _told(leftovers))
+    return Decision((*ddl.add_partitions(table, added), *moved), _counted(leftovers))
 
 
 def decide_drop(table: Any, existing: Iterable[_Values]) -> Decision:
     """DROP the partitions that are there; one with a value that Hive would read as another is left over."""
-    dropped, leftovers = _sayable(list(existing), lambda values: next(ddl.drop_partitions(table, [values])))
-    return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(leftovers))
+    dropped, leftovers = _expressible_items(list(existing), lambda values: next(ddl.drop_partitions(table, [values])))
+    return Decision(tuple(ddl.drop_partitions(table, dropped)), _counted(leftovers))
 
 
 def _moves(
@@ -420,7 +424,7 @@ def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) ->
         yield Leftover("statistics", harmless=True)
 
 
-def _sayable(items: Sequence[Any], statement_of: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
+def _expressible_items(items: Sequence[Any], statement_of: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
     """The items that a statement can say, and why the others cannot be said."""
     expressible: list[Any] = []
     leftovers: list[Leftover] = []
@@ -434,10 +438,10 @@ def _sayable(items: Sequence[Any], statement_of: Callable[[Any], str]) -> tuple[
     return expressible, leftovers
 
 
-def _told(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
+def _counted(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
     """Each leftover once, with the number of partitions that it is about."""
     return tuple(
-        Leftover(f"{leftover.what} (partitions: {count})", harmless=leftover.harmless)
+        Leftover(f"{leftover.description} (partitions: {count})", harmless=leftover.harmless)
         for leftover, count in Counter(leftovers).items()
     )
 
@@ -455,7 +459,7 @@ def decision_of(
         return decide_database(_marked(with_owner(expected), existing), with_owner(existing))
     if isinstance(expected, hive.Table):
         return decide_table(_marked(expected, existing), existing)
-    reason = unsayable(table)
+    reason = inexpressible_reason(table)
     if reason is not None:
         return Decision((), (Leftover(reason),))
     return decide_put(

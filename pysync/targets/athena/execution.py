@@ -28,14 +28,14 @@ from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
 # it, another lane asks instead.
 
 
-Look = Callable[[Sequence[str]], Mapping[str, Ending]]
+ReadEndings = Callable[[Sequence[str]], Mapping[str, Ending]]
 """Asks Athena how these queries are; says nothing of those that Athena says nothing of. Raises PysyncError."""
 
 HANGS_SECONDS = 5.0
 """How long lanes wait for the answer to one of them, before the next lane asks."""
 SILENT_SECONDS = 15.0
 """How long Athena may leave a query without an answer, before its end counts as unknown; at least some looks."""
-_SOME_LOOKS = 4
+_MIN_POLLS = 4
 _MOST_DOUBLINGS = 10
 
 
@@ -47,7 +47,7 @@ class Unanswered(PysyncError):
 class _Awaited:
     """A query that a lane waits for: what Athena said last, and when."""
 
-    heard: float
+    answered_at: float
     ending: Ending
     error: PysyncError | None = None
 
@@ -55,8 +55,10 @@ class _Awaited:
 class Polling:
     """The queries of a target that are under way; used by all its lanes."""
 
-    def __init__(self, read_endings: Look, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._look = read_endings
+    def __init__(
+        self, read_endings: ReadEndings, every_seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._read_endings = read_endings
         self._every = every_seconds
         self._clock = clock
         self._changed = threading.Condition()
@@ -74,7 +76,7 @@ class Polling:
         try:
             while not awaited.ending.is_final and self._clock() < until:
                 if self._is_time(awaited, until):
-                    self._ask()
+                    self._poll()
                 self._assert_answered(query, awaited)
             self._assert_answered(query, awaited, last=True)
         finally:
@@ -101,14 +103,14 @@ class Polling:
             self._next = now + HANGS_SECONDS
             return True
 
-    def _ask(self) -> None:
+    def _poll(self) -> None:
         """Ask about all queries, and wake the lanes that wait for them. After a failure the next time is later."""
         with self._changed:
             queries = list(self._awaited)
         endings: Mapping[str, Ending] = {}
         error: PysyncError | None = None
         try:
-            endings = self._look(queries)
+            endings = self._read_endings(queries)
         except PysyncError as failed:
             error = failed
         with self._changed:
@@ -130,13 +132,13 @@ class Polling:
         if awaited is None or awaited.ending.is_final:  # an answer that came late says less
             return
         if ending is not None:
-            awaited.heard, awaited.ending = self._clock(), ending
+            awaited.answered_at, awaited.ending = self._clock(), ending
         awaited.error = error
 
     def _assert_answered(self, query: str, awaited: _Awaited, *, last: bool = False) -> None:
         """Raise Unanswered after some time without an answer, or if the `last` look failed."""
-        patience = max(SILENT_SECONDS, _SOME_LOOKS * self._every)
-        is_silent = self._clock() - awaited.heard >= patience or (last and awaited.error is not None)
+        patience = max(SILENT_SECONDS, _MIN_POLLS * self._every)
+        is_silent = self._clock() - awaited.answered_at >= patience or (last and awaited.error is not None)
         if awaited.ending.is_final or not is_silent:
             return
         message = awaited.error.message if awaited.error else "Athena says nothing of it"
@@ -157,7 +159,7 @@ class _Common:
 
     def __init__(self, settings: AthenaSettings) -> None:
         self.api = AthenaApi(settings)
-        self.polling = Polling(self.api.look, settings.poll_seconds)
+        self.polling = Polling(self.api.read_endings, settings.poll_seconds)
         # By the table or database that they are about. Only one lane at a time has to do with that.
         self.unanswered: dict[str, Request] = {}
         """Statements of which nobody knows whether Athena has them."""
@@ -278,7 +280,7 @@ class Statements(Protocol):
 class Change:
     """One write: how the object is read, how its statements are decided, and how the Glue API would do it."""
 
-    what: str
+    description: str
     read: Callable[[], Any]
     decide: Callable[[Any], Decision]
     by_glue: Callable[[Any], object]
@@ -304,7 +306,7 @@ class Changer:
         if decision.is_nothing:
             return False
         if self.only_ddl and decision.needed and not (change.partly and decision.statements):
-            raise self._inexpressible(change.what, decision.needed)
+            raise self._inexpressible(change.description, decision.needed)
         if not decision.statements:
             if not self.only_ddl:
                 change.by_glue(existing)
@@ -313,7 +315,7 @@ class Changer:
         existing = change.read()
         rest = change.decide(existing)
         if self.only_ddl:
-            self._assert_done(change.what, rest)
+            self._assert_done(change.description, rest)
         elif not rest.is_nothing:
             change.by_glue(existing)
         return True

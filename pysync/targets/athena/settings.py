@@ -66,7 +66,7 @@ class AthenaSettings(AwsSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_a_name_for_its_catalog(cls, data: Any) -> Any:
+    def _check_catalog_name(cls, data: Any) -> Any:
         if isinstance(data, dict) and data.get("catalog_id") and not data.get("catalog"):
             raise ValueError(
                 "catalog_id is set, but catalog is not; set catalog to the name that Athena has for that account's "

@@ -15,15 +15,15 @@ from pysync.metastore.client import Statistics
 from pysync.model.names import TableName
 from pysync.targets.athena import decisions as parts
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.api import tried
+from pysync.targets.athena.api import probe
 from pysync.targets.athena.decisions import (
     Decision,
     decide_database,
     decide_table,
     decision_of,
+    inexpressible_reason,
     same_columns,
     some_of,
-    unsayable,
 )
 from pysync.targets.athena.execution import Change, Changer, Statements
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
@@ -52,7 +52,7 @@ class AthenaStore(Store):
     lacks: ClassVar[Mapping[Capability, str]] = GlueStore.lacks
 
     def __init__(self, settings: AthenaSettings, athena: Statements, glue: GlueStore) -> None:
-        super().__init__(settings, glue.where)
+        super().__init__(settings, glue.place_name)
         self.glue = glue
         self._athena = athena
         self._aws = settings
@@ -82,7 +82,7 @@ class AthenaStore(Store):
         by_api = READS if self._changer.only_ddl else by_the_api(self._aws)
         calls = {*STATEMENTS, *BY_STATEMENTS, *by_api, *of_logs(self._aws)}
         by_iam = simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
-        return f"{tried(self._aws)}; {by_iam}"
+        return f"{probe(self._aws)}; {by_iam}"
 
     def close(self) -> None:
         """Close idle connections."""
@@ -183,7 +183,7 @@ class AthenaStore(Store):
             lambda existing: Decision() if existing is None else Decision((ddl.drop_database(name),)),
             lambda _: self.glue.drop_database(name, delete_data=delete_data),
         )
-        self._changer.make(drop, drop.what)
+        self._changer.make(drop, drop.description)
 
     def create_function(self, wanted: Any) -> None:
         """By the Glue API."""
@@ -220,17 +220,17 @@ class AthenaStore(Store):
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop them. The Glue API drops those that Athena refuses, or whose files it would delete."""
-        left = {str(name_of(table)): table for table in tables}
+        refused = {str(name_of(table)): table for table in tables}
         reasons: list[str] = []
         for table in tables:
-            reason = unsayable(table) or self._changer.refusal(ddl.drop_table(name_of(table)), table.dbName)
+            reason = inexpressible_reason(table) or self._changer.refusal(ddl.drop_table(name_of(table)), table.dbName)
             if reason is None:
-                del left[str(name_of(table))]
+                del refused[str(name_of(table))]
             else:
                 reasons.append(reason)
-        if left:
-            self._by_glue(f"the drop of {some_of(left)}", reasons).drop_tables(
-                list(left.values()), delete_data=delete_data
+        if refused:
+            self._by_glue(f"the drop of {some_of(refused)}", reasons).drop_tables(
+                list(refused.values()), delete_data=delete_data
             )
 
     def furnish(self, item: Any) -> None:
@@ -255,7 +255,7 @@ class AthenaStore(Store):
             others = [(item, previous) for item, previous in pairs if not same(item, previous)]
             refused.extend(self.glue.put_partitions(table, new, others).refused)
 
-        reason = unsayable(table)
+        reason = inexpressible_reason(table)
         if reason is not None:
             existing = {tuple(previous.values): previous for _, previous in changed}
             self._by_glue(f"partitions of {name_of(table)}", [reason])
@@ -263,7 +263,7 @@ class AthenaStore(Store):
             return Written(any=True, refused=refused)
         put = Change(
             f"partitions of {name_of(table)}",
-            lambda: self._there(table, wanted),
+            lambda: self._existing_partitions(table, wanted),
             lambda existing: parts.decide_put(table, wanted, existing, only_ddl=self._changer.only_ddl),
             by_glue,
             table.dbName,
@@ -274,7 +274,7 @@ class AthenaStore(Store):
 
     def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop partitions."""
-        reason = unsayable(table)
+        reason = inexpressible_reason(table)
         if reason is not None:
             self._by_glue(f"partitions of {name_of(table)}", [reason]).drop_partitions(
                 table, existing, delete_data=delete_data
@@ -282,9 +282,9 @@ class AthenaStore(Store):
             return
         drop = Change(
             f"partitions of {name_of(table)}",
-            lambda: self._there(table, existing),
-            lambda left: parts.decide_drop(table, sorted(left)),
-            lambda left: self.glue.drop_partitions(table, list(left.values()), delete_data=delete_data),
+            lambda: self._existing_partitions(table, existing),
+            lambda remaining: parts.decide_drop(table, sorted(remaining)),
+            lambda remaining: self.glue.drop_partitions(table, list(remaining.values()), delete_data=delete_data),
             table.dbName,
             partly=True,
         )
@@ -332,12 +332,12 @@ class AthenaStore(Store):
         def decide(existing: Any | None) -> Decision:
             return decide_database(_with_owner(wanted), _with_owner(existing))
 
-        what, left = f"database {wanted.name}", decide(existing).leftovers
-        if left:  # the Glue API does all of it in one call, so that the mark cannot be there before the rest
-            self._by_glue(what, [it.what for it in left])
+        name, leftovers = f"database {wanted.name}", decide(existing).leftovers
+        if leftovers:  # the Glue API does all of it in one call, so that the mark cannot be there before the rest
+            self._by_glue(name, [it.description for it in leftovers])
             by_glue(existing)
             return True
-        return self._changer.make(Change(what, lambda: self.database(wanted.name), decide, by_glue), existing)
+        return self._changer.make(Change(name, lambda: self.database(wanted.name), decide, by_glue), existing)
 
     def _put_table(self, wanted: Any, existing: Any | None) -> bool:
         name = name_of(wanted)
@@ -366,7 +366,7 @@ class AthenaStore(Store):
         self._changer.assert_glue(action, reasons)
         return self.glue
 
-    def _there(self, table: Any, items: Sequence[Any]) -> dict[tuple[str, ...], Any]:
+    def _existing_partitions(self, table: Any, items: Sequence[Any]) -> dict[tuple[str, ...], Any]:
         return {tuple(item.values): item for item in self.partitions_of(table, [item.values for item in items])}
 
 

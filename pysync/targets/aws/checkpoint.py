@@ -26,7 +26,7 @@ MOST_BYTES = 32 * 1024 * 1024
 MOST_ASKED = 4 * MOST_BYTES
 """Bytes that the child may ask for at once: the parent has them in memory."""
 
-_ASK = struct.Struct("!qq")
+_HEADER = struct.Struct("!qq")
 _DONE = -1
 _MOST_MEMORY = 2 * 1024 * 1024 * 1024
 _MOST_SECONDS = 120.0
@@ -63,8 +63,8 @@ def read_schema(content: IO[bytes]) -> str | None:
 def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
     """Answer the child until it has the schema; None if it ends without."""
     answers, questions = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
-    while len(request := questions.read(_ASK.size)) == _ASK.size:
-        offset, size = _ASK.unpack(request)
+    while len(request := questions.read(_HEADER.size)) == _HEADER.size:
+        offset, size = _HEADER.unpack(request)
         if offset == _DONE:
             return questions.read(min(size, MOST_BYTES))
         if size > MOST_ASKED:
@@ -73,7 +73,7 @@ def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
         content.seek(offset)
         data = content.read(size)
         try:
-            answers.write(_ASK.pack(offset, len(data)) + data)
+            answers.write(_HEADER.pack(offset, len(data)) + data)
             answers.flush()
         except BrokenPipeError:
             break
@@ -84,7 +84,7 @@ def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
 # --- The child
 
 
-class _Asked(io.RawIOBase):
+class _RequestedFile(io.RawIOBase):
     """A file of which the parent gives the parts."""
 
     def __init__(self, size: int) -> None:
@@ -107,9 +107,9 @@ class _Asked(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         remaining = max(0, self._size - self._at)
         wanted = remaining if size < 0 else min(size, remaining)
-        self._questions.write(_ASK.pack(self._at, wanted))
+        self._questions.write(_HEADER.pack(self._at, wanted))
         self._questions.flush()
-        _, length = _ASK.unpack(self._answers.read(_ASK.size))
+        _, length = _HEADER.unpack(self._answers.read(_HEADER.size))
         data = self._answers.read(length)
         self._at += length
         return data
@@ -125,13 +125,13 @@ def main() -> int:
         return _NOT_INSTALLED
     try:
         # As a dictionary: a value that each row repeats would be in memory as many times as there are rows.
-        checkpoint = parquet.ParquetFile(_Asked(int(sys.argv[1])), read_dictionary=[COLUMN])
+        checkpoint = parquet.ParquetFile(_RequestedFile(int(sys.argv[1])), read_dictionary=[COLUMN])
         if _unpacked(checkpoint.metadata) > MOST_BYTES:
             return _TOO_LARGE
         schema = (_first(checkpoint.iter_batches(columns=[COLUMN])) or "").encode()
     except (ArrowException, OSError, MemoryError):  # corrupt data is an OSError there
         return _DAMAGED
-    sys.stdout.buffer.write(_ASK.pack(_DONE, len(schema)) + schema)
+    sys.stdout.buffer.write(_HEADER.pack(_DONE, len(schema)) + schema)
     sys.stdout.buffer.flush()
     os._exit(0)  # no destructor of a library gets to fail
 

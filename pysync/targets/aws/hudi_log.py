@@ -16,7 +16,7 @@ from pysync.targets.aws.delta_log import DAMAGES, MOST_BYTES, Files, NoSchema, b
 # The schema of a Hudi table, in the JSON of Avro, as columns of Hive. Pure.
 
 
-_OWN = "_hoodie_"
+_HUDI_PREFIX = "_hoodie_"
 """The beginning of the names of Hudi's own columns, which a table may have or not. The timeline does not have them."""
 _TYPES = {
     "boolean": "boolean",
@@ -44,7 +44,7 @@ def columns_of(schema: str) -> list[Any]:
     """The FieldSchemas of a schema, in its order, partition columns among them. Raises NoSchema."""
     try:
         record = json.loads(schema)
-        return [_column(field) for field in record["fields"] if not str(field["name"]).startswith(_OWN)]
+        return [_column(field) for field in record["fields"] if not str(field["name"]).startswith(_HUDI_PREFIX)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NoSchema("its schema is not one of Avro") from error
 
@@ -57,7 +57,7 @@ def as_registered(columns: Sequence[Any], registered: Sequence[Any]) -> list[Any
     """
     types = {column.name.lower(): column.type.lower() for column in registered}
     numbers = any(types.get(it.name) == "bigint" for it in columns if it.type == _TIMESTAMP)
-    added_by_hudi = [column for column in registered if column.name.lower().startswith(_OWN)]
+    added_by_hudi = [column for column in registered if column.name.lower().startswith(_HUDI_PREFIX)]
     return [*added_by_hudi, *(_as_number(it) if numbers else it for it in columns)]
 
 

@@ -81,13 +81,13 @@ def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
 def observe_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
     """Call `on_call` with `glue.GetTable` and so on for each request that a service's client sends, from any thread.
 
-    All lanes share the client, and have it told once. Raises what `client` raises.
+    All lanes share the client, so it is registered once. Raises what `client` raises.
     """
 
-    def told(event_name: str, **_: Any) -> None:
+    def on_request(event_name: str, **_: Any) -> None:
         on_call(event_name.removeprefix(_BEFORE_SEND))
 
-    client(settings, service).meta.events.register(f"{_BEFORE_SEND}{service}", told, unique_id="pysync-calls")
+    client(settings, service).meta.events.register(f"{_BEFORE_SEND}{service}", on_request, unique_id="pysync-calls")
 
 
 def provide(settings: TargetSettings, **clients: Any) -> None:

@@ -57,25 +57,25 @@ RESOURCES = 1000
 PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
 
 
-def checked(limit: Limit, text: str, what: str) -> str:
+def checked(limit: Limit, text: str, name: str) -> str:
     """The text, if Glue takes it. Raises Rejected, which says what it is and what is wrong with it."""
     if not limit.shortest <= length(text) <= limit.longest:
         raise Rejected(
-            f"{what} has {count(length(text), 'character')}; Glue accepts {limit.shortest} to {limit.longest:,}"
+            f"{name} has {count(length(text), 'character')}; Glue accepts {limit.shortest} to {limit.longest:,}"
         )
     if not re.fullmatch(f"[{limit.characters}]*", text):
-        raise Rejected(f"{what} has characters that Glue does not accept: {shown(text)}")
+        raise Rejected(f"{name} has characters that Glue does not accept: {shown(text)}")
     return text
 
 
-def fitted(limit: Limit, text: str, what: str, changes: list[str]) -> str:
+def fitted(limit: Limit, text: str, name: str, changes: list[str]) -> str:
     """The text as Glue takes it, other characters made spaces and the end cut off; what was done goes to `changes`."""
     plain = re.sub(f"[^{limit.characters}]", " ", text)
     if plain != text:
-        changes.append(f"{what}: characters that Glue does not accept are replaced by spaces")
+        changes.append(f"{name}: characters that Glue does not accept are replaced by spaces")
     if length(plain) <= limit.longest:
         return plain
-    changes.append(f"{what}: cut from {length(plain):,} to {limit.longest:,} characters")
+    changes.append(f"{name}: cut from {length(plain):,} to {limit.longest:,} characters")
     # The cut may go through a surrogate pair: "ignore" drops the first half.
     return plain.encode("utf-16-le")[: 2 * limit.longest].decode("utf-16-le", "ignore")
 

@@ -49,7 +49,7 @@ class Catalog:
 
     def database(self, name: str) -> dict[str, Any] | None:
         """The database, or None."""
-        return self._found("get_database", "Database", Name=name)
+        return self._get_or_none("get_database", "Database", Name=name)
 
     def tables(self, database: str) -> Iterator[dict[str, Any]]:
         """The database's tables and views; none if there is no such database."""
@@ -57,11 +57,13 @@ class Catalog:
 
     def table(self, name: TableName) -> dict[str, Any] | None:
         """The table, or None."""
-        return self._found("get_table", "Table", DatabaseName=name.database, Name=name.table)
+        return self._get_or_none("get_table", "Table", DatabaseName=name.database, Name=name.table)
 
     def function(self, database: str, name: str) -> dict[str, Any] | None:
         """The function, or None."""
-        return self._found("get_user_defined_function", "UserDefinedFunction", DatabaseName=database, FunctionName=name)
+        return self._get_or_none(
+            "get_user_defined_function", "UserDefinedFunction", DatabaseName=database, FunctionName=name
+        )
 
     def functions(self, database: str) -> Iterator[dict[str, Any]]:
         """The database's functions; none if there is no such database."""
@@ -94,7 +96,7 @@ class Catalog:
             remaining = answer.get("UnprocessedKeys") or []
             if len(remaining) >= len(wanted):  # it got nowhere; one at a time is the least that can be asked
                 remaining, wanted = wanted[1:], wanted[:1]
-                partitions += self._one(name, wanted[0]["Values"])
+                partitions += self._get_partition(name, wanted[0]["Values"])
             wanted = remaining
         return partitions
 
@@ -102,12 +104,12 @@ class Catalog:
         """Close idle connections. Others who share the client go on: it opens new ones."""
         self._client.close()
 
-    def _one(self, name: TableName, values: list[str]) -> list[dict[str, Any]]:
+    def _get_partition(self, name: TableName, values: list[str]) -> list[dict[str, Any]]:
         request = {"DatabaseName": name.database, "TableName": name.table, "PartitionValues": values}
-        partition = self._found("get_partition", "Partition", **request)
+        partition = self._get_or_none("get_partition", "Partition", **request)
         return [partition] if partition is not None else []
 
-    def _found(self, method: str, key: str, **arguments: Any) -> dict[str, Any] | None:
+    def _get_or_none(self, method: str, key: str, **arguments: Any) -> dict[str, Any] | None:
         try:
             item: dict[str, Any] = self.call(method, **arguments)[key]
         except ClientError as error:
@@ -175,28 +177,30 @@ class Failures:
     """What was refused of the partitions of one operation, and why: AWS's code and message."""
 
     table: TableName
-    found: dict[Values, tuple[str, str]] = field(default_factory=dict)
+    errors_by_values: dict[Values, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def refused(self) -> int:
         """How many items Glue refused as invalid, and would refuse again."""
         # A copy: other threads add failures meanwhile.
-        return sum(name in INVALID for name, _ in list(self.found.values()))
+        return sum(name in INVALID for name, _ in list(self.errors_by_values.values()))
 
     def take(self, wanted: str) -> set[Values]:
         """The partitions with this code, which are taken out."""
-        taken = {values for values, (name, _) in self.found.items() if name == wanted}
-        self.found = {values: failure for values, failure in self.found.items() if values not in taken}
+        taken = {values for values, (name, _) in self.errors_by_values.items() if name == wanted}
+        self.errors_by_values = {
+            values: failure for values, failure in self.errors_by_values.items() if values not in taken
+        }
         return taken
 
     def as_refused(self) -> list[Refused]:
         """Each with its error."""
-        failures = self.found.items()
+        failures = self.errors_by_values.items()
         return [Refused(values, of_code(name, message, shown(list(values)))) for values, (name, message) in failures]
 
     def raise_any(self) -> None:
         """Raise what was refused as one error."""
-        if self.found:
+        if self.errors_by_values:
             raise refused_as_one(self.table, self.as_refused())
 
 
@@ -275,12 +279,12 @@ class _Sending:
         for failed in answer.get("Errors") or ():
             detail = failed.get("ErrorDetail") or {}
             values = tuple(failed.get(self.batch.failed) or ())
-            self.failures.found[values] = (detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""))
+            self.failures.errors_by_values[values] = (detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""))
 
     def _halve(self, items: Sequence[Any], error: ClientError) -> None:
         if len(items) == 1:
             why = (code(error), error.response["Error"].get("Message", ""))
-            self.failures.found[tuple(items[0]["Values"])] = why
+            self.failures.errors_by_values[tuple(items[0]["Values"])] = why
             return
         middle = len(items) // 2
         for half in (items[:middle], items[middle:]):

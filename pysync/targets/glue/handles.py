@@ -34,7 +34,9 @@ Patterns = Sequence[str]
 _PREFIX = "pysync."
 _STORAGE = "StorageDescriptor"
 # Never somebody else's, and not in the record: so most partitions need none.
-_OURS = SERVER_PARAMETERS | STATISTICS | {"EXTERNAL", "metadata_location", "previous_metadata_location", "table_type"}
+_WRITTEN_BY_PYSYNC = (
+    SERVER_PARAMETERS | STATISTICS | {"EXTERNAL", "metadata_location", "previous_metadata_location", "table_type"}
+)
 _ALL = True
 """In the record, in place of names: everything is pysync's, because the names do not fit into a parameter's value."""
 
@@ -43,7 +45,7 @@ def recorded(fields: Fields) -> Fields:
     """The input of a table, partition or database with the record of its parameters."""
     parameters = {key: value for key, value in _parameters(fields).items() if key != WRITTEN_PARAMETERS_KEY}
     names = {
-        "parameters": sorted(it for it in parameters if not _is_ours(it)),
+        "parameters": sorted(it for it in parameters if not _is_written_by_pysync(it)),
         "storage": sorted(_parameters(fields.get(_STORAGE))),
     }
     not_empty = {part: keys for part, keys in names.items() if keys}
@@ -95,7 +97,7 @@ def _others(parameters: Mapping[str, str], written: Collection[str] | bool, patt
     """The parameters that pysync did not write, as far as they match the patterns."""
     if isinstance(written, bool):
         return {}
-    unknown = (key for key in parameters if key not in written and not _is_ours(key))
+    unknown = (key for key in parameters if key not in written and not _is_written_by_pysync(key))
     return {key: parameters[key] for key in unknown if any(fnmatchcase(key, pattern) for pattern in patterns)}
 
 
@@ -114,8 +116,8 @@ def _names(value: Any) -> Collection[str] | bool:
     return _ALL if value is _ALL else ()
 
 
-def _is_ours(key: str) -> bool:
-    return key in _OURS or key.startswith(_PREFIX)
+def _is_written_by_pysync(key: str) -> bool:
+    return key in _WRITTEN_BY_PYSYNC or key.startswith(_PREFIX)
 
 
 def _parameters(item: Fields | None) -> Mapping[str, str]:
@@ -158,17 +160,17 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """Structs with handles; `keep` are the patterns of parameters of others that stay (pysync.targets.glue.handles)."""
+    """Structs with handles. Parameters of others that match `kept_patterns` stay."""
 
-    keep: Sequence[str]
+    kept_patterns: Sequence[str]
 
     def read(self, kind: type[Any], answer: Mapping[str, Any] | None) -> Any | None:
         """The struct of an object that was read, without what others set on an object of pysync's."""
         if answer is None:
             return None
         # A partition has no mark.
-        is_ours = kind is hive.Partition or Mark.read(answer.get("Parameters")) is not None
-        item = _OBJECTS[kind](without_others(answer, self.keep) if is_ours else answer)
+        is_pysyncs = kind is hive.Partition or Mark.read(answer.get("Parameters")) is not None
+        item = _OBJECTS[kind](without_others(answer, self.kept_patterns) if is_pysyncs else answer)
         item.handle = answer
         if is_link(answer):  # a mark is of what the link leads to: pysync writes none
             item.parameters = {key: value for key, value in item.parameters.items() if key not in MARK_KEYS}
@@ -176,7 +178,7 @@ class Handles:
 
     def as_stored(self, item: Any, fields: Mapping[str, Any], lost: Sequence[str]) -> Any:
         """The struct that Glue will give back for this input of the item."""
-        fields = recorded(fields) if self.keep else fields
+        fields = recorded(fields) if self.kept_patterns else fields
         expected = _OBJECTS[type(item)]({**fields, **_belonging(item)})
         expected.handle = Input(fields, lost)
         return expected
@@ -187,7 +189,7 @@ class Handles:
 
     def filled_in(self, wanted: Mapping[str, Any], existing: Mapping[str, Any]) -> dict[str, Any]:
         """The input of an update, which replaces everything: it repeats what stays, and what others set."""
-        made = with_others(wanted, existing, self.keep)
+        made = with_others(wanted, existing, self.kept_patterns)
         complete = {**{name: existing[name] for name in _STAYS if existing.get(name)}, **made}
         location = (existing.get("StorageDescriptor") or {}).get("Location")
         if location and not (made.get("StorageDescriptor") or {}).get("Location"):
@@ -246,11 +248,13 @@ def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) 
 def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, patterns: Sequence[str]) -> int:
     """Give the partitions the columns, as the policy says; how many were changed.
 
-    Parameters of the partitions' columns stay if they match `keep`.
+    Parameters of the partitions' columns stay if they match `kept_patterns`.
     """
     changed = 0
     for page in chunks(send.catalog.partitions(name), GET_PAGE):
-        others = [partition for partition in map(input_of, page) if _take(partition, columns, policy, patterns)]
+        others = [
+            partition for partition in map(input_of, page) if _replace_columns(partition, columns, policy, patterns)
+        ]
         failures = Failures(name)
         update_partitions(send, name, others, failures)  # one that is gone needs no columns
         failures.raise_any()
@@ -260,10 +264,12 @@ def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy
 
 def same_columns(wanted: Sequence[Any], existing: Sequence[Any]) -> bool:
     """Whether two lists of Glue's columns are the same, but for their parameters, which others set."""
-    return [_told(column) for column in wanted] == [_told(column) for column in existing]
+    return [_compared_fields(column) for column in wanted] == [_compared_fields(column) for column in existing]
 
 
-def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, patterns: Sequence[str]) -> bool:
+def _replace_columns(
+    partition: dict[str, Any], columns: Sequence[Any], policy: Policy, patterns: Sequence[str]
+) -> bool:
     """Put the columns into the partition's input. True if they differ from those that it had."""
     storage = partition.get("StorageDescriptor") or {}
     existing_columns = storage.get("Columns") or []
@@ -274,7 +280,7 @@ def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, pat
     return True
 
 
-def _told(column: Mapping[str, Any]) -> tuple[Any, ...]:
+def _compared_fields(column: Mapping[str, Any]) -> tuple[Any, ...]:
     rest = (column.get(name) or "" for name in ("Type", "Comment"))
     return column["Name"].lower(), *rest
 

@@ -117,7 +117,7 @@ class _Object(io.RawIOBase):
 
 FRESH_SECONDS = 5.0
 """How long columns count that were just read: an operation asks for them several times."""
-_MOST_KEPT = 1000
+_MOST_CACHED = 1000
 
 Open = Callable[[str], Directory]
 """A directory of a table, by its name."""
@@ -128,17 +128,17 @@ log = structlog.get_logger(__name__)
 class LogColumns:
     """The columns of Delta tables, for one store; not safe to use from several threads.
 
-    `existing` reads a table at the target: if its log cannot be used, it keeps the columns that it has there.
+    `read_table` reads a table at the target: if its log cannot be used, it keeps the columns that it has there.
     """
 
     def __init__(
-        self, settings: AwsSettings, existing: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
+        self, settings: AwsSettings, read_table: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
-        self._there = existing
+        self._read_table = read_table
         self._clock = clock
         self._read: dict[str, tuple[float, Sequence[Any] | NoSchema]] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._logged: set[tuple[str, str]] = set()
 
     def applied(self, table: Any) -> Any:
         """The table with the columns that it should have at the target.
@@ -156,8 +156,8 @@ class LogColumns:
             keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
             wanted.sd.cols = [copied(column) for column in columns if column.name not in keys]
         except NoSchema as why:
-            self._tell(table, why)
-            wanted.sd.cols = self._columns_there(table)
+            self._log_once(table, why)
+            wanted.sd.cols = self._columns_at_target(table)
         return wanted
 
     def _columns(self, table: Any) -> Sequence[Any]:
@@ -166,7 +166,7 @@ class LogColumns:
         read_at, columns = self._read.get(location, (-FRESH_SECONDS, ()))
         if self._clock() - read_at >= FRESH_SECONDS:
             columns = self._newest(location, _of_hudi if is_hudi(table) else _of_delta)
-            if len(self._read) >= _MOST_KEPT:
+            if len(self._read) >= _MOST_CACHED:
                 self._read.clear()
             self._read[location] = self._clock(), columns
         if isinstance(columns, NoSchema):
@@ -190,19 +190,19 @@ class LogColumns:
                 raise
             return NoSchema(error.message)
 
-    def _columns_there(self, table: Any) -> list[Any]:
+    def _columns_at_target(self, table: Any) -> list[Any]:
         name = name_of(table)
         with classified(f"cannot read the table {name}", reading=True):
-            existing = self._there(name)
+            existing = self._read_table(name)
         # What the source has of a Hudi table is worth as much: its writer registers the columns.
         stays = existing is not None and existing.sd is not None and is_delta(existing)
         return list((existing if stays else table).sd.cols or ())
 
-    def _tell(self, table: Any, why: NoSchema) -> None:
+    def _log_once(self, table: Any, why: NoSchema) -> None:
         """Log it, once for each table and reason."""
         warning = str(name_of(table)), str(why)
-        if warning not in self._told:
-            self._told.add(warning)
+        if warning not in self._logged:
+            self._logged.add(warning)
             log.warning("table_log_unreadable", target=self._settings.name, table=warning[0], reason=warning[1])
 
 

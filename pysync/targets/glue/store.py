@@ -236,7 +236,7 @@ class GlueStore(Store):
         """
         policy, columns = self._glue.partition_schema, columns_of(wanted.handle.fields)
         if existing.partitionKeys and policy != "none" and not same_columns(columns, columns_of(existing.handle)):
-            spread(self._send, name_of(existing), columns, policy, self._handles.keep)
+            spread(self._send, name_of(existing), columns, policy, self._handles.kept_patterns)
         self._update(wanted, existing)
         return True
 
@@ -301,7 +301,7 @@ class GlueStore(Store):
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns."""
         wanted = translated(hive.Partition(values=[], sd=hive.StorageDescriptor(cols=list(columns))))[0]
-        return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.keep) > 0
+        return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.kept_patterns) > 0
 
     # --- column statistics
 

@@ -89,7 +89,7 @@ class HmsSettings(TargetSettings):
         return self
 
     @model_validator(mode="after")
-    def _logs_in_in_one_way(self) -> HmsSettings:
+    def _check_one_login(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)
         if self.user is not None and self.logs_in:
             raise ValueError("user does not work with kerberos or login: calls are made as the user that logs in")
@@ -140,7 +140,7 @@ _LOG_HINT = "see the log of the metastore"
 def _meta(pattern: str) -> Callable[[Exception], bool]:
     """Whether it is a MetaException that says so. That is whatever went wrong in the server."""
     compiled = re.compile(pattern, re.IGNORECASE)
-    return lambda error: isinstance(error, hive.MetaException) and compiled.search(_said(error)) is not None
+    return lambda error: isinstance(error, hive.MetaException) and compiled.search(_message_of(error)) is not None
 
 
 def _is(*types: type[Exception]) -> Callable[[Exception], bool]:
@@ -200,12 +200,12 @@ def classified(action: str, *, reading: bool = False) -> Iterator[None]:
     try:
         yield
     except (MetastoreError, TException) as error:
-        classified_error = answer(_ANSWERS, error).error(action, _said(error), reading=reading)
+        classified_error = answer(_ANSWERS, error).error(action, _message_of(error), reading=reading)
         classified_error.hint = classified_error.hint or getattr(error, "hint", None)
         raise classified_error from error
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return getattr(error, "message", None) or type(error).__name__
 
 

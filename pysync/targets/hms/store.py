@@ -34,9 +34,9 @@ class HmsStore(HiveStore):
     """
 
     def __init__(
-        self, settings: TargetSettings, connections: Connections, where: str, visited: Sequence[str] = ()
+        self, settings: TargetSettings, connections: Connections, place_name: str, visited: Sequence[str] = ()
     ) -> None:
-        super().__init__(settings, where)
+        super().__init__(settings, place_name)
         self._connections = connections
         self._visited = visited
         self.hms = connections.of(visited)
@@ -53,7 +53,7 @@ class HmsStore(HiveStore):
 
     def on_behalf_of(self, visited: Sequence[str]) -> HmsStore:
         """The same metastore, for writing what has been to these clusters."""
-        return HmsStore(self.settings, self._connections, self.where, visited)
+        return HmsStore(self.settings, self._connections, self.place_name, visited)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of thrift's calls: `get_table_req`."""
@@ -257,7 +257,7 @@ class HmsStore(HiveStore):
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
         """Write them in one call."""
         request = hive.SetPartitionsStatsRequest(
-            [hive.ColumnStatistics(_whose(name, part), list(items)) for part, items in statistics.items()]
+            [hive.ColumnStatistics(_statistics_key(name, part), list(items)) for part, items in statistics.items()]
         )
         self._call(lambda client: client.set_aggr_stats_for(request))
 
@@ -311,5 +311,5 @@ def _named(call: str, arguments: tuple[str, ...], client: Any) -> Any:
     return getattr(client, call)(*arguments)
 
 
-def _whose(name: TableName, part: str) -> Any:
+def _statistics_key(name: TableName, part: str) -> Any:
     return hive.ColumnStatisticsDesc(not part, name.database, name.table, part or None)

@@ -28,7 +28,7 @@ _MOST_CAUSES = 20
 _LONGEST = 400  # characters: what was tried stands before it
 _BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
 _ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
-_IN_THE_WAY = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
+_EXISTS = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
 # What Spark or Hive's own code in its process refuse: types, names, formats and serdes whose class is not there.
 _REFUSED = re.compile(
     r"AnalysisException|ParseException|IllegalArgumentException|HiveException|SerDeException|ClassNotFoundException|"
@@ -38,7 +38,7 @@ _REFUSED = re.compile(
 # A serde that Hive's own code in Spark's process does not find; as a MetaException that would be taken for an accident.
 _NO_CLASS = re.compile(r"ClassNotFoundException|NoClassDefFoundError|does not exist")
 _KINDS = (
-    (_IN_THE_WAY, hive.AlreadyExistsException),
+    (_EXISTS, hive.AlreadyExistsException),
     (_ABSENT, hive.NoSuchObjectException),
     (_REFUSED, hive.InvalidObjectException),
 )
@@ -53,7 +53,7 @@ class Cause:
 
 
 @contextmanager
-def speaking(host: SparkHost, session: Any, action: str) -> Iterator[None]:
+def hive_errors(host: SparkHost, session: Any, action: str) -> Iterator[None]:
     """Turn what py4j and pyspark raise into errors of a metastore; `what` says what was tried.
 
     Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
@@ -68,7 +68,7 @@ def speaking(host: SparkHost, session: Any, action: str) -> Iterator[None]:
             raise MetastoreCallFailed(
                 f"Spark ended during {action}: {reason(error)}", f"its log: {host.log_file}"
             ) from error
-        raise meant(causes(error), action) from error
+        raise hive_error(causes(error), action) from error
 
 
 def causes(error: BaseException) -> list[Cause]:
@@ -81,7 +81,7 @@ def causes(error: BaseException) -> list[Cause]:
     return chain or [Cause(type(error).__name__, str(error))]
 
 
-def meant(chain: Sequence[Cause], action: str) -> Exception:
+def hive_error(chain: Sequence[Cause], action: str) -> Exception:
     """The error of a metastore that says the same. Pure."""
     for cause in chain:
         kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
@@ -135,7 +135,7 @@ class SparkCatalog:
 
     def databases(self) -> list[str]:
         """The names of all databases."""
-        return self._ask("listDatabases", lambda: self._jvm.read(self._client.listDatabases("*")))
+        return self._call("listDatabases", lambda: self._jvm.read(self._client.listDatabases("*")))
 
     def database(self, name: str) -> Any | None:
         """A Database, or None."""
@@ -145,11 +145,11 @@ class SparkCatalog:
                 return None
             return translate.database(self._jvm.read(self._client.getDatabase(name)))
 
-        return self._ask("getDatabase", read)
+        return self._call("getDatabase", read)
 
     def tables(self, database: str) -> list[str]:
         """The names of all tables and views; empty also for a database that is not there."""
-        return self._ask("listTables", lambda: self._jvm.read(self._client.listTables(database)))
+        return self._call("listTables", lambda: self._jvm.read(self._client.listTables(database)))
 
     def table(self, database: str, name: str) -> Any | None:
         """A Table, or None if it or its database is not there."""
@@ -158,7 +158,7 @@ class SparkCatalog:
             option = self._client.getRawHiveTableOption(database, name)
             return self._table(option.get()) if option.isDefined() else None
 
-        return self._ask("getTable", read)
+        return self._call("getTable", read)
 
     def partition_names(self, database: str, table: str) -> list[str]:
         """The names of all partitions, as HMS has them."""
@@ -167,18 +167,18 @@ class SparkCatalog:
             of = self._client.getTable(database, table)
             return list(self._jvm.read(self._client.getPartitionNames(of, self._jvm.option(None))))
 
-        return self._ask("getPartitionNames", read)
+        return self._call("getPartitionNames", read)
 
     def partitions(self, database: str, table: str) -> Iterator[Any]:
         """Every Partition; all of them in Spark's memory, but 500 at a time here."""
         of = self.table(database, table)
         if of is None or not of.partitionKeys:
             return
-        sequence = self._ask(
+        sequence = self._call(
             "getPartitions", lambda: self._client.getPartitions(database, table, self._jvm.option(None))
         )
         for start in range(0, sequence.size(), _SLICE):
-            for form in self._ask("getPartitions", lambda at=start: self._jvm.read(sequence.slice(at, at + _SLICE))):  # type: ignore[misc]
+            for form in self._call("getPartitions", lambda at=start: self._jvm.read(sequence.slice(at, at + _SLICE))):  # type: ignore[misc]
                 yield translate.partition(form, of)
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
@@ -193,11 +193,11 @@ class SparkCatalog:
             if len(wanted) * _SHARE >= len(known):
                 values = {tuple(partition_values(name)) for name in wanted}
                 return [it for it in self.partitions(database, table) if tuple(it.values) in values]
-        return self._ask("getPartitionOption", lambda: self._some_partitions(of, wanted))
+        return self._call("getPartitionOption", lambda: self._some_partitions(of, wanted))
 
     def functions(self, database: str) -> list[Any]:
         """The database's Functions."""
-        names = self._ask("listFunctions", lambda: self._jvm.read(self._client.listFunctions(database, "*")))
+        names = self._call("listFunctions", lambda: self._jvm.read(self._client.listFunctions(database, "*")))
         each = (self.function(database, name.rpartition(".")[2]) for name in names)
         return [function for function in each if function is not None]
 
@@ -210,7 +210,7 @@ class SparkCatalog:
                 return None
             return translate.function(database, name, *self._jvm.function_form(option.get()))
 
-        return self._ask("getFunction", read)
+        return self._call("getFunction", read)
 
     # --- what changes it
 
@@ -221,7 +221,7 @@ class SparkCatalog:
             place = f"{self._session.conf.get('spark.sql.warehouse.dir')}/{normalized(database.name)}.db"
             self._client.createDatabase(self._jvm.database(translate.database_form(database, place)), False)
 
-        self._ask("createDatabase", write)
+        self._call("createDatabase", write)
 
     def alter_database(self, name: str, database: Any) -> None:
         """Alter its parameters and owner; Spark lets nobody alter its place."""
@@ -231,15 +231,15 @@ class SparkCatalog:
             form = translate.database_form(database, "")
             self._client.alterDatabase(self._jvm.database({**form, "locationUri": existing["locationUri"]}))
 
-        self._ask("alterDatabase", write)
+        self._call("alterDatabase", write)
 
     def drop_database(self, name: str, delete_data: bool, cascade: bool) -> None:
         """Drop it; its directory goes only if `delete_data`."""
-        self._ask("dropDatabase", lambda: self._hive().dropDatabase(name, delete_data, True, cascade))
+        self._call("dropDatabase", lambda: self._hive().dropDatabase(name, delete_data, True, cascade))
 
     def create_table(self, table: Any) -> None:
         """Create it. Raises AlreadyExistsException."""
-        self._ask("createTable", lambda: self._client.createTable(self._jvm.table(table), False))
+        self._call("createTable", lambda: self._client.createTable(self._jvm.table(table), False))
 
     def alter_table(self, database: str, name: str, table: Any) -> None:
         """Alter it, also to another name and another database; its partitions are kept.
@@ -255,11 +255,11 @@ class SparkCatalog:
             raw.getSd().setCols(self._jvm.no_columns())
             self._hive().getMSC().alter_table(database, name, raw)
 
-        self._ask("alterTable", write)
+        self._call("alterTable", write)
 
     def drop_table(self, database: str, name: str, delete_data: bool) -> None:
         """Drop it with its partitions; the files of a managed one go only if `delete_data`."""
-        self._ask("dropTable", lambda: self._hive().dropTable(database, name, delete_data, True))
+        self._call("dropTable", lambda: self._hive().dropTable(database, name, delete_data, True))
 
     def add_partitions(self, database: str, table: str, partitions: Sequence[Any], *, if_not_exists: bool) -> None:
         """Add partitions; those that are there stay as they are, or none is added and AlreadyExistsException raised.
@@ -276,7 +276,7 @@ class SparkCatalog:
             if others:
                 self._client.alterPartitions(database, table, self._partitions(others, of))
 
-        self._ask("createPartitions", write)
+        self._call("createPartitions", write)
 
     def alter_partitions(self, database: str, table: str, partitions: Sequence[Any]) -> None:
         """Alter partitions that are there."""
@@ -285,7 +285,7 @@ class SparkCatalog:
         def write() -> None:
             self._client.alterPartitions(database, table, self._partitions(partitions, of))
 
-        self._ask("alterPartitions", write)
+        self._call("alterPartitions", write)
 
     def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]], delete_data: bool) -> None:
         """Drop partitions that are there: by Hive one by one, as Spark takes their values for patterns."""
@@ -295,27 +295,27 @@ class SparkCatalog:
             for it in values:
                 target.dropPartition(database, table, list(it), delete_data)
 
-        self._ask("dropPartition", write)
+        self._call("dropPartition", write)
 
     def create_function(self, function: Any) -> None:
         """Create it. Raises AlreadyExistsException."""
-        self._ask("createFunction", lambda: self._client.createFunction(function.dbName, self._function(function)))
+        self._call("createFunction", lambda: self._client.createFunction(function.dbName, self._function(function)))
 
     def alter_function(self, database: str, _: str, function: Any) -> None:
         """Alter it to be so."""
-        self._ask("alterFunction", lambda: self._client.alterFunction(database, self._function(function)))
+        self._call("alterFunction", lambda: self._client.alterFunction(database, self._function(function)))
 
     def drop_function(self, database: str, name: str) -> None:
         """Drop it."""
-        self._ask("dropFunction", lambda: self._client.dropFunction(database, name))
+        self._call("dropFunction", lambda: self._client.dropFunction(database, name))
 
     # --- within a call
 
-    def _ask(self, action: str, do: Callable[[], T]) -> T:
+    def _call(self, action: str, do: Callable[[], T]) -> T:
         session = self._host.session()
         if self.on_call is not None:
             self.on_call(action)
-        with speaking(self._host, session, action):
+        with hive_errors(self._host, session, action):
             # Another session than before, which has died: nothing of the old one can be used.
             if session is not self._session:
                 self._client = _client(session)

@@ -23,7 +23,7 @@ from pysync.base.errors import UsageError
 from pysync.metastore.settings import AddressList
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
-from pysync.targets.spark_wish import SparkConf, SparkWish
+from pysync.targets.spark_request import SparkConf, SparkRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,14 +87,14 @@ def assert_spark() -> None:
 class SparkHost:
     """A Spark session for any number of threads. Nothing is started before it is wanted."""
 
-    def __init__(self, wish: SparkWish, directory: Path | None = None, jars: Sequence[Path] = ()) -> None:
+    def __init__(self, request: SparkRequest, directory: Path | None = None, jars: Sequence[Path] = ()) -> None:
         """`directory` is for Spark's logs and its scratch files; a temporary one unless given.
 
         Raises UsageError when pyspark is not installed.
         """
         assert_spark()
-        self._wish = wish
-        self._mark = hashlib.sha256(repr((wish, sorted(map(str, jars)))).encode()).hexdigest()
+        self._request = request
+        self._mark = hashlib.sha256(repr((request, sorted(map(str, jars)))).encode()).hexdigest()
         self._jars = list(jars)
         self._directory = directory or self._temporary()
         self.log_file = self._directory / "spark.log"
@@ -187,23 +187,23 @@ class SparkHost:
             f"-Dlog4j2.configurationFile={log_settings(self._directory).as_uri()} -Dderby.system.home={self._directory}"
         )
         settings = {
-            **(AUTHENTICATED_LOCAL if self._wish.is_local else AUTHENTICATED),
-            "spark.master": self._wish.master or f"local[{self._wish.threads}]",
+            **(AUTHENTICATED_LOCAL if self._request.is_local else AUTHENTICATED),
+            "spark.master": self._request.master or f"local[{self._request.threads}]",
             "spark.app.name": "pysync",
             _MARK: self._mark,
             "spark.ui.showConsoleProgress": "false",
-            "spark.sql.catalogImplementation": "hive" if self._wish.catalog else "in-memory",
+            "spark.sql.catalogImplementation": "hive" if self._request.catalog else "in-memory",
             "spark.sql.adaptive.enabled": "false",  # a call is one task: nothing to plan, nothing to compile
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.warehouse.dir": str(self._directory / "spark-warehouse"),
             "spark.driver.extraJavaOptions": java,
         }
-        if self._wish.catalog:
+        if self._request.catalog:
             # Hive's own default is ten minutes.
             settings["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
         if self._jars:
             settings["spark.jars"] = ",".join(map(str, self._jars))
-        return _joined(settings, dict(self._wish.settings))
+        return _joined(settings, dict(self._request.settings))
 
 
 def silence_loggers() -> None:
@@ -318,7 +318,7 @@ class SparkSettings(TargetSettings):
         return self.metastore
 
     @model_validator(mode="after")
-    def _has_one_session(self) -> SparkSettings:
+    def _check_one_session(self) -> SparkSettings:
         copy = self.copy_files
         if copy is not None and (copy.master or copy.spark):
             raise ValueError(
@@ -329,11 +329,11 @@ class SparkSettings(TargetSettings):
             raise ValueError(f"metastore and {_URIS} are both set; set only one of them")
         return self
 
-    def spark_wish(self) -> SparkWish:
+    def spark_request(self) -> SparkRequest:
         """The session that it needs: one with a catalog."""
         place = {_URIS: self.metastore} if self.metastore else {}
         threads = self.copy_files.parallelism if self.copy_files else 2
-        return SparkWish(self.master, tuple(sorted({**place, **self.spark}.items())), catalog=True, threads=threads)
+        return SparkRequest(self.master, tuple(sorted({**place, **self.spark}.items())), catalog=True, threads=threads)
 
     def use(self, host: SparkHost) -> None:
         """Have all targets that are opened from these settings use this session."""
@@ -344,5 +344,5 @@ class SparkSettings(TargetSettings):
         """The session that was given, or one of its own, which ends with the process. Starts nothing."""
         with self._shared.lock:
             if self._shared.host is None:
-                self._shared.host = SparkHost(self.spark_wish())
+                self._shared.host = SparkHost(self.spark_request())
             return self._shared.host

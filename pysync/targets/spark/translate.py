@@ -74,7 +74,7 @@ def as_stored(item: Any) -> Any:
 
     Raises Rejected for a table that it can keep in no form.
     """
-    return _KEPT[type(item)](deepcopy(item))
+    return _AS_STORED[type(item)](deepcopy(item))
 
 
 def with_format(storage: Any) -> Any:
@@ -97,9 +97,9 @@ def _database(database: Any) -> Any:
 
 def _table(table: Any) -> Any:
     if table.tableType not in TYPES:
-        what = (table.tableType or "none").lower().replace("_", " ")
+        kind = (table.tableType or "none").lower().replace("_", " ")
         raise Rejected(
-            f"table {table.dbName}.{table.tableName}: Spark's catalog does not support the type {what}",
+            f"table {table.dbName}.{table.tableName}: Spark's catalog does not support the type {kind}",
             "exclude the table",
         )
     external = {"EXTERNAL": "TRUE"} if table.tableType == "EXTERNAL_TABLE" else {}
@@ -147,7 +147,7 @@ def _storage_as_stored(storage: Any) -> Any:
     return storage
 
 
-_KEPT = {hive.Database: _database, hive.Table: _table, hive.Partition: _partition, hive.Function: _function}
+_AS_STORED = {hive.Database: _database, hive.Table: _table, hive.Partition: _partition, hive.Function: _function}
 
 
 # The schema of a table as Spark wants it, from Hive's columns. Pure.

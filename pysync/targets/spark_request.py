@@ -46,10 +46,10 @@ SparkConf = Annotated[dict[str, str], AfterValidator(_spark_settings)]
 
 
 @dataclass(frozen=True, slots=True)
-class SparkWish:
+class SparkRequest:
     """The Spark session that a target needs; `catalog` is whether it needs Hive's catalog.
 
-    A process has one session, so the wishes of all targets must agree (pysync.config).
+    A process has one session, so the requests of all targets must agree (pysync.config).
     """
 
     master: str | None
