@@ -75,7 +75,7 @@ class Faults:
     def __init__(self, faults: Sequence[Fault], seed: int) -> None:
         self.any = bool(faults)
         self._faults = faults
-        self._left = [fault.times for fault in faults]
+        self._remaining = [fault.times for fault in faults]
         self._random = random.Random(seed)  # noqa: S311, no secret
         self._choosing = threading.Lock()
 
@@ -85,13 +85,13 @@ class Faults:
             return next((f for at, f in enumerate(self._faults) if self._meets(at, f, operation.key)), None)
 
     def _meets(self, at: int, fault: Fault, key: str) -> bool:
-        left = self._left[at]
-        if left == 0 or not any(fnmatchcase(key, pattern) for pattern in fault.tables):
+        remaining = self._remaining[at]
+        if remaining == 0 or not any(fnmatchcase(key, pattern) for pattern in fault.tables):
             return False
         if self._random.random() >= fault.share:
             return False
-        if left is not None:
-            self._left[at] = left - 1
+        if remaining is not None:
+            self._remaining[at] = remaining - 1
         return True
 
 
@@ -113,29 +113,29 @@ class FaultyTarget(MemoryTarget):
         fault = self._faults.of(operation) if self._faults.any else None
         if fault is None:
             return self._done(operation)
-        where = f"{operation.key} at the faulty target {self._settings.name!r}"
-        self._fail_before(fault, where)
+        subject = f"{operation.key} at the faulty target {self._settings.name!r}"
+        self._fail_before(fault, subject)
         outcome = self._done(operation)
         if fault.kind == "unknown_after":
-            raise OutcomeUnknown(f"no answer about {where}")
+            raise OutcomeUnknown(f"no answer about {subject}")
         return outcome
 
     def _done(self, operation: Operation) -> Outcome:
         return super().apply(operation) if self._settings.remember else Outcome.APPLIED
 
-    def _fail_before(self, fault: Fault, where: str) -> None:
+    def _fail_before(self, fault: Fault, subject: str) -> None:
         match fault.kind:
             case "refuse":
-                raise Rejected(f"refused {where}", "remove the fault from the settings of the target")
+                raise Rejected(f"refused {subject}", "remove the fault from the settings of the target")
             case "unavailable":
-                raise Unavailable(f"cannot reach {where}")
+                raise Unavailable(f"cannot reach {subject}")
             case "forbid":
-                raise Forbidden(f"access denied to {where}", "grant the permission")
+                raise Forbidden(f"access denied to {subject}", "grant the permission")
             case "unknown_before" | "hang":
                 time.sleep(fault.seconds)
-                raise OutcomeUnknown(f"no answer about {where}")
+                raise OutcomeUnknown(f"no answer about {subject}")
             case "bug":
-                raise RuntimeError(f"an unexpected error for {where}")
+                raise RuntimeError(f"an unexpected error for {subject}")
             case "delay":
                 time.sleep(fault.seconds)
 

@@ -35,14 +35,14 @@ HIVE_JAR = "hive-metastore-*.jar"
 def find_java() -> Path:
     """The `java` of JAVA_HOME, or else the one on PATH; PysyncError if there is none."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin")) if home else None
-    found = found or shutil.which("java")
-    if found is None:
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
+    java = java or shutil.which("java")
+    if java is None:
         raise PysyncError(
             "found no Java, neither in JAVA_HOME nor on PATH",
             "install Java (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME",
         )
-    return Path(found)
+    return Path(java)
 
 
 def find_spark_jars() -> Path:
@@ -410,9 +410,9 @@ class EmbeddedMetastore:
         except MetastoreError:
             return False
 
-    def _did_not_start(self, what: str) -> PysyncError:
+    def _did_not_start(self, problem: str) -> PysyncError:
         end = tail(self.log_file, _TAIL_LINES)
-        return PysyncError(f"the metastore {self.name!r} {what}", f"see the end of its log, {self.log_file}:\n{end}")
+        return PysyncError(f"the metastore {self.name!r} {problem}", f"see the end of its log, {self.log_file}:\n{end}")
 
 
 def _disk_url(database: Path) -> str:

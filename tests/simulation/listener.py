@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pysync.lab.memory import Told
+from pysync.lab.memory import Notice
 from pysync.model.event import Event
 from pysync.model.wire import encode, encode_event
 
@@ -44,7 +44,7 @@ class Listener:
     told: int = 0
     spool: list[bytes] = field(default_factory=list)
     on_disk: int = 0
-    held: list[tuple[Told, str]] | None = None
+    held: list[tuple[Notice, str]] | None = None
     dead: list[str] = field(default_factory=list)
     flowing: bool = False
     thread: str = "1"
@@ -55,7 +55,7 @@ class Listener:
         """The name of the process."""
         return f"00000000-0000-4000-8000-{self.processes:012}{self.source}"
 
-    def hear(self, told: Told) -> None:
+    def hear(self, told: Notice) -> None:
         """A callback of the metastore. While `held` is a list it comes only later; while `deaf`, never."""
         self.told += 1
         if self.deaf:
@@ -65,12 +65,12 @@ class Listener:
             return
         self._send(told, self.thread)
 
-    def let_go(self, held: list[tuple[Told, str]]) -> None:
+    def let_go(self, held: list[tuple[Notice, str]]) -> None:
         """The callbacks that were held come now."""
         for told, thread in held:
             self._send(told, thread)
 
-    def let_go_after(self, held: list[tuple[Told, str]], others: Callable[[], None]) -> None:
+    def let_go_after(self, held: list[tuple[Notice, str]], others: Callable[[], None]) -> None:
         """They come after those of what others do, in another thread."""
         self.thread = "2"
         others()
@@ -112,7 +112,7 @@ class Listener:
         self.processes += 1
         self.sequence, self.lost, self.flowing, self.held = 0, 0, False, None
 
-    def _send(self, told: Told, thread: str) -> None:
+    def _send(self, told: Notice, thread: str) -> None:
         self.sequence += 1
         attributes = {"thread": thread}
         if told.kind.startswith("DROP_") and told.kind.endswith(("TABLE", "PARTITION", "DATABASE")):

@@ -8,7 +8,7 @@ import json
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.lab.memory import Told
+from pysync.lab.memory import Notice
 from pysync.model.event import Kind
 from pysync.model.wire import decode, decode_event
 from tests.simulation.listener import Listener, Unanswered
@@ -59,7 +59,7 @@ class Sidecar:
         return f"{self._names[event.instance]}/{event.sequence} {decode(hive.Database, event.after[0]).name}"
 
     def _create(self, name: str, padding: str = "0") -> None:
-        self._listener.hear(Told(Kind.CREATE_DATABASE, "", after=[hive.Database(name, "-" * int(padding))]))
+        self._listener.hear(Notice(Kind.CREATE_DATABASE, "", after=[hive.Database(name, "-" * int(padding))]))
         if self._listener.flowing:  # then the shipper waits for just this
             self._listener.ship(self)
 

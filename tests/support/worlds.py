@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store, Told
+from pysync.lab.memory import MemoryMetastore, MemoryTarget, Notice, Store
 from pysync.model.definition import definition
 from pysync.model.event import USER, Event
 from pysync.model.mark import Writer
@@ -51,7 +51,7 @@ class Cluster:
         self.hms = MemoryMetastore(self.store)
         self.client = self.hms._client
 
-    def _hear(self, told: Told) -> None:
+    def _hear(self, told: Notice) -> None:
         attributes = {USER: told.user} if told.committed else {USER: told.user, "uncommitted": "true"}
         if told.delete_data:
             attributes["delete_data"] = "true"

@@ -210,7 +210,7 @@ def test_what_no_statement_says_is_left_over(wanted, there, left):
 def test_what_readers_do_not_miss_is_harmless(fields, left):
     for there in (None, table()):
         decision = decide_table(table(**fields), there)
-        assert [leftover.what for leftover in decision.leftovers] == [left]
+        assert [leftover.description for leftover in decision.leftovers] == [left]
         assert decision.needed == []
         assert len(decision.statements) == (there is None)
     assert decide_table(table(**fields), table(**fields)).is_nothing
@@ -393,7 +393,7 @@ def test_what_a_partition_has_of_its_own_is_left_over_and_counted():
     ]
     decision = put(wanted)
     assert len(decision.statements) == 1
-    assert sorted(leftover.what for leftover in decision.leftovers) == [
+    assert sorted(leftover.description for leftover in decision.leftovers) == [
         "a serde or format that differs from that of the table (partitions: 1)",
         "columns that differ from those of the table (partitions: 1)",
         "parameters (partitions: 1)",
@@ -430,7 +430,7 @@ def test_what_an_added_partition_would_inherit_wrongly_is_left_over(of_table, of
     catalog.run(added.statements[0])
     there = [STORE.as_stored(it, keyed) for it in catalog.partitions["db.t"].values()]
     for decision in (added, put(wanted, there, of=keyed)):
-        assert [(it.what, it.harmless) for it in decision.leftovers] == [(f"{what} (partitions: 1)", not needed)]
+        assert [(it.description, it.harmless) for it in decision.leftovers] == [(f"{what} (partitions: 1)", not needed)]
     assert put(wanted, wanted, of=keyed).is_nothing
 
 

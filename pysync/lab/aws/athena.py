@@ -15,7 +15,7 @@ from pysync.lab.aws.rules import ACTIVE_DDL, Fault, Faults, Quotas, Refusal, Str
 
 LONGEST_BYTES = 262_144
 _PAGE = 1000
-_KEPT = 50  # ids on one page of ListQueryExecutions
+_PAGE = 50  # ids on one page of ListQueryExecutions
 _TICK = 0.01
 _logger = logging.getLogger(__name__)
 _OVER = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
@@ -158,7 +158,7 @@ class Athena:
 
     def _get_batch(self, request: dict[str, Any]) -> dict[str, Any]:
         ids = request["QueryExecutionIds"]
-        found = [_shown(self._executions[name]) for name in ids if name in self._executions]
+        executions = [_shown(self._executions[name]) for name in ids if name in self._executions]
         missing = [
             {
                 "QueryExecutionId": name,
@@ -168,7 +168,7 @@ class Athena:
             for name in ids
             if name not in self._executions
         ]
-        return {"QueryExecutions": found, "UnprocessedQueryExecutionIds": missing}
+        return {"QueryExecutions": executions, "UnprocessedQueryExecutionIds": missing}
 
     def _stop(self, request: dict[str, Any]) -> dict[str, Any]:
         execution = self._need(request["QueryExecutionId"])
@@ -182,7 +182,7 @@ class Athena:
     def _list(self, request: dict[str, Any]) -> dict[str, Any]:
         ids = [execution.id for execution in sorted(self._executions.values(), key=_newest_first)]
         start = _number(request.get("NextToken", "0"))
-        end = start + (request.get("MaxResults") or _KEPT)
+        end = start + (request.get("MaxResults") or _PAGE)
         more = {"NextToken": str(end)} if end < len(ids) else {}
         return {"QueryExecutionIds": ids[start:end], **more}
 
@@ -262,8 +262,8 @@ def _output_location(request: dict[str, Any]) -> str:
     if not location:
         reason = "No output location provided. An output location is required either through the Workgroup result"
         raise _invalid(f"{reason} configuration setting or as an API input.", "INVALID_INPUT")
-    found: str = location.rstrip("/")
-    return found
+    base: str = location.rstrip("/")
+    return base
 
 
 def _location_of(work_group: str) -> str:

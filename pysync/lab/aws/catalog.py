@@ -52,15 +52,15 @@ class PartitionIndexes:
         """GetPartitionIndexes; one is active as soon as it is created."""
         table = self._table(request)
         types = {key["Name"]: key["Type"] for key in _keys(table)}
-        found = [
+        descriptors = [
             {
                 "IndexName": index["IndexName"],
                 "Keys": [{"Name": name, "Type": types[name]} for name in index["Keys"]],
                 "IndexStatus": "ACTIVE",
             }
-            for index in _kept(table)
+            for index in _partition_indexes(table)
         ]
-        return {"PartitionIndexDescriptorList": found}
+        return {"PartitionIndexDescriptorList": descriptors}
 
     def create(self, request: dict[str, Any]) -> dict[str, Any]:
         """CreatePartitionIndex."""
@@ -73,19 +73,19 @@ class PartitionIndexes:
 
 def add(table: Any, index: dict[str, Any]) -> None:
     """Add an index to a table of moto's. Refusal if it has that one, too many, or no such partition keys."""
-    kept, names = _kept(table), {key["Name"] for key in _keys(table)}
+    indexes, names = _partition_indexes(table), {key["Name"] for key in _keys(table)}
     if not names.issuperset(index["Keys"]):
         raise invalid(f"Index keys {index['Keys']} are not partition keys of the table.")
-    if any(index["IndexName"] == it["IndexName"] or index["Keys"] == it["Keys"] for it in kept):
+    if any(index["IndexName"] == it["IndexName"] or index["Keys"] == it["Keys"] for it in indexes):
         raise already_exists("Index")
-    if len(kept) >= _MOST:
+    if len(indexes) >= _MOST:
         raise Refusal("ResourceNumberLimitExceededException", f"A table can have {_MOST} partition indexes.")
-    kept.append(index)
+    indexes.append(index)
 
 
-def _kept(table: Any) -> list[dict[str, Any]]:
-    kept: list[dict[str, Any]] = table.__dict__.setdefault("partition_index_list", [])
-    return kept
+def _partition_indexes(table: Any) -> list[dict[str, Any]]:
+    indexes: list[dict[str, Any]] = table.__dict__.setdefault("partition_index_list", [])
+    return indexes
 
 
 def _keys(table: Any) -> list[dict[str, Any]]:
@@ -115,8 +115,8 @@ class Databases:
 
     def list(self, request: dict[str, Any]) -> dict[str, Any]:
         """GetDatabases."""
-        found = [_given(database.as_dict()) for database in self._store.get_databases()]
-        return page(sorted(found, key=_name), request, _PAGE, "DatabaseList")
+        databases = [_given(database.as_dict()) for database in self._store.get_databases()]
+        return page(sorted(databases, key=_name), request, _PAGE, "DatabaseList")
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
         """UpdateDatabase: replaces all of it; its name stays."""
@@ -162,8 +162,8 @@ class Tables:
         """GetTables: those whose name matches the regular expression."""
         wanted = request.get("Expression") or ".*"
         tables = self._store.get_tables(request["DatabaseName"], None)
-        found = [self._shown(table.as_dict()) for table in tables if re.fullmatch(wanted, table.name)]
-        return page([_only(table, request) for table in sorted(found, key=_name)], request, _PAGE, "TableList")
+        shown = [self._shown(table.as_dict()) for table in tables if re.fullmatch(wanted, table.name)]
+        return page([_only(table, request) for table in sorted(shown, key=_name)], request, _PAGE, "TableList")
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
         """UpdateTable: replaces all of it; refuses a version that is not the present one."""
@@ -194,8 +194,8 @@ class Tables:
         """GetTableVersions, the newest first."""
         table = self._store.get_table(request["DatabaseName"], request["TableName"])
         newest_first = sorted(table.versions, key=int, reverse=True)
-        found = [self._version(table.as_dict(version)) for version in newest_first]
-        return page(found, request, _PAGE, "TableVersions")
+        versions = [self._version(table.as_dict(version)) for version in newest_first]
+        return page(versions, request, _PAGE, "TableVersions")
 
     def delete_version(self, request: dict[str, Any]) -> dict[str, Any]:
         """DeleteTableVersion; the present one stays."""
@@ -278,8 +278,8 @@ class Partitions:
     def list(self, request: dict[str, Any]) -> dict[str, Any]:
         """GetPartitions: those that the expression is true of, in the segment that is asked for."""
         table = self._table(request)
-        found = [item for item in table.get_partitions(request.get("Expression")) if _is_in_segment(item, request)]
-        answer = page(found, request, _PARTITIONS_PAGE, "Partitions")
+        partitions = [item for item in table.get_partitions(request.get("Expression")) if _is_in_segment(item, request)]
+        answer = page(partitions, request, _PARTITIONS_PAGE, "Partitions")
         bare = request.get("ExcludeColumnSchema", False)
         return {**answer, "Partitions": [self._shown(item, bare=bare) for item in answer["Partitions"]]}
 
@@ -301,8 +301,8 @@ class Partitions:
         table, wanted = self._table(request), [item["Values"] for item in request["PartitionsToGet"]]
         for values in wanted:
             check_values(table, values)
-        found = [table.partitions[str(values)] for values in wanted if str(values) in table.partitions]
-        return {"Partitions": [self._shown(item) for item in found], "UnprocessedKeys": []}
+        partitions = [table.partitions[str(values)] for values in wanted if str(values) in table.partitions]
+        return {"Partitions": [self._shown(item) for item in partitions], "UnprocessedKeys": []}
 
     def _table(self, request: dict[str, Any]) -> Any:
         return self._store.get_table(request["DatabaseName"], request["TableName"])

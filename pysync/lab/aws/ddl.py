@@ -93,13 +93,13 @@ class NotForAthena(Exception):
 
 def read_view(text: str, database: str) -> View | None:
     """The view that a statement creates, if it is of that kind; NotForAthena if its quotes are Hive's."""
-    found = _VIEW.fullmatch(text)
-    if found is None:
+    match = _VIEW.fullmatch(text)
+    if match is None:
         return None
     if "`" in text:
         raise NotForAthena("backquoted identifiers are not supported; use double quotes to quote identifiers")
-    names = found[2].replace('"', "").lower().split(".")
-    return View(names[0] if len(names) > 1 else database, names[-1], found[3], bool(found[1]))
+    names = match[2].replace('"', "").lower().split(".")
+    return View(names[0] if len(names) > 1 else database, names[-1], match[3], bool(match[1]))
 
 
 def read_statement(lines: str, database: str) -> Statement:
@@ -108,7 +108,7 @@ def read_statement(lines: str, database: str) -> Statement:
     for node in root.walk():
         # Only DROP DATABASE may say CASCADE or RESTRICT.
         if node.text in _NOT_IN_ATHENA and root.text != "TOK_DROPDATABASE":
-            raise NotForAthena(f"FAILED: ParseException Athena does not know {_words(node)}")
+            raise NotForAthena(f"FAILED: ParseException Athena does not know {_token_text(node)}")
         if node.text in _LOCATIONS:
             _check_location(node)
     kind = _kind(root)
@@ -129,13 +129,13 @@ def identifier(text: str) -> str:
 def _kind(root: Node) -> str:
     if root.text != "TOK_ALTERTABLE":
         if root.text not in _KINDS:
-            raise NotForAthena(f"Queries of this type are not supported: {_words(root)}")
+            raise NotForAthena(f"Queries of this type are not supported: {_token_text(root)}")
         return _KINDS[root.text]
-    what = root.children[1]
+    clause = root.children[1]
     of_partition = any(child.text == "TOK_PARTSPEC" for child in root.children)
-    if what.text not in _ALTERS or (of_partition and what.text not in _OF_ONE_PARTITION):
-        raise NotForAthena(f"FAILED: ParseException Athena does not know {_words(what)} of a table or partition")
-    return _ALTERS[what.text]
+    if clause.text not in _ALTERS or (of_partition and clause.text not in _OF_ONE_PARTITION):
+        raise NotForAthena(f"FAILED: ParseException Athena does not know {_token_text(clause)} of a table or partition")
+    return _ALTERS[clause.text]
 
 
 def _check_create(root: Node) -> None:
@@ -176,7 +176,7 @@ def _tree(lines: str) -> Node:
     return root.children[0]
 
 
-def _words(node: Node) -> str:
+def _token_text(node: Node) -> str:
     return node.text.removeprefix("TOK_").replace("_", " ")
 
 
@@ -284,10 +284,10 @@ class Ddl:
         source = [identifier(texts[number + 1]) for number, text in enumerate(texts) if text == "TOK_FROM"]
         patterns = [text[1:-1] for text in texts if text[:1] in {"'", '"'}] or ["*"]
         if statement.kind == "SHOW TABLES":
-            found = self._all("GetTables", "TableList", {"DatabaseName": (source or [database])[0]})
+            names = self._all("GetTables", "TableList", {"DatabaseName": (source or [database])[0]})
         else:
-            found = self._all("GetDatabases", "DatabaseList", {})
-        return [name for name in found if any(fnmatch.fnmatchcase(name, part) for part in patterns[0].split("|"))]
+            names = self._all("GetDatabases", "DatabaseList", {})
+        return [name for name in names if any(fnmatch.fnmatchcase(name, part) for part in patterns[0].split("|"))]
 
     def _all(self, operation: str, member: str, request: dict[str, str]) -> list[str]:
         names: list[str] = []
@@ -342,6 +342,6 @@ def _without_end(text: str) -> str:
 
 def _wrapped(refusal: Refusal) -> str:
     """What Glue refused, in the words in which Athena hands it on."""
-    what = f"Service: AmazonDataCatalog; Status Code: {refusal.status}; Error Code: {refusal.code}; Request ID: none"
+    details = f"Service: AmazonDataCatalog; Status Code: {refusal.status}; Error Code: {refusal.code}; Request ID: none"
     task = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask."
-    return f"{task} MetaException(message:{refusal.message} ({what}; Proxy: null))"
+    return f"{task} MetaException(message:{refusal.message} ({details}; Proxy: null))"

@@ -21,27 +21,29 @@ class Functions:
     def __init__(self, need_database: Callable[[str], object], account: str) -> None:
         self._need_database = need_database
         self._account = account
-        self._kept: dict[tuple[str, str], dict[str, Any]] = {}
+        self._functions: dict[tuple[str, str], dict[str, Any]] = {}
 
     def create(self, request: dict[str, Any]) -> dict[str, Any]:
         """CreateUserDefinedFunction."""
         database, function = request["DatabaseName"], request["FunctionInput"]
         self._need_database(database)
         key = database, function.get("FunctionName", "")
-        if key in self._kept:
+        if key in self._functions:
             raise already_exists("Function")
-        self._kept[key] = self._stamped(database, function, time.time())
+        self._functions[key] = self._stamped(database, function, time.time())
         return {}
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
         """UpdateUserDefinedFunction: replaces all but the time of its creation, and may rename it."""
         old = self._need(request)
         new = request["FunctionInput"].get("FunctionName", request["FunctionName"])
-        if new != request["FunctionName"] and (request["DatabaseName"], new) in self._kept:
+        if new != request["FunctionName"] and (request["DatabaseName"], new) in self._functions:
             raise already_exists("Function")
         self._remove(request)
         function = {**request["FunctionInput"], "FunctionName": new}
-        self._kept[request["DatabaseName"], new] = self._stamped(request["DatabaseName"], function, old["CreateTime"])
+        self._functions[request["DatabaseName"], new] = self._stamped(
+            request["DatabaseName"], function, old["CreateTime"]
+        )
         return {}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -59,26 +61,26 @@ class Functions:
         database = request.get("DatabaseName")
         if database is not None:
             self._need_database(database)
-        found = [
+        functions = [
             function
-            for (owner, name), function in sorted(self._kept.items())
+            for (owner, name), function in sorted(self._functions.items())
             if database in (None, owner) and re.fullmatch(request["Pattern"], name)
         ]
-        return page(found, request, _PAGE, "UserDefinedFunctions")
+        return page(functions, request, _PAGE, "UserDefinedFunctions")
 
     def drop_database(self, database: str) -> None:
         """Forget the functions of a database that is gone."""
-        self._kept = {key: function for key, function in self._kept.items() if key[0] != database}
+        self._functions = {key: function for key, function in self._functions.items() if key[0] != database}
 
     def _need(self, request: dict[str, Any]) -> dict[str, Any]:
         self._need_database(request["DatabaseName"])
-        found = self._kept.get((request["DatabaseName"], request["FunctionName"]))
-        if found is None:
+        function = self._functions.get((request["DatabaseName"], request["FunctionName"]))
+        if function is None:
             raise not_found("Function not found.")
-        return found
+        return function
 
     def _remove(self, request: dict[str, Any]) -> None:
-        del self._kept[request["DatabaseName"], request["FunctionName"]]
+        del self._functions[request["DatabaseName"], request["FunctionName"]]
 
     def _stamped(self, database: str, function: dict[str, Any], created: float) -> dict[str, Any]:
         return {**function, "DatabaseName": database, "CreateTime": created, "CatalogId": self._account}
@@ -88,7 +90,7 @@ class Functions:
 #
 # They are kept at moto's table, so that they go with it. Those of a partition go with the partition.
 
-_Kept = dict[str, dict[str, Any]]
+_ByColumn = dict[str, dict[str, Any]]
 
 
 class ColumnStatistics:
@@ -99,33 +101,33 @@ class ColumnStatistics:
 
     def get(self, request: dict[str, Any]) -> dict[str, Any]:
         """GetColumnStatisticsForTable, and ForPartition: a column without any is an error of its own."""
-        kept = self._kept(request)
+        by_column = self._statistics(request)
         names = [name.lower() for name in request["ColumnNames"]]
         missing = [
-            _error({"ColumnName": it}, f"Statistics of column {it} not found.") for it in names if it not in kept
+            _error({"ColumnName": it}, f"Statistics of column {it} not found.") for it in names if it not in by_column
         ]
-        found = {"ColumnStatisticsList": [kept[it] for it in names if it in kept]}
-        return {**found, "Errors": missing} if missing else found
+        answer = {"ColumnStatisticsList": [by_column[it] for it in names if it in by_column]}
+        return {**answer, "Errors": missing} if missing else answer
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
         """UpdateColumnStatisticsForTable, and ForPartition: other columns keep theirs."""
-        kept, known = self._kept(request), self._columns(request)
+        by_column, known = self._statistics(request), self._columns(request)
         errors = []
         for item in request["ColumnStatisticsList"]:
             name = item["ColumnName"].lower()
             if name in known:
-                kept[name] = {**item, "ColumnName": name}
+                by_column[name] = {**item, "ColumnName": name}
             else:
                 errors.append(_error({"ColumnStatistics": item}, f"Column {name} not found."))
         return {"Errors": errors} if errors else {}
 
     def delete(self, request: dict[str, Any]) -> dict[str, Any]:
         """DeleteColumnStatisticsForTable, and ForPartition."""
-        if self._kept(request).pop(request["ColumnName"].lower(), None) is None:
+        if self._statistics(request).pop(request["ColumnName"].lower(), None) is None:
             raise not_found("Column statistics not found.")
         return {}
 
-    def _kept(self, request: dict[str, Any]) -> _Kept:
+    def _statistics(self, request: dict[str, Any]) -> _ByColumn:
         table = self._table(request)
         values = request.get("PartitionValues")
         key: Any = ()
@@ -133,8 +135,8 @@ class ColumnStatistics:
             check_values(table, values)
             # With the time of its creation: another partition of the same values has none.
             key = (*values, table.get_partition(values).creation_time)
-        kept: dict[Any, _Kept] = table.__dict__.setdefault("column_statistics", {})
-        return kept.setdefault(key, {})
+        by_place: dict[Any, _ByColumn] = table.__dict__.setdefault("column_statistics", {})
+        return by_place.setdefault(key, {})
 
     def _columns(self, request: dict[str, Any]) -> set[str]:
         storage = self._table(request).as_dict().get("StorageDescriptor") or {}

@@ -109,8 +109,8 @@ class Hive:
     def partitions(self, database: str, table: str) -> list[Any]:
         """All of a table's partitions, as `ttypes.Partition`."""
         request = _read(ttypes.AddPartitionsRequest, self._session.partitions(database, table))
-        found: list[Any] = request.parts
-        return found
+        partitions: list[Any] = request.parts
+        return partitions
 
 
 def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:

@@ -63,14 +63,14 @@ def table_to_glue(table: Any) -> dict[str, Any]:
 
 def partition_to_hive(partition: dict[str, Any], table: Any) -> Any:
     """A `ttypes.Partition` of a `ttypes.Table`; what it does not say about its storage is the table's."""
-    own = partition.get("StorageDescriptor")
+    storage = partition.get("StorageDescriptor")
     return ttypes.Partition(
         values=partition["Values"],
         dbName=table.dbName,
         tableName=table.tableName,
         createTime=0,
         lastAccessTime=int(partition.get("LastAccessTime") or 0),
-        sd=_storage_to_hive(own) if own else table.sd,
+        sd=_storage_to_hive(storage) if storage else table.sd,
         parameters=partition.get("Parameters") or {},
     )
 
@@ -175,7 +175,7 @@ Values = tuple[str, ...]
 class Picture:
     """An object and what is in it at one time, in Glue's form: itself, if it is there, and its partitions."""
 
-    whole: dict[str, Any] | None = None
+    fields: dict[str, Any] | None = None
     partitions: dict[Values, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -198,7 +198,7 @@ class Mirror:
 
     def bring_database(self, name: str) -> None:
         """Let Hive have the database as Glue has it, with the tables that were brought before if it is unchanged."""
-        seen = Picture(self._asked("GetDatabase", "Database", Name=name))
+        seen = Picture(self._get_or_none("GetDatabase", "Database", Name=name))
         known = self._databases.get(name)
         if known is not None and known.glue == seen:
             return
@@ -206,8 +206,8 @@ class Mirror:
         self._forget_database(name)
         if name != _DEFAULT:
             self._hive.drop_database(name)
-            if seen.whole:
-                self._hive.put_database(database_to_hive(seen.whole))
+            if seen.fields:
+                self._hive.put_database(database_to_hive(seen.fields))
         self._databases[name] = Known(seen, self._database_in_hive(name))
 
     def bring_all_of(self, database: str) -> None:
@@ -225,13 +225,13 @@ class Mirror:
             return
         self._tables.pop((database, name), None)
         # Hive refuses the statement itself, as it has no such database.
-        if self._databases[database].hive.whole is None:
+        if self._databases[database].hive.fields is None:
             return
         self._hive.drop_table(database, name)
-        if seen.whole:
-            if not seen.whole.get("TableType"):
+        if seen.fields:
+            if not seen.fields.get("TableType"):
                 raise Refused("FAILED: NullPointerException Name is null")  # Athena's own words for it
-            table = table_to_hive(seen.whole)
+            table = table_to_hive(seen.fields)
             parts = [partition_to_hive(part, table) for part in seen.partitions.values()]
             self._hive.put_table(table, parts)
         self._tables[database, name] = Known(seen, self._table_in_hive(database, name))
@@ -240,38 +240,38 @@ class Mirror:
         """Write to Glue what a statement did to a database; Refusal if Glue will not have it."""
         # Out until all is written: what fails in between is brought anew before the next statement.
         known = self._databases.pop(name)
-        now, current = self._database_in_hive(name), known.glue.whole
+        now, current = self._database_in_hive(name), known.glue.fields
         if now == known.hive:
             self._databases[name] = known
             return
-        if now.whole is None:
+        if now.fields is None:
             self._forget_database(name)
             if current is not None:
                 self._glue.answer("DeleteDatabase", {"Name": name})
         elif current is None:
-            self._glue.answer("CreateDatabase", {"DatabaseInput": now.whole})
+            self._glue.answer("CreateDatabase", {"DatabaseInput": now.fields})
         else:
-            new = _changed(current, known.hive.whole or {}, now.whole, _DATABASE_MEMBERS)
+            new = _changed(current, known.hive.fields or {}, now.fields, _DATABASE_MEMBERS)
             self._glue.answer("UpdateDatabase", {"Name": name, "DatabaseInput": new})
-        self._databases[name] = Known(Picture(self._asked("GetDatabase", "Database", Name=name)), now)
+        self._databases[name] = Known(Picture(self._get_or_none("GetDatabase", "Database", Name=name)), now)
 
     def take_table(self, database: str, name: str) -> None:
         """Write to Glue what a statement did to a table and its partitions; Refusal if Glue will not have it."""
         known = self._tables.pop((database, name), None)
         if known is None:
             return
-        now, current = self._table_in_hive(database, name), known.glue.whole
-        where = {"DatabaseName": database}
-        if now.whole is None:
+        now, current = self._table_in_hive(database, name), known.glue.fields
+        database_key = {"DatabaseName": database}
+        if now.fields is None:
             if current is not None:
-                self._glue.answer("DeleteTable", {**where, "Name": name})
+                self._glue.answer("DeleteTable", {**database_key, "Name": name})
         elif current is None:
-            self._glue.answer("CreateTable", {**where, "TableInput": now.whole})
-        elif now.whole != known.hive.whole:
-            new = _changed(current, known.hive.whole or {}, now.whole, _TABLE_MEMBERS)
-            self._glue.answer("UpdateTable", {**where, "TableInput": new})
-        if now.whole is not None:
-            self._take_partitions({**where, "TableName": name}, known, now)
+            self._glue.answer("CreateTable", {**database_key, "TableInput": now.fields})
+        elif now.fields != known.hive.fields:
+            new = _changed(current, known.hive.fields or {}, now.fields, _TABLE_MEMBERS)
+            self._glue.answer("UpdateTable", {**database_key, "TableInput": new})
+        if now.fields is not None:
+            self._take_partitions({**database_key, "TableName": name}, known, now)
         self._tables[database, name] = Known(self._table_in_glue(database, name), now)
 
     def forget(self, databases: Iterable[str], tables: Iterable[tuple[str, str]]) -> None:
@@ -281,18 +281,18 @@ class Mirror:
         for key in tables:
             self._tables.pop(key, None)
 
-    def _take_partitions(self, where: dict[str, str], known: Known, now: Picture) -> None:
-        gone = [{"Values": list(values)} for values in known.hive.partitions if values not in now.partitions]
+    def _take_partitions(self, table_key: dict[str, str], known: Known, now: Picture) -> None:
+        dropped = [{"Values": list(values)} for values in known.hive.partitions if values not in now.partitions]
         new = [part for values, part in now.partitions.items() if values not in known.hive.partitions]
-        for chunk in _chunks(gone, _DELETED_AT_ONCE):
-            self._batch("BatchDeletePartition", {**where, "PartitionsToDelete": chunk})
+        for chunk in _chunks(dropped, _DELETED_AT_ONCE):
+            self._batch("BatchDeletePartition", {**table_key, "PartitionsToDelete": chunk})
         for chunk in _chunks(new, _ADDED_AT_ONCE):
-            self._batch("BatchCreatePartition", {**where, "PartitionInputList": chunk})
+            self._batch("BatchCreatePartition", {**table_key, "PartitionInputList": chunk})
         for values, part in now.partitions.items():
             before = known.hive.partitions.get(values, part)
             if before != part:
                 changed = _changed(known.glue.partitions[values], before, part, _PARTITION_MEMBERS)
-                request = {**where, "PartitionValueList": list(values), "PartitionInput": changed}
+                request = {**table_key, "PartitionValueList": list(values), "PartitionInput": changed}
                 self._glue.answer("UpdatePartition", request)
 
     def _batch(self, operation: str, request: dict[str, Any]) -> None:
@@ -304,42 +304,42 @@ class Mirror:
         self._tables = {key: known for key, known in self._tables.items() if key[0] != name}
 
     def _has(self, database: str) -> bool:
-        return self._databases[database].glue.whole is not None
+        return self._databases[database].glue.fields is not None
 
     def _database_in_hive(self, name: str) -> Picture:
-        found = self._hive.database(name)
-        return Picture(database_to_glue(found) if found else None)
+        struct = self._hive.database(name)
+        return Picture(database_to_glue(struct) if struct else None)
 
     def _table_in_hive(self, database: str, name: str) -> Picture:
-        found = self._hive.table(database, name)
-        if found is None:
+        struct = self._hive.table(database, name)
+        if struct is None:
             return Picture()
-        parts = map(partition_to_glue, self._hive.partitions(database, name)) if found.partitionKeys else ()
-        return Picture(table_to_glue(found), {tuple(part["Values"]): part for part in parts})
+        parts = map(partition_to_glue, self._hive.partitions(database, name)) if struct.partitionKeys else ()
+        return Picture(table_to_glue(struct), {tuple(part["Values"]): part for part in parts})
 
     def _table_in_glue(self, database: str, name: str) -> Picture:
-        table = self._asked("GetTable", "Table", DatabaseName=database, Name=name)
+        table = self._get_or_none("GetTable", "Table", DatabaseName=database, Name=name)
         if table is None:
             return Picture()
         parts = self._partitions_in_glue({"DatabaseName": database, "TableName": name})
         return Picture(table, {tuple(part["Values"]): part for part in parts})
 
-    def _partitions_in_glue(self, where: dict[str, Any]) -> list[dict[str, Any]]:
+    def _partitions_in_glue(self, table_key: dict[str, Any]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"NextToken": ""}
         while "NextToken" in answer:
-            answer = self._glue.answer("GetPartitions", {**where, "NextToken": answer["NextToken"]})
+            answer = self._glue.answer("GetPartitions", {**table_key, "NextToken": answer["NextToken"]})
             parts += answer["Partitions"]
         return parts
 
-    def _asked(self, operation: str, member: str, **request: str) -> dict[str, Any] | None:
+    def _get_or_none(self, operation: str, member: str, **request: str) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = self._glue.answer(operation, request)[member]
+            item: dict[str, Any] = self._glue.answer(operation, request)[member]
         except Refusal as refusal:
             if refusal.code != "EntityNotFoundException":
                 raise
             return None
-        return found
+        return item
 
 
 def _changed(

@@ -44,9 +44,9 @@ def not_found(message: str) -> Refusal:
     return Refusal("EntityNotFoundException", message)
 
 
-def already_exists(what: str) -> Refusal:
+def already_exists(kind: str) -> Refusal:
     """Glue's refusal of a name that something has."""
-    return Refusal("AlreadyExistsException", f"{what} already exists.")
+    return Refusal("AlreadyExistsException", f"{kind} already exists.")
 
 
 # --- How many calls an account may make: Athena's quotas as AWS documents them, which an account may have raised
@@ -65,12 +65,12 @@ class Rate:
     burst: int
 
 
-_STATEMENTS, _LOOKS = Rate(20, 80), Rate(100, 200)
+_STATEMENTS, _READS = Rate(20, 80), Rate(100, 200)
 CALLS: Mapping[str, Rate] = {
     "StartQueryExecution": _STATEMENTS,
     "StopQueryExecution": _STATEMENTS,
-    "GetQueryExecution": _LOOKS,
-    "GetQueryResults": _LOOKS,
+    "GetQueryExecution": _READS,
+    "GetQueryResults": _READS,
     "BatchGetQueryExecution": Rate(20, 40),
     "ListQueryExecutions": Rate(5, 10),
 }
@@ -82,7 +82,7 @@ class Quotas:
 
     rates: Mapping[str, Rate] = field(default_factory=lambda: CALLS)
     clock: Callable[[], float] = time.monotonic
-    _left: dict[str, tuple[float, float]] = field(default_factory=dict)  # and when that was
+    _tokens: dict[str, tuple[float, float]] = field(default_factory=dict)  # and when that was
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, operation: str) -> None:
@@ -92,10 +92,10 @@ class Quotas:
             return
         with self._lock:
             now = self.clock()
-            left, then = self._left.get(operation, (float(rate.burst), now))
-            left = min(rate.burst, left + (now - then) * rate.per_second)
-            self._left[operation] = (left - 1 if left >= 1 else left, now)
-        if left < 1:
+            tokens, then = self._tokens.get(operation, (float(rate.burst), now))
+            tokens = min(rate.burst, tokens + (now - then) * rate.per_second)
+            self._tokens[operation] = (tokens - 1 if tokens >= 1 else tokens, now)
+        if tokens < 1:
             raise Refusal("ThrottlingException", "Rate exceeded")
 
 
@@ -142,7 +142,7 @@ def _broken(shape: Any, value: Any, path: str) -> Iterator[str]:
     is_number = not isinstance(value, float) or math.isfinite(value)  # JSON has neither NaN nor infinity
     if kinds is not None and not (isinstance(value, kinds) and is_number):
         raise Refusal("SerializationException", f"{path or 'the request'} is not a {shape.type_name}")
-    yield from _broken_here(shape, value, path)
+    yield from _broken_constraint(shape, value, path)
     yield from _broken_inside(shape, value, path)
 
 
@@ -167,7 +167,7 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{lower}" if path else lower
 
 
-def _broken_here(shape: Any, value: Any, path: str) -> Iterator[str]:
+def _broken_constraint(shape: Any, value: Any, path: str) -> Iterator[str]:
     rules = shape.metadata
     for rule in _sizes(shape.type_name, value, rules.get("min"), rules.get("max")):
         yield f"Value '{str(value)[:_SHOWN]}' at '{path}' failed to satisfy constraint: Member must {rule}"
@@ -177,8 +177,8 @@ def _broken_here(shape: Any, value: Any, path: str) -> Iterator[str]:
         yield _unlike(value, path, f"regular expression pattern: {rules['pattern']}")
 
 
-def _unlike(value: str, path: str, what: str) -> str:
-    return f"Value '{value[:_SHOWN]}' at '{path}' failed to satisfy constraint: Member must satisfy {what}"
+def _unlike(value: str, path: str, constraint: str) -> str:
+    return f"Value '{value[:_SHOWN]}' at '{path}' failed to satisfy constraint: Member must satisfy {constraint}"
 
 
 def _sizes(kind: str, value: Any, least: int | None, most: int | None) -> Iterator[str]:

@@ -38,7 +38,7 @@ def main() -> None:
         services["Athena"] = Athena(Ddl(glue, hive, statements), faults, arguments.latency, quotas)
     application = Application(services, faults, Calls(), statements)
     server = make_server(HOST, arguments.port, application, threaded=True, request_handler=_Handler)
-    _say(arguments.directory / URL_FILE, f"http://{HOST}:{server.server_port}")
+    _write_atomically(arguments.directory / URL_FILE, f"http://{HOST}:{server.server_port}")
     server.serve_forever()
 
 
@@ -52,7 +52,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say(file: Path, text: str) -> None:
+def _write_atomically(file: Path, text: str) -> None:
     unfinished = file.with_suffix(".new")
     unfinished.write_text(text, encoding="utf-8")
     # Whoever waits for the file must not read half an address.

@@ -70,23 +70,23 @@ class Application:
 
     def _bench(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         try:
-            answer = self._steer(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}", environ)
+            answer = self._control(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}", environ)
         except Refusal as refusal:
             return _refuse(refusal, start_response)
         return _respond(200, answer, start_response)
 
-    def _steer(self, what: str, environ: Environ) -> dict[str, Any]:
-        if what == "POST /_bench/faults":
+    def _control(self, route: str, environ: Environ) -> dict[str, Any]:
+        if route == "POST /_bench/faults":
             self._faults.add(fault_of(_json(environ)))
-        elif what == "DELETE /_bench/faults":
+        elif route == "DELETE /_bench/faults":
             self._faults.clear()
-        elif what == "DELETE /_bench/calls":
+        elif route == "DELETE /_bench/calls":
             self._calls.reset()
             self._statements.reset()
-        elif what == "GET /_bench/calls":
+        elif route == "GET /_bench/calls":
             return {"calls": self._calls.counted(), "statements": self._statements.counted()}
         else:
-            raise Refusal("UnknownOperationException", f"the embedded AWS does not know {what}")
+            raise Refusal("UnknownOperationException", f"the embedded AWS does not know {route}")
         return {}
 
     def _call(self, service: str, operation: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -264,7 +264,7 @@ class EmbeddedAws:
         url_file = self.directory / "url"
         url_file.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pysync.lab.aws.serve", str(self.directory), *self._options]
-        self._process = BoundProcess(command, log=self.log_file, cwd=self.directory, env=_own_environment())
+        self._process = BoundProcess(command, log=self.log_file, cwd=self.directory, env=_child_environment())
         try:
             self._wait_for(url_file, self._process)
         except BaseException:
@@ -308,29 +308,29 @@ class EmbeddedAws:
 
     def fault(self, target: str, *, items: Sequence[int] = (), **members: Any) -> None:
         """Let the next call of `target` go wrong; the members are those of `pysync.lab.aws.rules.Fault`."""
-        self._steer("POST", "faults", {"target": target, "items": list(items), **members})
+        self._control("POST", "faults", {"target": target, "items": list(items), **members})
 
     def clear_faults(self) -> None:
         """Forget the faults that are still to come."""
-        self._steer("DELETE", "faults")
+        self._control("DELETE", "faults")
 
     def calls(self) -> dict[str, int]:
         """How often each call was made since the last reset: `{"Glue.GetTable": 2}`."""
-        counted: dict[str, int] = self._steer("GET", "calls")["calls"]
+        counted: dict[str, int] = self._control("GET", "calls")["calls"]
         return counted
 
     def statements(self) -> dict[str, int]:
         """How many statements of each kind Athena ran since the last reset: `{"CREATE TABLE": 1}`."""
-        counted: dict[str, int] = self._steer("GET", "calls")["statements"]
+        counted: dict[str, int] = self._control("GET", "calls")["statements"]
         return counted
 
     def reset_calls(self) -> None:
         """Count from zero again."""
-        self._steer("DELETE", "calls")
+        self._control("DELETE", "calls")
 
-    def _steer(self, method: str, what: str, body: dict[str, Any] | None = None) -> Any:
+    def _control(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._url}/_bench/{what}", data=data, method=method)  # noqa: S310, our own
+        request = urllib.request.Request(f"{self._url}/_bench/{path}", data=data, method=method)  # noqa: S310, our own
         # As in `client`: without the proxies of the environment.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
@@ -345,9 +345,9 @@ class EmbeddedAws:
         while not url_file.exists():
             late = time.monotonic() > deadline
             if late or not process.running:
-                what = f"did not answer within {self._timeout:g} s" if late else "ended during its start"
+                problem = f"did not answer within {self._timeout:g} s" if late else "ended during its start"
                 end = tail(self.log_file, _TAIL_LINES)
-                raise PysyncError(f"the embedded AWS {what}", f"see the end of its log, {self.log_file}:\n{end}")
+                raise PysyncError(f"the embedded AWS {problem}", f"see the end of its log, {self.log_file}:\n{end}")
             time.sleep(_POLL)
 
 
@@ -357,6 +357,6 @@ def _need_packages() -> None:
         raise PysyncError(f"the embedded AWS needs {', '.join(missing)}", "pip install 'pysync[embedded-aws]'")
 
 
-def _own_environment() -> dict[str, str]:
+def _child_environment() -> dict[str, str]:
     """The environment of this process, without what would send the bench's own calls elsewhere."""
     return {name: value for name, value in os.environ.items() if not name.upper().startswith(("AWS_", "MOTO_"))}

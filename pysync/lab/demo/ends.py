@@ -34,14 +34,14 @@ def compared_apart(source: str, config: Path, name: str) -> list[Compared]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False)
     if done.returncode:
         raise PysyncError("cannot compare source and target", f"the end of its output: {done.stderr.strip()[-500:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return [Compared(**{**item, "fields": tuple(item["fields"])}) for item in found]
+    items = json.loads(done.stdout.splitlines()[-1])
+    return [Compared(**{**item, "fields": tuple(item["fields"])}) for item in items]
 
 
 def main(source: str, config: str, name: str) -> None:
     """Print what is found."""
-    found = compared(source, load_config(Path(config)).targets[0], name)
-    sys.stdout.write(json.dumps([asdict(item) for item in found]) + "\n")
+    differences = compared(source, load_config(Path(config)).targets[0], name)
+    sys.stdout.write(json.dumps([asdict(item) for item in differences]) + "\n")
 
 
 if __name__ == "__main__":

@@ -81,15 +81,15 @@ class RowsCompared:
 
 def rows_in(spark: SparkSession) -> Rows:
     """All rows of all tables that the session sees."""
-    found: Rows = {}
+    rows: Rows = {}
     for database in spark.catalog.listDatabases():
         for table in spark.catalog.listTables(database.name):
             name = f"{database.name}.{table.name}"
             try:
-                found[name] = sorted(str(row) for row in spark.table(name).collect())
+                rows[name] = sorted(str(row) for row in spark.table(name).collect())
             except Exception as error:  # noqa: BLE001 - a table without its files
-                found[name] = [f"cannot be read: {type(error).__name__}"]
-    return found
+                rows[name] = [f"cannot be read: {type(error).__name__}"]
+    return rows
 
 
 def rows_at(metastore: str, warehouse: Path, directory: Path) -> Rows:

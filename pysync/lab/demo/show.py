@@ -59,8 +59,8 @@ class Show:
     def run(self) -> Result:
         """All of it. What is left running is the stage's."""
         reached = ", which only Spark reaches," if self._stage.by_spark else ""
-        what = f"the target metastore{reached}" if self._stage.lake is None else "the target, a Glue Data Catalog,"
-        with self._step(f"{what} starts"):
+        title = f"the target metastore{reached}" if self._stage.lake is None else "the target, a Glue Data Catalog,"
+        with self._step(f"{title} starts"):
             self._stage.start_target()
         with self._step("the source metastore starts with the listener"):
             self._stage.source.start()
@@ -83,8 +83,8 @@ class Show:
         stage = self._stage
         ends = {"source": stage.source, "target": stage.target}
         self._catch_up()
-        found = {name: rows_at(it.uri, it.warehouse, stage.directory / f"spark-{name}") for name, it in ends.items()}
-        return compare_rows(found["source"], found["target"])
+        rows = {name: rows_at(it.uri, it.warehouse, stage.directory / f"spark-{name}") for name, it in ends.items()}
+        return compare_rows(rows["source"], rows["target"])
 
     def _catch_up(self) -> None:
         """Wait until nothing is queued, or for a minute."""

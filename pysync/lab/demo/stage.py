@@ -64,8 +64,8 @@ class Lake:
 
     def environment(self) -> dict[str, str]:
         """The environment in which the sidecar finds its credentials, and none of the user's own."""
-        own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return {**own, **self.aws.environment()}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        return {**inherited, **self.aws.environment()}
 
     def reached(self, settings: TargetSettings) -> TargetSettings:
         """The same settings, able to reach the catalog from this process, whose environment has no credentials."""

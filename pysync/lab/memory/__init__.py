@@ -6,7 +6,7 @@ is the code of kind `hms`. There are no files.
 
 from __future__ import annotations
 
-from pysync.lab.memory.store import Store, Told
+from pysync.lab.memory.store import Notice, Store
 from pysync.lab.memory.target import Client, MemoryMetastore, MemoryTarget
 
-__all__ = ["Client", "MemoryMetastore", "MemoryTarget", "Store", "Told"]
+__all__ = ["Client", "MemoryMetastore", "MemoryTarget", "Notice", "Store"]

@@ -48,10 +48,10 @@ class ConstraintCalls(Calls):
         """Drop a constraint. Raises NoSuchObjectException."""
         held = self._store.table(request.dbname, request.tablename)
         wanted = normalized(request.constraintname)
-        kept = [key for key in held.keys if normalized(name_of(key)) != wanted]
-        if len(kept) == len(held.keys):
+        remaining = [key for key in held.keys if normalized(name_of(key)) != wanted]
+        if len(remaining) == len(held.keys):
             raise hive.NoSuchObjectException(f"The constraint: {request.constraintname} does not exist")
-        held.keys = kept
+        held.keys = remaining
 
     def _keys(self, database: str, table: str, kind: Any) -> list[Any]:
         held = self._store.find(database, table)

@@ -34,7 +34,7 @@ class DatabaseCalls(Calls):
             raise hive.AlreadyExistsException(f"Database {struct.name} already exists")
         struct.locationUri = struct.locationUri or f"/{struct.name}.db"
         self._store.databases[struct.name] = HeldDatabase(struct)
-        self._tell(Kind.CREATE_DATABASE, after=[struct])
+        self._notify(Kind.CREATE_DATABASE, after=[struct])
 
     def alter_database(self, name: str, wanted: Any) -> None:
         """Raises NoSuchObjectException."""
@@ -55,9 +55,9 @@ class DatabaseCalls(Calls):
             self.drop_function(name, function)
         for table in sorted(held.tables):
             # HMS 2.3 to 4 tells listeners of these while the transaction of the database is still open.
-            self._tell(Kind.DROP_TABLE, before=[held.tables[table].struct], committed=False)
+            self._notify(Kind.DROP_TABLE, before=[held.tables[table].struct], committed=False)
         del self._store.databases[held.struct.name]
-        self._tell(Kind.DROP_DATABASE, before=[held.struct], delete_data=delete_data)
+        self._notify(Kind.DROP_DATABASE, before=[held.struct], delete_data=delete_data)
 
     def get_functions(self, database: str, pattern: str) -> list[str]:  # noqa: ARG002, it is always "*"
         """The names of all."""
@@ -76,7 +76,7 @@ class DatabaseCalls(Calls):
             raise hive.AlreadyExistsException(f"Function {struct.functionName} already exists")
         struct.createTime = int(self._store.clock())
         held.functions[struct.functionName] = struct
-        self._tell(Kind.CREATE_FUNCTION, after=[struct])
+        self._notify(Kind.CREATE_FUNCTION, after=[struct])
 
     def alter_function(self, database: str, name: str, wanted: Any) -> None:
         """HMS 2.3 leaves the resources as they are."""
@@ -91,13 +91,13 @@ class DatabaseCalls(Calls):
         """Raises NoSuchObjectException."""
         struct = self._function(database, name)
         del self._store.database(database).functions[struct.functionName]
-        self._tell(Kind.DROP_FUNCTION, before=[struct])
+        self._notify(Kind.DROP_FUNCTION, before=[struct])
 
     def _function(self, database: str, name: str) -> Any:
-        found = self._store.database(database).functions.get(normalized(name))
-        if found is None:
+        function = self._store.database(database).functions.get(normalized(name))
+        if function is None:
             raise hive.NoSuchObjectException(f"Function {database}.{name} does not exist")
-        return found
+        return function
 
 
 # --- Types of columns, as far as HMS looks at them: which there are, and which can be read as which. Pure
@@ -121,8 +121,8 @@ def incompatible(old: Sequence[Any], new: Sequence[Any]) -> list[str]:
 
 
 def _primitive(text: str) -> str | None:
-    found = _NAME.fullmatch(text.strip().lower())
-    return found[1] if found and found[1] in _PRIMITIVE else None
+    match = _NAME.fullmatch(text.strip().lower())
+    return match[1] if match and match[1] in _PRIMITIVE else None
 
 
 def _can_be_read_as(old: str, new: str) -> bool:
@@ -153,8 +153,8 @@ class TableCalls(Calls):
 
     def get_table_objects_by_name_req(self, request: Any) -> Any:
         """The named tables that are there."""
-        found = (self._store.find(request.dbName, name) for name in request.tblNames)
-        return hive.GetTablesResult([copied(held.struct) for held in found if held is not None])
+        tables = (self._store.find(request.dbName, name) for name in request.tblNames)
+        return hive.GetTablesResult([copied(held.struct) for held in tables if held is not None])
 
     def create_table(self, wanted: Any) -> None:
         """Create a table, without an EnvironmentContext."""
@@ -171,7 +171,7 @@ class TableCalls(Calls):
             struct.sd.location = self._default_place(name_of(struct))
         self._store.stamp(struct)
         database.tables[struct.tableName] = HeldTable(struct)
-        self._tell(Kind.CREATE_TABLE, after=[struct], environment=environment_of(context))
+        self._notify(Kind.CREATE_TABLE, after=[struct], environment=environment_of(context))
 
     def drop_table(self, database: str, table: str, delete_data: bool) -> None:
         """Drop a table, without an EnvironmentContext."""
@@ -183,9 +183,9 @@ class TableCalls(Calls):
         name = name_of(held.struct)
         del self._store.databases[name.database].tables[name.table]
         self._forget_references(name)
-        told = {"environment": environment_of(context), "delete_data": delete_data}
+        options = {"environment": environment_of(context), "delete_data": delete_data}
         # As in HMS, its partitions have no events of their own.
-        self._tell(Kind.DROP_TABLE, before=[held.struct], **told)
+        self._notify(Kind.DROP_TABLE, before=[held.struct], **options)
 
     def alter_table_with_environment_context(self, database: str, table: str, wanted: Any, context: Any) -> None:
         """Alter or rename a table. Raises InvalidOperationException."""
@@ -206,7 +206,7 @@ class TableCalls(Calls):
         held.struct = struct
         if name_of(before) != name_of(struct):
             self._move(held, before)
-        self._tell(Kind.ALTER_TABLE, before=[before], after=[struct], environment=environment)
+        self._notify(Kind.ALTER_TABLE, before=[before], after=[struct], environment=environment)
 
     def _place(self, before: Any, struct: Any) -> None:
         """Check that the new name of a renamed table is free, and give it its place."""
@@ -249,7 +249,7 @@ class TableCalls(Calls):
     def fire_listener_event(self, request: Any) -> Any:
         """Fire the event of an INSERT; changes nothing."""
         held = self._store.table(request.dbName, request.tableName)
-        self._tell(Kind.INSERT, table=held.struct)
+        self._notify(Kind.INSERT, table=held.struct)
         return hive.FireEventResponse()
 
 
@@ -268,8 +268,10 @@ def _check_alter(before: Any, after: Any) -> None:
         raise hive.InvalidOperationException("partition keys can not be changed.")
     wrong = incompatible(before.sd.cols or (), after.sd.cols or ())
     if wrong:
-        said = "The following columns have types incompatible with the existing columns in their respective positions"
-        raise hive.InvalidOperationException(f"{said} :\n{','.join(wrong)}")
+        message = (
+            "The following columns have types incompatible with the existing columns in their respective positions"
+        )
+        raise hive.InvalidOperationException(f"{message} :\n{','.join(wrong)}")
 
 
 def _key_names(table: Any) -> Sequence[str]:
@@ -324,8 +326,8 @@ class PartitionCalls(Calls):
     def get_partitions_by_names(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """The named partitions that are there."""
         held = self._store.table(database, table)
-        found = (held.partitions.get(tuple(partition_values(name))) for name in names)
-        return [copied(partition) for partition in found if partition is not None]
+        partitions = (held.partitions.get(tuple(partition_values(name))) for name in names)
+        return [copied(partition) for partition in partitions if partition is not None]
 
     def get_partition(self, database: str, table: str, values: Sequence[str]) -> Any:
         """Raises NoSuchObjectException."""
@@ -346,7 +348,7 @@ class PartitionCalls(Calls):
         added = [item for item in new if _key(item.values) not in held.partitions]
         held.partitions.update((_key(item.values), item) for item in added)
         if added:
-            self._tell(Kind.ADD_PARTITION, table=held.struct, after=added)
+            self._notify(Kind.ADD_PARTITION, table=held.struct, after=added)
         # Without needResult HMS sends no partitions back.
         return hive.AddPartitionsResult(copied(added) if request.needResult else None)
 
@@ -387,17 +389,17 @@ class PartitionCalls(Calls):
         dropped = [values for values in wanted if values in held.partitions]
         if len(dropped) < len(wanted) and not request.ifExists:
             raise hive.NoSuchObjectException("Some partitions to drop are missing")
-        gone = [held.partitions.pop(values) for values in dropped]
-        told = {"environment": environment_of(request.environmentContext), "delete_data": bool(request.deleteData)}
-        for partition in gone:
-            self._tell(Kind.DROP_PARTITION, table=held.struct, before=[partition], **told)
+        removed = [held.partitions.pop(values) for values in dropped]
+        options = {"environment": environment_of(request.environmentContext), "delete_data": bool(request.deleteData)}
+        for partition in removed:
+            self._notify(Kind.DROP_PARTITION, table=held.struct, before=[partition], **options)
         return hive.DropPartitionsResult()
 
     def _replace(self, held: HeldTable, before: Any, after: Any) -> None:
         after.createTime = before.createTime
         del held.partitions[_key(before.values)]
         held.partitions[_key(after.values)] = after
-        self._tell(Kind.ALTER_PARTITION, table=held.struct, before=[before], after=[after])
+        self._notify(Kind.ALTER_PARTITION, table=held.struct, before=[before], after=[after])
 
     def _taken(self, held: HeldTable, given: Any) -> Any:
         """A partition as it is kept. Raises MetaException where its values do not fit."""
@@ -420,7 +422,7 @@ def _key(values: Sequence[str]) -> Values:
 
 
 def _partition(held: HeldTable, values: Sequence[str]) -> Any:
-    found = held.partitions.get(_key(values))
-    if found is None:
+    partition = held.partitions.get(_key(values))
+    if partition is None:
         raise hive.NoSuchObjectException(f"partition values={values}")
-    return found
+    return partition

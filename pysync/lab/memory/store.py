@@ -47,8 +47,8 @@ class HeldDatabase:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a listener of the metastore is told of one change: the structs of before and after it.
+class Notice:
+    """What a listener of the metastore gets for one change: the structs of before and after it.
 
     `table` is the one that partitions belong to, `environment` what the call's EnvironmentContext says, `user` who made
     the call ("" where it did not say). `committed` is false for the tables that go with their database.
@@ -64,7 +64,7 @@ class Told:
     committed: bool = True
 
 
-def _nobody(_: Told) -> None:
+def _nobody(_: Notice) -> None:
     """The listener of a metastore without one."""
 
 
@@ -75,7 +75,7 @@ class Store:
     time in seconds since the epoch.
     """
 
-    def __init__(self, listener: Callable[[Told], None] = _nobody, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, listener: Callable[[Notice], None] = _nobody, clock: Callable[[], float] = time.time) -> None:
         self.lock = threading.RLock()
         self.listener = listener
         self.clock = clock
@@ -89,22 +89,22 @@ class Store:
 
     def database(self, name: str) -> HeldDatabase:
         """The database. Raises NoSuchObjectException."""
-        found = self.databases.get(normalized(name))
-        if found is None:
+        database = self.databases.get(normalized(name))
+        if database is None:
             raise hive.NoSuchObjectException(f"There is no database named {name}")
-        return found
+        return database
 
     def find(self, database: str, table: str) -> HeldTable | None:
         """The table, or None."""
-        found = self.databases.get(normalized(database))
-        return found.tables.get(normalized(table)) if found else None
+        held = self.databases.get(normalized(database))
+        return held.tables.get(normalized(table)) if held else None
 
     def table(self, database: str, table: str) -> HeldTable:
         """The table. Raises NoSuchObjectException."""
-        found = self.find(database, table)
-        if found is None:
+        held = self.find(database, table)
+        if held is None:
             raise hive.NoSuchObjectException(f"{database}.{table} table not found")
-        return found
+        return held
 
     def taken(self, struct: Any) -> Any:
         """A copy of what a client sent, as this metastore keeps it: lower case, and without fields of later Hives."""
@@ -147,5 +147,5 @@ class Calls:
         self._user = user
         return groups
 
-    def _tell(self, kind: Kind, **what: Any) -> None:
-        self._store.listener(Told(kind, self._user, **what))
+    def _notify(self, kind: Kind, **details: Any) -> None:
+        self._store.listener(Notice(kind, self._user, **details))

@@ -43,13 +43,13 @@ class MemoryMetastore(Metastore):
     def call(self, request: Callable[[Any], T]) -> T:
         """The answer to one request (see Metastore.call)."""
         with self._store.lock:
-            return request(self._client if self.on_call is None else _Told(self._client, self.on_call))
+            return request(self._client if self.on_call is None else _ObservedClient(self._client, self.on_call))
 
     def close(self) -> None:
         """Do nothing: what the store holds stays."""
 
 
-class _Told:
+class _ObservedClient:
     """A client that tells of its calls."""
 
     def __init__(self, client: Client, on_call: Callable[[str], object]) -> None:
