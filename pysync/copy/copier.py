@@ -29,7 +29,7 @@ from pysync.copy.run import (
     Step,
     differences,
     encode,
-    gone,
+    files_missing,
 )
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
@@ -102,7 +102,7 @@ class CopyProgress:
         self._since = 0.0
         self._running = 0
 
-    def found(self, same: int, missing: int) -> None:
+    def surveyed(self, same: int, missing: int) -> None:
         """So many files are there already, so many directories are not at the source."""
         self._add(same=same, missing=missing)
 
@@ -128,8 +128,8 @@ class CopyProgress:
         with self._lock:
             busy = self._busy + (time.monotonic() - self._since if self._running else 0.0)
             rate = self._counts["bytes"] / busy if busy else 0.0
-            left = round(self._counts["bytes_left"] / rate, 1) if rate else None
-            return {**self._counts, "bytes_per_second": round(rate), "seconds_left": left}
+            seconds_left = round(self._counts["bytes_left"] / rate, 1) if rate else None
+            return {**self._counts, "bytes_per_second": round(rate), "seconds_left": seconds_left}
 
     def _begin(self, files: int, size: int) -> None:
         self._add(files_left=files, bytes_left=size)
@@ -196,7 +196,7 @@ class Copier:
         """
         _refuse_anew(pairs)
         with classified():
-            return self._survey(pairs, looks=True)
+            return self._survey(pairs, keeps_unfinished=True)
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
         """Bring the second directory of each pair to what the first holds now.
@@ -208,20 +208,20 @@ class Copier:
         """
         _refuse_anew(pairs)
         total = Copied()
-        left = list(dict.fromkeys(pairs))
+        remaining = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
             with classified():
-                done, left = self._round(left, delete, removed)
+                done, remaining = self._round(remaining, delete, removed)
             total = total.plus(done)
-            if not left:
+            if not remaining:
                 return total
-        raise Unavailable(f"{left[0].source} changes faster than pysync can copy it")
+        raise Unavailable(f"{remaining[0].source} changes faster than pysync can copy it")
 
     def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
         """Survey, copy and publish once; also returns the pairs to begin anew, as their source changed meanwhile."""
         began = time.monotonic()
         run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
-        self._tell(run)
+        self._log_survey(run)
         _refuse_foreign(run)
         try:
             changed = self._copy(run)
@@ -244,26 +244,26 @@ class Copier:
             self.tally.deleted(files)
             removed(files, first)
 
-    def _tell(self, run: Round) -> None:
-        missing = [it.pair.source for it in run.found if not it.exists]
+    def _log_survey(self, run: Round) -> None:
+        missing = [it.pair.source for it in run.differences if not it.exists]
         if missing:
             log.warning("directories_missing", directories=len(missing), first=missing[0])
-        links = [link for it in run.found for link in it.links]
+        links = [link for it in run.differences for link in it.links]
         if links:
             log.warning("links_left", links=len(links), first=links[0])
-        foreign = [file.target for it in run.found for file in it.foreign]
+        foreign = [file.target for it in run.differences for file in it.foreign]
         if foreign:
             log.warning("foreign_files_left", files=len(foreign), first=foreign[0])
-        self.tally.found(sum(it.same for it in run.found), len(missing))
+        self.tally.surveyed(sum(it.same for it in run.differences), len(missing))
 
     # --- what tasks do
 
-    def _survey(self, pairs: Sequence[Pair], *, looks: bool = False) -> list[Difference]:
+    def _survey(self, pairs: Sequence[Pair], *, keeps_unfinished: bool = False) -> list[Difference]:
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
-        return list(itertools.chain.from_iterable(self.each(partial(self._survey_some, looks), batches)))
+        return list(itertools.chain.from_iterable(self.each(partial(self._survey_some, keeps_unfinished), batches)))
 
-    def _survey_some(self, looks: bool, pairs: Sequence[Pair]) -> list[Difference]:
-        spared = "" if looks else self._prefix
+    def _survey_some(self, keeps_unfinished: bool, pairs: Sequence[Pair]) -> list[Difference]:
+        spared = "" if keeps_unfinished else self._prefix
         request = encode([(self._settings.compare, spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
 
@@ -282,13 +282,13 @@ class Copier:
             (file.source, run.temporary[file], file.size, file.time, file.pair.source, file.pair.target)
             for file in files
         )
-        lost = gone(self._workers.call("copy", encode([(rate,), *lines])))
+        lost = files_missing(self._workers.call("copy", encode([(rate,), *lines])))
         self.tally.copied(len(files), sum(file.size for file in files))
         return [file.pair for file, is_lost in zip(files, lost, strict=True) if is_lost]
 
     def _unsettled(self, run: Round, changed: set[Pair], began: float) -> set[Pair]:
         """The pairs from which something is to be taken away while the source changes: it may be half written."""
-        risky = [it for it in run.found if it.pair not in changed and run.takes_away(it)]
+        risky = [it for it in run.differences if it.pair not in changed and run.removes_or_replaces(it)]
         if not risky:
             return set()
         time.sleep(max(0.0, began + self._settings.settle_seconds - time.monotonic()))
@@ -305,7 +305,7 @@ class Copier:
 
     def _steps(self, steps: Sequence[Step]) -> list[str]:
         """Publish; returns the files that should have been renamed and are not there."""
-        lost = gone(self._workers.call("publish", encode(steps)))
+        lost = files_missing(self._workers.call("publish", encode(steps)))
         return [step[1] for step, is_lost in zip(steps, lost, strict=True) if is_lost]
 
     def each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
@@ -314,7 +314,7 @@ class Copier:
         Raises Unavailable if nothing can be begun any more.
         """
         try:
-            futures = [self._pool.submit(self._one, do, item) for item in items]
+            futures = [self._pool.submit(self._run_one, do, item) for item in items]
         except RuntimeError as error:  # it is closed, or the system has no thread for it
             raise Unavailable(f"cannot copy now: {error}") from error
         ended, waiting = wait(futures, return_when=FIRST_EXCEPTION)
@@ -326,7 +326,7 @@ class Copier:
             future.result()
         return [future.result() for future in futures]
 
-    def _one(self, do: Callable[[A], B], item: A) -> B:
+    def _run_one(self, do: Callable[[A], B], item: A) -> B:
         if self._closed.is_set():
             raise Unavailable("the copier is closed")
         return _patiently(do, item)
@@ -351,10 +351,11 @@ def _refuse_anew(pairs: Sequence[Pair]) -> None:
 
 def _refuse_foreign(run: Round) -> None:
     """Raises Rejected where a file of others would be replaced; nothing is copied then."""
-    found = next((file for difference in run.found for file in difference.copies if file.foreign), None)
-    if found is not None:
+    foreign_file = next((file for difference in run.differences for file in difference.copies if file.foreign), None)
+    if foreign_file is not None:
         raise Rejected(
-            f"{found.target} differs from the source and was not copied by pysync, so it is not replaced", _FOREIGN
+            f"{foreign_file.target} differs from the source and was not copied by pysync, so it is not replaced",
+            _FOREIGN,
         )
 
 

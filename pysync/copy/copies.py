@@ -76,11 +76,11 @@ class Copies:
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
     """The session that serves all of them; None if none wants Spark."""
-    wishes = [wish for it in targets if (wish := it.spark_request())]
+    wishes = [request for it in targets if (request := it.spark_request())]
     if not wishes:
         return None
     # The one with a catalog decides: the configuration was refused if the others could not use it.
-    wish = next((it for it in wishes if it.catalog), wishes[0])
+    request = next((it for it in wishes if it.catalog), wishes[0])
     threads = max(it.threads for it in wishes)
     copies = any(it.copy_files for it in targets)
-    return SparkHost(replace(wish, threads=threads), directory, [jar()] if copies else [])
+    return SparkHost(replace(request, threads=threads), directory, [jar()] if copies else [])

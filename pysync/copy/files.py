@@ -1,4 +1,4 @@
-"""Files first: what an operation points to is copied before a target is asked to apply it."""
+"""Files first: what an operation points to is copied before a target applies it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class FilesFirst:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
         pairs = list(self._wanted(operation))
         places = _locations(operation) if self._of_dump else []
-        if (pairs or places) and self._may(cast(PutWithFiles, operation)):
+        if (pairs or places) and self._may_be_applied(cast(PutWithFiles, operation)):
             refuse_elsewhere(self._settings, places)
             self._copy(cast(TableOperation, operation), pairs)
         return self._target.apply(operation)
@@ -102,15 +102,15 @@ class FilesFirst:
             if pair.form is None:
                 yield pair
                 continue
-            there = self._target.table(operation.table)
-            old = data_location(there) if there is not None else ""
+            table = self._target.table(operation.table)
+            old = data_location(table) if table is not None else ""
             if old and old.rstrip("/") != pair.target.rstrip("/"):
                 yield Pair(old, pair.target)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
 
-    def _may(self, operation: PutWithFiles) -> bool:
+    def _may_be_applied(self, operation: PutWithFiles) -> bool:
         """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
         return takes_files(self._settings, operation, self._target.table(_name_after(operation)))
 
@@ -135,20 +135,25 @@ def refuse_shared(
     table, which is there and not ours. `table` is a name at the target, `mark` what would be written to it. Reads the
     database there, and tables of such names.
     """
-    own = directories_of(target.database(table.database))
+    database_directories = directories_of(target.database(table.database))
     for directory in directories:
-        if (other := shared_at(directory, [*settings.mapped_prefixes, *own])) is not None:
+        if (other := shared_at(directory, [*settings.mapped_prefixes, *database_directories])) is not None:
             raise _shared(directory, f"{other} is there, with the files of others")
-    names = {(name, it) for it in directories for place in own if (name := name_below(it, place)) is not None}
+    names = {
+        (name, it)
+        for it in directories
+        for place in database_directories
+        if (name := name_below(it, place)) is not None
+    }
     for name, directory in sorted(names):
         if name.lower() != table.table and _NAME.fullmatch(name):
             _refuse_of_others(target, TableName.of(table.database, name), mark, directory)
 
 
 def _refuse_of_others(target: Target, name: TableName, mark: Mark, directory: str) -> None:
-    there = target.table(name)
-    if there is not None and ownership_of(True, there.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}:
-        location = data_location(there)
+    table = target.table(name)
+    if table is not None and ownership_of(True, table.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}:
+        location = data_location(table)
         if location and overlap(directory, location):
             raise _shared(directory, f"{name} at the target, which pysync has not written for this source, is there")
 
@@ -186,8 +191,8 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
 
 def _locations(operation: Operation) -> list[str]:
     """The locations of all that the operation puts, also of a table whose files are those of its partitions."""
-    own = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
-    return [location for it in own if (location := data_location(it))]
+    items = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
+    return [location for it in items if (location := data_location(it))]
 
 
 def _stored(operation: Operation) -> list[Any]:

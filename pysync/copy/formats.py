@@ -70,7 +70,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a table's definition tells of the files of all its partitions. Unless `plain`, none is written anew."""
+    """What a table's definition says of the files of all its partitions. Unless `plain`, none is written anew."""
 
     plain: bool
     provider: str = ""

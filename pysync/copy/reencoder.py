@@ -25,7 +25,7 @@ from pysync.copy.run import (
     below,
     differences,
     encode,
-    gone,
+    files_missing,
     is_hidden,
     notes,
 )
@@ -62,10 +62,10 @@ SETTINGS = {
 
 def prepared(session: SparkSession) -> SparkSession:
     """A session in the same Spark, with settings of its own."""
-    own = session.newSession()
+    child_session = session.newSession()
     for key, value in SETTINGS.items():
-        own.conf.set(key, value)
-    return own
+        child_session.conf.set(key, value)
+    return child_session
 
 
 def read(session: SparkSession, form: Form, files: Sequence[str]) -> DataFrame:
@@ -116,8 +116,10 @@ def _lines(session: SparkSession, header: int, files: Sequence[str]) -> DataFram
         lines = numbered.withColumn("n", place).where(sql.col("n") > header)
     raw = sql.col("value").cast("binary")
     # Bytes that are not UTF-8 do not survive the way there and back.
-    whole = sql.decode(raw, "UTF-8").cast("binary") == raw
-    return lines.select(sql.when(whole, sql.col("value")).otherwise(sql.raise_error(sql.lit(_NOT_UTF8))).alias("value"))
+    is_utf8 = sql.decode(raw, "UTF-8").cast("binary") == raw
+    return lines.select(
+        sql.when(is_utf8, sql.col("value")).otherwise(sql.raise_error(sql.lit(_NOT_UTF8))).alias("value")
+    )
 
 
 def _of_text(form: Form) -> list[Column]:
@@ -125,11 +127,11 @@ def _of_text(form: Form) -> list[Column]:
 
     # -1 keeps the empty cells at the end of a line.
     cells = sql.split("value", f"\\x{ord(form.delimiter):02x}", -1)
-    found = []
+    columns = []
     for number, (name, kind) in enumerate(form.columns):
         cell = sql.get(cells, sql.lit(number))
-        found.append(_typed(sql.when(cell != sql.lit(form.null), cell), kind).alias(name))
-    return found
+        columns.append(_typed(sql.when(cell != sql.lit(form.null), cell), kind).alias(name))
+    return columns
 
 
 def _of_json(form: Form) -> list[Column]:
@@ -138,13 +140,13 @@ def _of_json(form: Form) -> list[Column]:
 
     strict = {"mode": "FAILFAST"}
     keyed = sql.transform_keys(sql.from_json("value", "map<string,string>", strict), lambda key, _: sql.lower(key))
-    found = []
+    columns = []
     for name, kind in form.columns:
         cell = sql.element_at(keyed, sql.lit(name.lower()))
         nested = "<" in kind
         value = sql.from_json(cell, _spark_type(kind), strict)
-        found.append((value if nested else _typed(cell, kind)).alias(name))
-    return found
+        columns.append((value if nested else _typed(cell, kind)).alias(name))
+    return columns
 
 
 def _typed(cell: Column, kind: str) -> Column:
@@ -185,12 +187,12 @@ _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apa
 class Job:
     """A directory to be written anew: what a survey found of its source, and what is at the target.
 
-    `there` has the files of the target as those that a source without any does not have.
+    `at_target` has the files of the target as those that a source without any does not have.
     """
 
     form: Form
     source: Difference
-    there: Difference
+    at_target: Difference
 
     @property
     def pair(self) -> Pair:
@@ -200,46 +202,46 @@ class Job:
     @property
     def files(self) -> list[File]:
         """All files at the target."""
-        return [*self.there.extras, *self.there.foreign]
+        return [*self.at_target.extras, *self.at_target.foreign]
 
     @property
     def links(self) -> list[str]:
         """The symbolic links at both ends, which are left."""
-        return list(dict.fromkeys([*self.source.links, *self.there.links]))
+        return list(dict.fromkeys([*self.source.links, *self.at_target.links]))
 
     @property
     def fingerprint(self) -> str:
         """A digest of the source's files (names, sizes, times) and of how they are read and written."""
         return _digest([self.source.fingerprint, repr(self.form)])
 
-    def is_ours(self, name: str) -> bool:
+    def is_of_job(self, name: str) -> bool:
         """Whether a file at the target was written by the job that is to be done."""
         return f"-{self.fingerprint}." in name
 
     def is_done(self) -> bool:
         """Whether all that this job would write is there already."""
-        ours = [file for file in self.files if self.is_ours(file.name)]
-        return any(file.name == self.marker(ours) for file in self.files)
+        written = [file for file in self.files if self.is_of_job(file.name)]
+        return any(file.name == self.marker(written) for file in self.files)
 
     def marker(self, written: Iterable[File]) -> str:
-        """The name of the hidden file that tells of this job and of the files that it has written."""
+        """The name of the hidden file that names this job and the files that it has written."""
         return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
-    def superseded(self, keep: Iterable[str], delete: bool) -> list[str]:
+    def superseded(self, current: Iterable[str], delete: bool) -> list[str]:
         """What to remove once the files `keep` are there: files of earlier jobs; with `delete` what was copied, too."""
-        copied = {file.name for file in self.there.extras} if delete else set()
-        names = {file.name for file in self.files} - set(keep)
+        copied = {file.name for file in self.at_target.extras} if delete else set()
+        names = {file.name for file in self.files} - set(current)
         return sorted(name for name in names if _is_written(name) or name in copied)
 
     @property
     def foreign(self) -> tuple[str, ...]:
         """The locations of files at the target that neither a job nor a copy has written."""
-        return tuple(file.target for file in self.there.foreign if not _is_written(file.name))
+        return tuple(file.target for file in self.at_target.foreign if not _is_written(file.name))
 
     def removals(self, names: Sequence[str]) -> list[Step]:
         """Steps that remove files at the target."""
         top = self.pair.target
-        copied = {file.name for file in self.there.extras}.intersection(names)
+        copied = {file.name for file in self.at_target.extras}.intersection(names)
         deletes: list[Step] = [("delete", below(top, name), top) for name in names]
         return [*deletes, *notes("forget", self.pair, sorted(copied))]
 
@@ -276,31 +278,31 @@ class Reencoder:
         """Rewrite every directory once; also returns those whose source changed meanwhile."""
         began = time.monotonic()
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
-        jobs = list(itertools.chain.from_iterable(self._copier.each(self._look, batches)))
+        jobs = list(itertools.chain.from_iterable(self._copier.each(self._jobs_of, batches)))
         missing = tuple(job.pair for job in jobs if not job.source.exists)
-        there = [job for job in jobs if job.source.exists]
-        came = self._copier.each(lambda job: self._do(job, delete, began, removed), there)
+        to_do = [job for job in jobs if job.source.exists]
+        results = self._copier.each(lambda job: self._do(job, delete, began, removed), to_do)
         total = Copied(missing=missing)
-        for done in came:
+        for done in results:
             total = total.plus(done or Copied())
-        self._copier.tally.found(total.same, len(missing))
-        return total, [job.pair for job, done in zip(there, came, strict=True) if done is None]
+        self._copier.tally.surveyed(total.same, len(missing))
+        return total, [job.pair for job, done in zip(to_do, results, strict=True) if done is None]
 
-    def _look(self, pairs: Sequence[Pair]) -> list[Job]:
+    def _jobs_of(self, pairs: Sequence[Pair]) -> list[Job]:
         """What is at both ends; also removes what jobs that were killed have left."""
         nowhere = [Pair(below(it.source, f"{self._prefix}nowhere"), it.target) for it in pairs]
-        found = self._survey([*pairs, *nowhere], self._prefix)
+        differences = self._survey([*pairs, *nowhere], self._prefix)
         forms = [it.form for it in pairs if it.form is not None]
-        halves = found[: len(pairs)], found[len(pairs) :]
+        halves = differences[: len(pairs)], differences[len(pairs) :]
         return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 
     def _do(self, job: Job, delete: bool, began: float, removed: Removed) -> Copied | None:
         """Write one directory anew if need be; None where its source changed meanwhile."""
         if job.is_done():
-            ours = [it for it in job.files if job.is_ours(it.name)]
-            old = job.superseded([*(it.name for it in ours), job.marker(ours)], delete)
+            written = [it for it in job.files if job.is_of_job(it.name)]
+            old = job.superseded([*(it.name for it in written), job.marker(written)], delete)
             self._publish(job, [], old, removed)
-            return _came_to(job, old, Copied(same=len(ours)))
+            return _came_to(job, old, Copied(same=len(written)))
         hidden = self._hidden(job.pair, str(next(self._jobs)))
         files = self._files(job.pair.source, hidden)
         try:
@@ -317,24 +319,24 @@ class Reencoder:
 
     def _files(self, location: str, hidden: str) -> list[File]:
         """The files with rows in them, as Spark sees them."""
-        (found,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
-        return [file for file in found.copies if file.size and not is_hidden(file.name)]
+        (difference,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
+        return [file for file in difference.copies if file.size and not is_hidden(file.name)]
 
     def _write(self, job: Job, files: Sequence[File], hidden: str) -> None:
         session = self._workers.host.session()
         number = max(1, -(-sum(file.size for file in files) // FILE_BYTES))
         try:
-            own = prepared(session)
-            rows = read(own, job.form, [file.source for file in files])
+            child_session = prepared(session)
+            rows = read(child_session, job.form, [file.source for file in files])
             writer = rows.coalesce(number).write.format(job.form.to).option("compression", "snappy")
             # A cluster may switch _SUCCESS off: `_place` makes the marker of it.
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").save(f"{hidden}/out")
         except Exception as error:
             why = reason(error)
-            if self._workers.host.failed(session) or any(word in why for word in _PASSING):
+            if self._workers.host.failed(session) or any(name in why for name in _PASSING):
                 raise Unavailable(f"Spark cannot write the re-encoded files of {job.pair.target}: {why}") from error
             if not self._is_same(job):
-                return  # it was read while it changed: told by `_is_settled`
+                return  # it was read while it changed: `_is_settled` reports that
             raise Refused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
 
     def _is_settled(self, job: Job, began: float) -> bool:
@@ -352,12 +354,12 @@ class Reencoder:
         out = f"{hidden}/out"
         # What was just written is looked for below the source, too: if it is there, both are one directory.
         same = below(job.pair.source, f"{hidden.rpartition('/')[2]}/out")
-        found, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
+        output, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
         if itself.exists:
             raise Refused(
                 f"cannot re-encode files into {job.pair.target}: it is the directory of the source, {job.pair.source}"
             )
-        data = [file for file in found.copies if not is_hidden(file.name) and file.size]
+        data = [file for file in output.copies if not is_hidden(file.name) and file.size]
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
         written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
         marker = job.marker(written)
@@ -377,7 +379,7 @@ class Reencoder:
         """Take the steps, then remove `old`; returns whether a file that should get its name was not there."""
         try:
             steps = [*steps, *job.removals(old)]
-            return any(gone(self._workers.call("publish", encode(steps)))) if steps else False
+            return any(files_missing(self._workers.call("publish", encode(steps)))) if steps else False
         finally:
             self._copier.note_removed(len(old), _first(job, old), removed)
 

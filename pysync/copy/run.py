@@ -91,38 +91,40 @@ def decode(text: str) -> list[list[str]]:
 
 def differences(pairs: Sequence[Pair], answer: str) -> list[Difference]:
     """What `survey` answered about these pairs. Raises Refused or Failed."""
-    found = [Difference(pair) for pair in pairs]
-    for what, number, *values in decode(answer):
-        difference = found[int(number)]
-        if what == "failed":
+    result = [Difference(pair) for pair in pairs]
+    for kind, number, *values in decode(answer):
+        difference = result[int(number)]
+        if kind == "failed":
             raise failure(*values)
-        if what == "copy":
-            name, size, time, there = values
-            file = File(difference.pair, name, int(size), int(time), there != "none", there == "foreign")
+        if kind == "copy":
+            name, size, time, state_at_target = values
+            file = File(
+                difference.pair, name, int(size), int(time), state_at_target != "none", state_at_target == "foreign"
+            )
             difference.copies.append(file)
-        elif what in {"extra", "foreign"}:
-            found_there = difference.extras if what == "extra" else difference.foreign
-            found_there.append(File(difference.pair, values[0], int(values[1]), 0))
-        elif what in {"link", "unrecorded", "stale"}:
+        elif kind in {"extra", "foreign"}:
+            target_only = difference.extras if kind == "extra" else difference.foreign
+            target_only.append(File(difference.pair, values[0], int(values[1]), 0))
+        elif kind in {"link", "unrecorded", "stale"}:
             names = {"link": difference.links, "unrecorded": difference.unrecorded, "stale": difference.stale}
-            names[what].append(values[0])
+            names[kind].append(values[0])
         else:
             difference.exists = values[0] == "true"
             difference.fingerprint, difference.same = values[1], int(values[2])
-    return found
+    return result
 
 
-def gone(answer: str) -> list[bool]:
+def files_missing(answer: str) -> list[bool]:
     """For each record of a request to `copy` or `publish` whether its file is gone. Raises Refused or Failed."""
-    found = decode(answer)
-    for what, *values in found:
-        if what == "failed":
+    records = decode(answer)
+    for result, *values in records:
+        if result == "failed":
             raise failure(*values)
-    return [what == "gone" for what, *_ in found]
+    return [result == "gone" for result, *_ in records]
 
 
 def failure(kind: str, why: str) -> PysyncError:
-    """The error that a `failed` record tells of."""
+    """The error that a `failed` record describes."""
     return Refused(f"cannot copy {why}") if kind == "refused" else Failed(f"cannot copy {why}")
 
 
@@ -199,13 +201,13 @@ class _Call:
 class Round:
     """What a survey found, and what is made of it; `prefix` begins the names of its unfinished files."""
 
-    found: Sequence[Difference]
+    differences: Sequence[Difference]
     delete: bool
     prefix: str
     temporary: dict[File, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, file in enumerate(file for difference in self.found for file in difference.copies):
+        for number, file in enumerate(file for difference in self.differences for file in difference.copies):
             self.temporary[file] = file.temporary(f"{self.prefix}{number}")
 
     @property
@@ -213,7 +215,7 @@ class Round:
         """The files that are to be copied."""
         return list(self.temporary)
 
-    def takes_away(self, difference: Difference) -> bool:
+    def removes_or_replaces(self, difference: Difference) -> bool:
         """Whether something that readers of this directory see now will go."""
         return bool(self.extras(difference)) or any(file.replaces for file in difference.copies)
 
@@ -231,10 +233,10 @@ class Round:
         records: list[Step] = []
         renames: list[Step] = []
         last = [_Call()]
-        for difference in self.found:
+        for difference in self.differences:
             if difference.pair in changed:
                 continue
-            call = _Call(self._records(difference), self._renames(difference), self._forgets(difference))
+            call = _Call(self._records(difference), self._renames(difference), self._forget_steps(difference))
             if len(call.changes) > _STEPS_PER_CALL:
                 records += call.records
                 renames += call.changes
@@ -248,12 +250,12 @@ class Round:
 
     def discards(self, pairs: Collection[Pair] | None = None) -> list[Step]:
         """Remove what was copied for these pairs (not given: all)."""
-        found = ((file.pair, name) for file, name in self.temporary.items() if pairs is None or file.pair in pairs)
-        return [("delete", name, pair.target) for pair, name in found]
+        copied = ((file.pair, name) for file, name in self.temporary.items() if pairs is None or file.pair in pairs)
+        return [("delete", name, pair.target) for pair, name in copied]
 
     def came_to(self, changed: Collection[Pair]) -> Copied:
         """What was done, where nothing has changed meanwhile."""
-        done = [difference for difference in self.found if difference.pair not in changed]
+        done = [difference for difference in self.differences if difference.pair not in changed]
         files = [file for difference in done for file in difference.copies]
         return Copied(
             files=len(files),
@@ -269,9 +271,9 @@ class Round:
     def _records(self, difference: Difference) -> list[Step]:
         return notes("record", difference.pair, [*(it.name for it in difference.copies), *difference.unrecorded])
 
-    def _forgets(self, difference: Difference) -> list[Step]:
-        gone = [*(it.name for it in self.extras(difference)), *difference.stale]
-        return notes("forget", difference.pair, gone) if difference.exists else []
+    def _forget_steps(self, difference: Difference) -> list[Step]:
+        names = [*(it.name for it in self.extras(difference)), *difference.stale]
+        return notes("forget", difference.pair, names) if difference.exists else []
 
     def _renames(self, difference: Difference) -> list[Step]:
         """New files first, then those that replace one, and last those that vouch for others (_SUCCESS, …)."""
@@ -283,14 +285,14 @@ class Round:
         return [("delete", file.target, top) for file in self.extras(difference)]
 
 
-def notes(what: str, pair: Pair, names: Iterable[str]) -> list[Step]:
+def notes(action: str, pair: Pair, names: Iterable[str]) -> list[Step]:
     """Steps that `record` or `forget` the names of copied files: one for each directory that these are in."""
     by_directory: dict[str, list[str]] = {}
     for name in names:
         directory, slash, last = name.rpartition("/")
         by_directory.setdefault(directory + slash, []).append(last)
     top = pair.target
-    return [(what, *some, below(top, directory + RECORD), top) for directory, some in by_directory.items()]
+    return [(action, *some, below(top, directory + RECORD), top) for directory, some in by_directory.items()]
 
 
 def is_hidden(name: str) -> bool:

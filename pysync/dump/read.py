@@ -13,7 +13,7 @@ from pysync.base.text import told
 from pysync.dump.index import At, Dump
 from pysync.dump.pieces import reading
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer, length_of, record_at
-from pysync.metastore.client import whole
+from pysync.metastore.client import with_values
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.again import is_word
@@ -109,7 +109,7 @@ class DumpReader:
             self.partition_names(database, table)
         at = self._pages[1].get(names[0]) if self._pages is not None and names else None
         if at is not None and (page := self._record(at)).names == tuple(names):
-            return whole(self._decoded(page.replies[0]) or ())
+            return with_values(self._decoded(page.replies[0]) or ())
         return self._some_partitions(name, frozenset(names))
 
     def functions(self, database: str) -> list[Any]:
@@ -141,7 +141,9 @@ class DumpReader:
             page = self._record(at)
             if not wanted.isdisjoint(page.names):
                 found += [
-                    it for it in whole(self._decoded(page.replies[0])) if partition_name(keys, it.values) in wanted
+                    it
+                    for it in with_values(self._decoded(page.replies[0]))
+                    if partition_name(keys, it.values) in wanted
                 ]
         return found
 

@@ -16,7 +16,7 @@ from thrift.Thrift import TType
 from thrift.transport.TTransport import TBufferedTransport
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.model import idl
 from pysync.model.wire import UnreadableEvent, decode, encode
@@ -174,7 +174,7 @@ _RESULTS: Mapping[str, Any] = {
 class Recorder(Metastore):
     """A metastore whose answers about objects are kept; declared exceptions are not kept."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: MetastoreRef) -> None:
         super().__init__(where)
         self._kept: list[Reply] = []
 

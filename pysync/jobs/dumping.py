@@ -28,7 +28,7 @@ from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
 from pysync.install import listener_jar
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.metastore.errors import MetastoreError
 from pysync.model.locations import data_location, is_below
@@ -407,7 +407,7 @@ def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:
 
 
 @contextmanager
-def _reading(where: Where) -> Iterator[Recorder]:
+def _reading(where: MetastoreRef) -> Iterator[Recorder]:
     try:
         with Recorder(where) as source:
             yield source

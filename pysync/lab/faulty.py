@@ -1,4 +1,4 @@
-"""The target kind `faulty`: keeps everything in memory and fails as it is told to, to try out what happens then.
+"""The target kind `faulty`: keeps everything in memory and fails as its settings say, to try out what happens then.
 
 It is lost with the process. Without faults it is the fastest target there is, so it also measures everything else.
 

@@ -38,7 +38,7 @@ class MetastoreAccess:
     @classmethod
     def of(
         cls,
-        where: str | MetastoreUri,
+        addresses: str | MetastoreUri,
         tls: TlsSettings | None = None,
         kerberos: KerberosSettings | None = None,
         login: LoginSettings | None = None,
@@ -48,10 +48,10 @@ class MetastoreAccess:
         `kerberos` becomes `login`, `login` (a password or token) becomes `secret`.
         """
         try:
-            assert_one_login(str(where), kerberos, login)
+            assert_one_login(str(addresses), kerberos, login)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        return cls(Addresses.parse(str(where)), tls, None if kerberos is None else Login(kerberos), login)
+        return cls(Addresses.parse(str(addresses)), tls, None if kerberos is None else Login(kerberos), login)
 
     def as_user(self, user: str | None) -> MetastoreAccess:
         """The same access, for calls as that user at a server that asks for no login."""
@@ -61,7 +61,7 @@ class MetastoreAccess:
         return str(self.addresses)
 
 
-Where: TypeAlias = str | MetastoreUri | MetastoreAccess
+MetastoreRef: TypeAlias = str | MetastoreUri | MetastoreAccess
 """What names a metastore: an address, a list of them with commas, or an access."""
 
 
@@ -108,7 +108,7 @@ def _credentials(gssapi: Any, settings: KerberosSettings) -> Any:
 def _ends(file: Path) -> list[float]:
     try:
         x509 = import_module("cryptography.x509")
-        found = x509.load_pem_x509_certificates(file.read_bytes())
+        certificates = x509.load_pem_x509_certificates(file.read_bytes())
     except (ImportError, OSError, ValueError):
         return []
-    return [it.not_valid_after_utc.timestamp() for it in found]
+    return [it.not_valid_after_utc.timestamp() for it in certificates]

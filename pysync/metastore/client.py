@@ -16,7 +16,7 @@ from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TBufferedTransport
 
-from pysync.metastore.access import MetastoreAccess, Where
+from pysync.metastore.access import MetastoreAccess, MetastoreRef
 from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreError,
@@ -75,8 +75,8 @@ class Reads(Protocol):
         """The constraints of a `ttypes.Table` as it was read here, by struct."""
 
 
-def whole(partitions: Iterable[Any]) -> list[Any]:
-    """The `ttypes.Partition` that were read as a whole.
+def with_values(partitions: Iterable[Any]) -> list[Any]:
+    """The `ttypes.Partition` that were read with their values.
 
     HMS reads partitions first and their values after them, in transactions that see what others commit. A partition
     that is dropped in between comes without any values; it counts as gone.
@@ -138,7 +138,7 @@ def is_of_call(error: BaseException) -> bool:
 class Metastore:
     """A connection to a metastore; a context manager. It connects at the first call, and again after a failure.
 
-    `where` is an address, a list of them with commas, or an access; the first address that can be reached is used
+    `metastore` is an address, a list of them with commas, or an access; the first address that can be reached is used
     until it fails. `timeout` is the longest wait, in seconds, for any part of an answer; `connect_timeout` the one for
     a connection to each address of each host, and for each step of a login. Not to be shared between threads: thrift
     answers in order, so give each thread its own.
@@ -147,8 +147,8 @@ class Metastore:
     `NoSuchObjectException`) come as they are, the connection is kept. Everything else is a `MetastoreError`.
     """
 
-    def __init__(self, where: Where, *, timeout: float = 30.0, connect_timeout: float = 5.0) -> None:
-        self._access = where if isinstance(where, MetastoreAccess) else MetastoreAccess.of(where)
+    def __init__(self, metastore: MetastoreRef, *, timeout: float = 30.0, connect_timeout: float = 5.0) -> None:
+        self._access = metastore if isinstance(metastore, MetastoreAccess) else MetastoreAccess.of(metastore)
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._wire: Wire | None = None
@@ -258,7 +258,7 @@ class Metastore:
 
     def database(self, name: str) -> Any | None:
         """A `ttypes.Database`, or None if there is none of that name."""
-        return self._found(lambda client: client.get_database(name))
+        return self._get_or_none(lambda client: client.get_database(name))
 
     def tables(self, database: str) -> list[str]:
         """The names of all tables and views; empty also for a database that is not there."""
@@ -271,7 +271,7 @@ class Metastore:
     def table(self, database: str, name: str) -> Any | None:
         """A `ttypes.Table`, or None if it or its database is not there."""
         request = ttypes.GetTableRequest(database, name, CAPABILITIES)
-        answer = self._found(lambda client: client.get_table_req(request))
+        answer = self._get_or_none(lambda client: client.get_table_req(request))
         return None if answer is None else answer.table
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
@@ -281,7 +281,7 @@ class Metastore:
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
         """At most `most` `ttypes.Partition` (`most` up to 32767, an i16), in no promised order."""
-        return whole(self.call(lambda client: client.get_partitions(database, table, most)))
+        return with_values(self.call(lambda client: client.get_partitions(database, table, most)))
 
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`, escaped as in their paths."""
@@ -296,7 +296,7 @@ class Metastore:
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """The named partitions that are there, each a `ttypes.Partition`, in no promised order."""
         wanted = list(names)
-        return whole(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
+        return with_values(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 
     def functions(self, database: str) -> list[Any]:
         """Every `ttypes.Function` of a database, with its name in lower case, but for words (model/again)."""
@@ -306,30 +306,32 @@ class Metastore:
             return [function for function in each if function is not None]
         # Hive 2.3 and 3.1 keep Mixed names, and get_function then does not find them.
         answer = self.call(lambda client: client.get_all_functions())
-        found = [it for it in answer.functions or () if it.dbName == database.lower() and not is_word(it.functionName)]
-        for function in found:
+        functions = [
+            it for it in answer.functions or () if it.dbName == database.lower() and not is_word(it.functionName)
+        ]
+        for function in functions:
             function.functionName = function.functionName.lower()
-        return found
+        return functions
 
     def function(self, database: str, name: str) -> Any | None:
         """A `ttypes.Function`, or None if there is none of that name."""
-        return self._found(lambda client: client.get_function(database, name))
+        return self._get_or_none(lambda client: client.get_function(database, name))
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a `ttypes.Table` as it was read here: by struct, one struct for each of their columns.
 
         A kind that this version of Hive does not have is not in it.
         """
-        found: dict[Any, list[Any]] = {}
+        by_kind: dict[Any, list[Any]] = {}
         for kind in definition.kinds_at(table):
             # Hive 2.3 has primary and foreign keys alone.
             with suppress(MetastoreUnsupported):
-                found[kind] = self.call(
+                by_kind[kind] = self.call(
                     partial(definition.read, kind=kind, database=table.dbName, table=table.tableName)
                 )
-        return found
+        return by_kind
 
-    def _found(self, request: Callable[[Any], Any]) -> Any | None:
+    def _get_or_none(self, request: Callable[[Any], Any]) -> Any | None:
         try:
             return self.call(request)
         except ttypes.NoSuchObjectException:
@@ -365,12 +367,16 @@ def read_statistics(
     A partition or table without statistics, or which is not there, has an empty sequence. Only statistics of Hive's own
     engine are read. Raises as Metastore.call.
     """
-    found: dict[str, Sequence[Any]] = dict.fromkeys(partitions or ("",), ())
+    statistics: dict[str, Sequence[Any]] = dict.fromkeys(partitions or ("",), ())
     read = _of_partitions if partitions else _of_table
     try:
-        return found | read(metastore, name, [column.lower() for column in columns], partitions) if columns else found
+        return (
+            statistics | read(metastore, name, [column.lower() for column in columns], partitions)
+            if columns
+            else statistics
+        )
     except hive.NoSuchObjectException:
-        return found
+        return statistics
 
 
 def _of_table(metastore: Metastore, name: TableName, columns: list[str], _: Sequence[str]) -> dict[str, Sequence[Any]]:

@@ -190,8 +190,8 @@ class KerberosExchange:
         """Take the strongest protection that the server offers: one byte of them, then its longest frame."""
         flags, kind = self._context.actual_flags, self._gssapi.RequirementFlag
         # The strongest first.
-        may = {_CONFIDENTIALITY: kind.confidentiality in flags, _INTEGRITY: kind.integrity in flags, _NONE: True}
-        chosen = [layer for layer, able in may.items() if able and len(offer) == 4 and offer[0] & layer]
+        available = {_CONFIDENTIALITY: kind.confidentiality in flags, _INTEGRITY: kind.integrity in flags, _NONE: True}
+        chosen = [layer for layer, able in available.items() if able and len(offer) == 4 and offer[0] & layer]
         if not chosen or kind.mutual_authentication not in flags:
             raise MetastoreUnavailable(
                 f"{self._principal} offers no SASL protection that pysync supports: {offer[:1].hex()}"
@@ -221,18 +221,18 @@ class KerberosExchange:
         if self._layer == _NONE:
             return frame
         try:
-            found = self._context.unwrap(frame)
+            unwrapped = self._context.unwrap(frame)
         except self._gssapi.exceptions.GSSError as error:
-            raise ValueError(f"a frame is damaged: {_said(error)}") from error
-        if self._layer == _CONFIDENTIALITY and not found.encrypted:
+            raise ValueError(f"a frame is damaged: {_message_of(error)}") from error
+        if self._layer == _CONFIDENTIALITY and not unwrapped.encrypted:
             raise ValueError("a frame is not encrypted")
-        return bytes(found.message)
+        return bytes(unwrapped.message)
 
     def _wrapped(self, piece: bytes) -> bytes:
         try:
             return bytes(self._context.wrap(piece, self._layer == _CONFIDENTIALITY).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise ValueError(f"cannot encrypt a frame: {_said(error)}") from error
+            raise ValueError(f"cannot encrypt a frame: {_message_of(error)}") from error
 
 
 def _gssapi() -> Any:
@@ -256,10 +256,10 @@ def _explained(gssapi: Any, principal: str) -> Iterator[None]:
         yield
     except gssapi.exceptions.GSSError as error:
         hint = _HINTS.get(error.min_code - _FIRST_CODE, _HINT)
-        raise MetastoreUnavailable(f"the Kerberos login at {principal} failed: {_said(error)}", hint) from error
+        raise MetastoreUnavailable(f"the Kerberos login at {principal} failed: {_message_of(error)}", hint) from error
 
 
-def _said(error: Any) -> str:
+def _message_of(error: Any) -> str:
     """The reason alone, without "Unspecified GSS failure"."""
     texts = error.get_all_statuses(error.min_code, False) if error.min_code else []
     return " ".join(". ".join(texts or error.get_all_statuses(error.maj_code, True)).split())
@@ -313,17 +313,17 @@ def headers(settings: LoginSettings | None, user: str | None = None) -> Mapping[
     return {_ACTOR: settings.user or ""}
 
 
-def _secret(path: Path | None, what: str) -> bytes:
+def _secret(path: Path | None, name: str) -> bytes:
     """The one line of a file of mode 0600, without its end."""
     if path is None:
-        raise MetastoreUnavailable(f"no {what} is set", "set one (docs/connections.md)")
-    assert_secret(path, what)
-    found = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
-    if not found or any(bad in found for bad in (b"\0", b"\r", b"\n")):
+        raise MetastoreUnavailable(f"no {name} is set", "set one (docs/connections.md)")
+    assert_secret(path, name)
+    secret = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
+    if not secret or any(bad in secret for bad in (b"\0", b"\r", b"\n")):
         raise MetastoreUnavailable(
-            f"the {what} {path} must hold one line of text", f"write only the {what[:-5]} into it"
+            f"the {name} {path} must hold one line of text", f"write only the {name[:-5]} into it"
         )
-    return found
+    return secret
 
 
 # --- SASL as thrift's TSaslClientTransport speaks it: a negotiation of messages, then all data in frames.
@@ -398,11 +398,11 @@ class SaslChannel:
     It counts as ended shortly before its tickets do, so that the next call logs in anew.
     """
 
-    def __init__(self, inner: Channel, exchange: Exchange, where: str) -> None:
+    def __init__(self, inner: Channel, exchange: Exchange, address: str) -> None:
         """Log in. Raises MetastoreUnavailable when the server refuses, and OSError or EOFError when it is gone."""
         self._inner = inner
         self._exchange = exchange
-        self._where = where
+        self._address = address
         self._read = bytearray()
         self._negotiate()
         self._ends_at = time.monotonic() + exchange.lifetime * (1 - _EARLY)
@@ -435,27 +435,27 @@ class SaslChannel:
         # Both at once, as TSaslClientTransport does: the server answers only the second.
         self._inner.send(_message(Status.START, self._exchange.mechanism) + _message(Status.OK, self._exchange.first))
         for _ in range(_MOST_ROUNDS):
-            status, said = self._hear()
+            status, challenge = self._receive()
             if status == Status.COMPLETE and self._exchange.agreed:
                 return
             if status != Status.OK or self._exchange.agreed:
                 break
-            answer = self._exchange.answer(said)
+            answer = self._exchange.answer(challenge)
             self._inner.send(_message(Status.COMPLETE if self._exchange.agreed else Status.OK, answer))
         text = (
-            said[:200].decode("utf-8", "replace")
+            challenge[:200].decode("utf-8", "replace")
             if status in (Status.BAD, Status.ERROR)
             else "its answer does not follow the SASL protocol"
         )
         raise MetastoreUnavailable(
-            f"the metastore at {self._where} refuses the {self._exchange.name}: {text}", self._exchange.hint
+            f"the metastore at {self._address} refuses the {self._exchange.name}: {text}", self._exchange.hint
         )
 
-    def _hear(self) -> tuple[int, bytes]:
+    def _receive(self) -> tuple[int, bytes]:
         status, length = _HEADER.unpack(self._exactly(_HEADER.size))
         if status not in set(Status) or length > _LONGEST_MESSAGE:
             raise MetastoreUnavailable(
-                f"the metastore at {self._where} does not speak SASL",
+                f"the metastore at {self._address} does not speak SASL",
                 NO_SASL,
             )
         return status, self._exactly(length)

@@ -98,7 +98,7 @@ class Addresses:
         at = self._at
         return [*self._uris[at:], *self._uris[:at]]
 
-    def works(self, uri: MetastoreUri) -> None:
+    def prefer(self, uri: MetastoreUri) -> None:
         """Use this one from now on."""
         self._at = self._uris.index(uri)
 
@@ -112,23 +112,26 @@ class Addresses:
         return ",".join(map(str, self._uris))
 
 
-def shared(one: str, other: str) -> MetastoreUri | None:
+def shared(first: str, other: str) -> MetastoreUri | None:
     """An address of the second list that is also in the first, under whatever name; None if there is none."""
-    there = {place for uri in parse_addresses(one) for place in _places(uri)}
-    return next((uri for uri in parse_addresses(other) if there & _places(uri)), None)
+    places = {place for uri in parse_addresses(first) for place in _places(uri)}
+    return next((uri for uri in parse_addresses(other) if places & _places(uri)), None)
 
 
 def _places(uri: MetastoreUri) -> set[tuple[str, int]]:
     """The hosts and ports that it leads to; all addresses of this machine are one."""
     try:
-        found = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
     except OSError:
         # A name that does not resolve here may still be the same in both lists.
         return {(uri.host.lower(), uri.port)}
-    return {("this machine" if _is_ours(family, str(at[0])) else str(at[0]), uri.port) for family, *_, at in found}
+    return {
+        ("this machine" if _is_of_this_machine(family, str(at[0])) else str(at[0]), uri.port)
+        for family, *_, at in addresses
+    }
 
 
-def _is_ours(family: int, host: str) -> bool:
+def _is_of_this_machine(family: int, host: str) -> bool:
     """Whether it is an address of this machine: only on those can one listen."""
     with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
         try:
@@ -234,7 +237,7 @@ class LoginSettings(_Section):
     )
 
     @model_validator(mode="after")
-    def _is_one_way(self) -> LoginSettings:
+    def _check_one_way(self) -> LoginSettings:
         if (self.user is None) == (self.token_file is None):
             raise ValueError("set either user, or token_file (JWT over HTTP)")
         if self.password_file is not None and self.user is None:
@@ -260,13 +263,13 @@ def assert_one_login(addresses: str, kerberos: KerberosSettings | None, login: L
 # --- Files that hold a secret
 
 
-def assert_secret(path: Path, what: str) -> None:
+def assert_secret(path: Path, name: str) -> None:
     """Raises MetastoreUnavailable, naming `what` it is, for a file that is not there or that others may read."""
     try:
         mode = path.stat().st_mode
         with path.open("rb"):
             pass
     except OSError as error:
-        raise MetastoreUnavailable(f"cannot read the {what} {path}: {error.strerror}", "check its path") from error
+        raise MetastoreUnavailable(f"cannot read the {name} {path}: {error.strerror}", "check its path") from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise MetastoreUnavailable(f"the {what} {path} can be read by other users", f"chmod 600 {path}")
+        raise MetastoreUnavailable(f"the {name} {path} can be read by other users", f"chmod 600 {path}")

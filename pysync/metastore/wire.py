@@ -77,14 +77,14 @@ class HttpChannel:
     def _accept(self, answer: HTTPResponse) -> None:
         if answer.status in _HINTS:
             raise MetastoreUnavailable(
-                f"the metastore at {self._uri} refuses the request: HTTP {answer.status} {_said(answer)}",
+                f"the metastore at {self._uri} refuses the request: HTTP {answer.status} {_refusal_text(answer)}",
                 _HINTS[answer.status],
             )
         if answer.status != 200:
-            raise ValueError(f"HTTP {answer.status} {_said(answer)}")
+            raise ValueError(f"HTTP {answer.status} {_refusal_text(answer)}")
 
 
-def _said(answer: HTTPResponse) -> str:
+def _refusal_text(answer: HTTPResponse) -> str:
     """What the server says of it in one line: its own text, or the name of the status where it sends a page."""
     text = " ".join(answer.read(64 * 1024).decode("utf-8", "replace").split())
     return (answer.reason if not text or text.startswith("<") else text)[:_LONGEST_REASON]
@@ -99,7 +99,7 @@ _ISSUER = "ca_file must be the authority that signed the certificate"
 _SPEAKS_TLS = "remove tls if its hive.metastore.use.SSL is not true"
 
 
-def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) -> ssl.SSLSocket:
+def secured(plain: socket.socket, settings: TlsSettings, host: str, address: str) -> ssl.SSLSocket:
     """The connection with TLS on it, after the handshake; within the socket's timeout for each of its steps.
 
     The files are read each time, so that renewed certificates need no restart. Raises MetastoreUnavailable.
@@ -109,13 +109,13 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) 
     try:
         return context.wrap_socket(plain, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
-        raise _untrusted(error, where, name) from error
+        raise _untrusted(error, address, name) from error
     except ssl.SSLError as error:
         if "ALERT" in (error.reason or ""):  # its word, not ours
-            raise refused(error, where) from error
-        said = _plain(error.reason or str(error))
+            raise refused(error, address) from error
+        problem = _plain(error.reason or str(error))
         raise MetastoreUnavailable(
-            f"the TLS connection to the metastore at {where} failed: {said}", _SPEAKS_TLS
+            f"the TLS connection to the metastore at {address} failed: {problem}", _SPEAKS_TLS
         ) from error
     except ValueError as error:  # a name that cannot be in a certificate
         raise MetastoreUnavailable(
@@ -123,17 +123,17 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) 
         ) from error
     except OSError as error:  # it hung up, or says nothing
         raise MetastoreUnavailable(
-            f"the TLS connection to the metastore at {where} failed: {told(error)}", _SPEAKS_TLS
+            f"the TLS connection to the metastore at {address} failed: {told(error)}", _SPEAKS_TLS
         ) from error
 
 
-def refused(error: ssl.SSLError, where: str) -> MetastoreUnavailable:
+def refused(error: ssl.SSLError, address: str) -> MetastoreUnavailable:
     """The refusal for an error of TLS in the handshake, or before the first answer.
 
     With TLS 1.3 the server looks at our certificate only when the handshake is over for us.
     """
     return MetastoreUnavailable(
-        f"the metastore at {where} refuses the TLS connection: {_plain(error.reason or str(error))}",
+        f"the metastore at {address} refuses the TLS connection: {_plain(error.reason or str(error))}",
         "the metastore may need a client certificate that its authority signed (cert_file, key_file)",
     )
 
@@ -162,12 +162,14 @@ def _no_password() -> str:
 
 
 def _unusable(key: str, path: Path | None, error: Exception) -> MetastoreUnavailable:
-    said = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-    return MetastoreUnavailable(f"tls: cannot use {key} {path}: {_plain(said)}", "the file must exist, in PEM format")
+    problem = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    return MetastoreUnavailable(
+        f"tls: cannot use {key} {path}: {_plain(problem)}", "the file must exist, in PEM format"
+    )
 
 
-def _untrusted(error: ssl.SSLCertVerificationError, where: str, name: str) -> MetastoreUnavailable:
-    said = error.verify_message
+def _untrusted(error: ssl.SSLCertVerificationError, address: str, name: str) -> MetastoreUnavailable:
+    problem = error.verify_message
     if error.verify_code == _EXPIRED:
         hint = "renew the certificate of the metastore; check the clocks of both hosts"
     elif error.verify_code == _NOT_YET_VALID:
@@ -176,12 +178,14 @@ def _untrusted(error: ssl.SSLCertVerificationError, where: str, name: str) -> Me
         hint = f"use a name that is in the certificate, or set server_name; {name!r} is not in it"
     else:
         hint = _ISSUER
-    return MetastoreUnavailable(f"the certificate of the metastore at {where} is not trusted: {said.rstrip('.')}", hint)
+    return MetastoreUnavailable(
+        f"the certificate of the metastore at {address} is not trusted: {problem.rstrip('.')}", hint
+    )
 
 
-def _plain(said: str) -> str:
+def _plain(text: str) -> str:
     """OpenSSL's WRONG_VERSION_NUMBER as words."""
-    return said.replace("_", " ").lower() if said.isupper() else said
+    return text.replace("_", " ").lower() if text.isupper() else text
 
 
 # --- The transport that thrift uses, made by trying each address of a metastore
@@ -279,7 +283,7 @@ def connect(access: MetastoreAccess, timeout: float, connect_timeout: float) -> 
         except MetastoreUnavailable as error:
             failures[uri] = error
         else:
-            access.addresses.works(uri)
+            access.addresses.prefer(uri)
             return wire
     raise _all_failed(list(failures.values()))
 
@@ -288,8 +292,8 @@ def _all_failed(failures: list[MetastoreUnavailable]) -> MetastoreUnavailable:
     if len(failures) == 1:
         return failures[0]
     hints = dict.fromkeys(failure.hint for failure in failures if failure.hint)
-    said = dict.fromkeys(failure.message for failure in failures)
-    error = MetastoreUnavailable("no address of the metastore works: " + "; ".join(said), "; ".join(hints))
+    messages = dict.fromkeys(failure.message for failure in failures)
+    error = MetastoreUnavailable("no address of the metastore works: " + "; ".join(messages), "; ".join(hints))
     error.__cause__ = failures[-1].__cause__
     return error
 
@@ -336,8 +340,8 @@ def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:
     except UnicodeError as error:  # IDNA cannot spell it
         raise MetastoreUnavailable(f"cannot reach the metastore at {uri}: this is not the name of a host") from error
     except OSError as error:
-        said = told(error)
+        problem = told(error)
         raise MetastoreUnavailable(
-            f"cannot reach the metastore at {uri}: {said}", "check that it is running, and that this is its address"
+            f"cannot reach the metastore at {uri}: {problem}", "check that it is running, and that this is its address"
         ) from error
     return connected

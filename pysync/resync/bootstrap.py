@@ -21,7 +21,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
@@ -74,7 +74,7 @@ class Bootstrapper:
         policies: Mapping[str, Policy],
         checkpoints: Checkpoints,
         *,
-        source: Where | Origin | None,
+        source: MetastoreRef | Origin | None,
         listens: Callable[[], bool] = lambda: True,
     ) -> None:
         self._queue = queue
@@ -278,7 +278,7 @@ def assert_ready(drain: Drain) -> None:
         raise PysyncError(f"target {drain.name} is paused: {pause.reason}", hint)
 
 
-def _origin(source: Where | Origin) -> Origin:
+def _origin(source: MetastoreRef | Origin) -> Origin:
     return source if isinstance(source, Origin) else Origin(partial(reading, source))
 
 

@@ -20,7 +20,7 @@ from pysync.base.text import nearest
 from pysync.capture.gaps import TOLD, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.again import Again
@@ -62,7 +62,7 @@ class Healer:
         overlaps: Overlaps,
         refreshes: Refreshes,
         *,
-        source: Where | None,
+        source: MetastoreRef | None,
         done: Callable[[], int],
         tables_per_second: float,
         elsewhere: Callable[[Gap], bool] = lambda _: False,
@@ -186,7 +186,7 @@ class Healer:
             if self._source is not None:
                 self._due |= dict.fromkeys(due)
 
-    def _settle(self, where: Where) -> None:
+    def _settle(self, where: MetastoreRef) -> None:
         """Queue refreshes of the tables whose events may be in another order than the changes."""
         with self._taking_due() as due, reading(where) as source:
             tables = [name for name in due if name.table]
@@ -213,7 +213,7 @@ class Healer:
             with self._noticing:
                 self._settling = {}
 
-    def _heal(self, where: Where, found: Sequence[Gap]) -> None:
+    def _heal(self, where: MetastoreRef, found: Sequence[Gap]) -> None:
         with reading(where) as source:
             self._tell_begun({gap.key for gap in found})
             fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
@@ -269,7 +269,7 @@ def _asked(source: Metastore, last: Last, databases: Sequence[str], tables: Sequ
 
 
 @contextmanager
-def reading(where: Where) -> Iterator[Metastore]:
+def reading(where: MetastoreRef) -> Iterator[Metastore]:
     """A connection to the source. Raises PysyncError, one line that names the source, for any error in reading it."""
     try:
         with Metastore(where) as source:

@@ -18,7 +18,7 @@ import structlog
 from pydantic import BaseModel
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
@@ -134,7 +134,7 @@ class Rescoper:
         settings: TargetSettings,
         translator: Translator,
         *,
-        source: Where | None,
+        source: MetastoreRef | None,
         tables_per_second: float,
     ) -> None:
         self._queue = queue

@@ -133,7 +133,7 @@ class Outcome(str, Enum):
 
 def total(outcomes: Collection[Outcome]) -> Outcome:
     """The outcome of several steps: the most significant one; UNCHANGED if there were none."""
-    # Most significant first: a person must hear of a conflict even if other steps were applied.
+    # Most significant first: a person must learn of a conflict even if other steps were applied.
     by_importance = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
     return next((outcome for outcome in by_importance if outcome in outcomes), Outcome.UNCHANGED)
 

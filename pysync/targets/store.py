@@ -401,7 +401,7 @@ class SendsMessages(Protocol):
     """A store with a listener that tells other clusters; for targets with `both_ways`."""
 
     def broadcast(self, function: Any) -> None:
-        """Create the Function `function` and drop it, so that the listeners of all clusters hear it."""
+        """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""
 
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:

@@ -28,7 +28,7 @@ class StoreTarget:
         self.store = store
         self._changes = Changes()
         self._watched = WatchedStore(store, self._changes)
-        # The trash is nobody's operation: its writes are not told of.
+        # No operation writes the trash: its writes are not recorded.
         self._trash = WatchedStore(store, Changes())
         self._place_name = store.place_name
 

@@ -22,7 +22,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
 
 TRASHED = "moved to the trash as "
-"""How what is told of a table begins that was moved to the trash; its name there follows."""
+"""How the difference of a table that was moved to the trash begins; its name there follows."""
 MOST = 20
 """Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
@@ -235,7 +235,7 @@ class WatchedStore:
 def _fields(wanted: Any, existing: Any) -> list[Difference]:
     try:
         return fields(wanted, existing)
-    except Exception as error:  # noqa: BLE001 - the write is more than what is told of it
+    except Exception as error:  # noqa: BLE001 - the write matters more than its record
         return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pysync.targets.athena.statements import (
     MAX_BYTES,
-    UnsayableError,
+    InexpressibleError,
     fitting,
     identifier,
     place,
@@ -47,7 +47,7 @@ def test_a_string_has_no_line_ends_no_nul_and_no_variable(text):
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
 def test_half_a_character_is_refused(text):
     for quote in (string, identifier):
-        with pytest.raises(UnsayableError, match="half of a surrogate pair"):
+        with pytest.raises(InexpressibleError, match="half of a surrogate pair"):
             quote(text)
 
 
@@ -58,7 +58,7 @@ def test_half_a_character_is_refused(text):
 @example("`a`")
 def test_an_identifier_is_read_back_or_refused(text):
     if not text.strip() or text[0] == text[-1] == "`" or set(text) & set(".:\0"):
-        with pytest.raises(UnsayableError):
+        with pytest.raises(InexpressibleError):
             identifier(text)
     else:
         assert tokens(f"{identifier(text)} X") == [Token("name", text), Token("word", "X")]
@@ -69,7 +69,7 @@ def test_an_identifier_is_read_back_or_refused(text):
     [("", "empty"), (" ", "empty"), ("a.b", "dot"), ("a:b", "colon"), ("`a`", "backtick"), ("\0", "NUL")],
 )
 def test_refused_names_say_why(name, why):
-    with pytest.raises(UnsayableError, match=why):
+    with pytest.raises(InexpressibleError, match=why):
         identifier(name)
 
 
@@ -79,7 +79,7 @@ def test_places_have_plain_names(name):
     if plain:
         assert tokens(place(name, name)) == [Token("name", name), Token("mark", "."), Token("name", name)]
     else:
-        with pytest.raises(UnsayableError, match="characters other than"):
+        with pytest.raises(InexpressibleError, match="characters other than"):
             place(name)
 
 
@@ -92,5 +92,5 @@ def test_properties_are_read_back(pairs):
 def test_the_length_is_that_of_the_bytes():
     assert size("日") == 3
     assert fitting("日" * (MAX_BYTES // 3))
-    with pytest.raises(UnsayableError, match="statement has 262146 bytes; Athena accepts 262144"):
+    with pytest.raises(InexpressibleError, match="statement has 262146 bytes; Athena accepts 262144"):
         fitting("日" * (MAX_BYTES // 3 + 1))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pysync.model.names import DEFAULT_PARTITION
-from pysync.targets.athena.statements import UnsayableError, hive_type, is_readable_as, keeps, same_type
+from pysync.targets.athena.statements import InexpressibleError, hive_type, is_readable_as, keeps, same_type
 
 PRIMITIVES = ["tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary", "timestamp"]
 PRIMITIVES += ["date", "char(3)", "varchar(65535)", "decimal(10,2)", "decimal(38,0)"]
@@ -70,7 +70,7 @@ def test_what_decimal_leaves_out():
 def test_what_is_no_type_is_refused(text):
     try:
         written = hive_type(text)
-    except UnsayableError:
+    except InexpressibleError:
         return
     assert re.fullmatch(r"[\w<>,:()`]+", written)
     assert same_type(written.replace("`", ""), re.sub(r"decimal\(\s*(\d+)\s*\)", r"decimal(\1,0)", text.lower()))

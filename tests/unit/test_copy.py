@@ -17,7 +17,7 @@ from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
 from pysync.copy.run import Difference as Survey
-from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, gone
+from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, files_missing
 from pysync.lab.faulty import FaultySettings
 from pysync.model.change import Change
 from pysync.model.difference import Difference
@@ -73,7 +73,7 @@ def test_a_survey_is_read():
 @pytest.mark.parametrize(("kind", "error"), [("refused", Refused), ("unavailable", Failed)])
 def test_what_the_file_system_refuses_is_told_from_what_it_cannot_do_now(kind, error):
     with pytest.raises(error, match="no such luck"):
-        gone(encode([("done",), ("failed", kind, "no such luck")]))
+        files_missing(encode([("done",), ("failed", kind, "no such luck")]))
     with pytest.raises(error, match="no such luck"):
         differences([PAIR], encode([("failed", 0, kind, "no such luck")]))
 
@@ -128,7 +128,7 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
 def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
     run = Round([Survey(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
     assert run.stages(()) == []
-    assert not run.takes_away(run.found[0])
+    assert not run.removes_or_replaces(run.found[0])
 
 
 def test_what_changed_meanwhile_is_not_published_but_thrown_away():

@@ -100,7 +100,7 @@ def test_stays_with_the_one_that_works_until_it_fails() -> None:
     one, two, three = (MetastoreUri(name) for name in "abc")
     addresses = Addresses(one, two, three)
     assert addresses.in_order() == [one, two, three]
-    addresses.works(two)
+    addresses.prefer(two)
     assert (addresses.current, addresses.in_order()) == (two, [two, three, one])
     addresses.failed(two)
     assert addresses.in_order() == [three, one, two]

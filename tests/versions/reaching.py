@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pysync.lab import EmbeddedMetastore
-from pysync.metastore.access import MetastoreAccess, Where
+from pysync.metastore.access import MetastoreAccess, MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError, MetastoreUnavailable
 from pysync.metastore.settings import LoginSettings, TlsSettings
@@ -36,7 +36,7 @@ def refusal(where: str, login: LoginSettings | None, tls: TlsSettings | None = N
     return said
 
 
-def failure(where: Where, kind: type[MetastoreError] = MetastoreError) -> str:
+def failure(where: MetastoreRef, kind: type[MetastoreError] = MetastoreError) -> str:
     """What a call there says, and what it says to look at."""
     with Metastore(where, timeout=20) as metastore, pytest.raises(kind) as refused:
         metastore.databases()

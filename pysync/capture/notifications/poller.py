@@ -26,7 +26,7 @@ from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.rows import Batch, Position, Rows, begin, read
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError
 from pysync.queue import EventQueue, QueueClosed, QueueFailed, QueueFull
@@ -56,7 +56,13 @@ class Poller:
     """
 
     def __init__(
-        self, queue: EventQueue, source: str, where: Where, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
+        self,
+        queue: EventQueue,
+        source: str,
+        where: MetastoreRef,
+        on_gap: Callable[[str], None],
+        *,
+        poll_seconds: float = 1.0,
     ) -> None:
         self.instance = instance_of(source)
         self._queue, self._intake, self._notes = queue, queue.intake, queue.notes

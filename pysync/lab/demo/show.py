@@ -49,7 +49,7 @@ class Result:
 
 
 class Show:
-    """Runs the demo on a stage; `begins` is told the title of each step when it begins."""
+    """Runs the demo on a stage; `begins` gets the title of each step when it begins."""
 
     def __init__(self, stage: Stage, begins: Callable[[str], None]) -> None:
         self._stage = stage

@@ -16,7 +16,7 @@ from pysync.model.event import Kind
 from pysync.model.idl import copied
 from pysync.model.names import TableName, normalized
 
-# --- What a metastore in memory holds, and who is told of its changes.
+# --- What a metastore in memory holds, and who gets its changes.
 #
 # A struct that is held is never altered, only replaced: so an event can hold it as it was.
 

@@ -50,7 +50,7 @@ class MemoryMetastore(Metastore):
 
 
 class _ObservedClient:
-    """A client that tells of its calls."""
+    """A client that reports each of its calls."""
 
     def __init__(self, client: Client, on_call: Callable[[str], object]) -> None:
         self._client = client

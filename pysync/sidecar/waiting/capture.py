@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLog, Poller
 from pysync.capture.overlaps import CLOSE_SECONDS
-from pysync.metastore.access import Where
+from pysync.metastore.access import MetastoreRef
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.order import Concerns
@@ -71,7 +71,7 @@ class Capture:
     watch: GapWatch
     unsettled: Callable[[float], Set[TableName]]
     poller: Poller | None = None
-    source: Where | None = None
+    source: MetastoreRef | None = None
     clock: Callable[[], float] = time.monotonic
 
     def event_id(self) -> int:

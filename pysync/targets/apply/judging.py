@@ -1,4 +1,4 @@
-"""Judging: what may be done to an object at a target with both_ways, and how its home is asked for its state."""
+"""Judging: what may be done to an object at a target with both_ways, and how its home is requested to send its state."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class BothWays:
             home = min((self.cluster, *visited))
         elif operation.condition is not None and operation.condition.place is not None:
             home = min(home, operation.condition.place)  # born at both ends: each end may know another home
-        # In pairs the target hears of a third cluster's objects from that cluster itself.
+        # In pairs the target gets a third cluster's objects from that cluster itself.
         if not self.relay and home not in {visited[-1], self.cluster}:
             return None
         return stance(home, visited, self.cluster)

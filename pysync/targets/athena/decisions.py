@@ -14,12 +14,12 @@ from pysync.model.definition import STATISTICS, WRITTEN_PARAMETERS_KEY
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.statements import UnsayableError, hive_type, identifier, is_readable_as, place, same_type
+from pysync.targets.athena.statements import InexpressibleError, hive_type, identifier, is_readable_as, place, same_type
 
 # Decision: which statements bring an object to what it should be, and what is left over for the Glue API.
 
 
-# What the DDL engine writes by itself, whatever it is told.
+# What the DDL engine writes by itself, whatever the statement says.
 _ENGINES = frozenset({"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"})
 _MARKS = MARK_KEYS | {WRITTEN_PARAMETERS_KEY}
 
@@ -113,7 +113,7 @@ def decision_from(*builders: Callable[[], Iterable[str]]) -> Decision:
     for build in builders:
         try:
             statements += build()
-        except UnsayableError as error:
+        except InexpressibleError as error:
             leftovers.append(Leftover(str(error)))
     return Decision(tuple(statements), tuple(leftovers))
 
@@ -190,7 +190,7 @@ def inexpressible_reason(table: Any) -> str | None:
         for column in (*storage.cols, *(table.partitionKeys or ())):
             identifier(column.name)
             hive_type(column.type)
-    except UnsayableError as error:
+    except InexpressibleError as error:
         return str(error)
     if not (storage.location or "").startswith(ddl.S3):
         return f"the location {storage.location!r:.200}, which does not begin with {ddl.S3}"
@@ -402,7 +402,7 @@ def _moves(
             continue
         try:
             statements.append(ddl.set_partition_location(table, item))
-        except UnsayableError as error:
+        except InexpressibleError as error:
             beyond.append(Leftover(str(error)))
         leftovers += beyond
     if len(statements) > MOST_MOVES and not only_ddl:
@@ -431,7 +431,7 @@ def _expressible_items(items: Sequence[Any], statement_of: Callable[[Any], str])
     for item in items:
         try:
             statement_of(item)
-        except UnsayableError as error:
+        except InexpressibleError as error:
             leftovers.append(Leftover(str(error)))
         else:
             expressible.append(item)

@@ -39,7 +39,7 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPES)))
 _PLACE = re.compile(r"[a-z0-9_]+")
 
 
-class UnsayableError(ValueError):
+class InexpressibleError(ValueError):
     """No statement can say this; the text says why."""
 
 
@@ -54,13 +54,13 @@ def identifier(name: str) -> str:
     """A column's or field's name in backticks. Raises UnsayableError for one that Hive would read otherwise."""
     _encodable(name)
     if not name.strip():
-        raise UnsayableError("a name is empty")
+        raise InexpressibleError("a name is empty")
     if name[0] == name[-1] == "`":
-        raise UnsayableError(f"the name {name!r} begins and ends with a backtick")
+        raise InexpressibleError(f"the name {name!r} begins and ends with a backtick")
     if "." in name or ":" in name:
-        raise UnsayableError(f"the name {name!r} contains a dot or a colon")
+        raise InexpressibleError(f"the name {name!r} contains a dot or a colon")
     if "\x00" in name:
-        raise UnsayableError(f"the name {name!r} contains a NUL character")
+        raise InexpressibleError(f"the name {name!r} contains a NUL character")
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -68,7 +68,7 @@ def place(*names: str) -> str:
     """A database's or table's name, quoted part by part. Raises UnsayableError unless Athena documents such names."""
     for name in names:
         if not _PLACE.fullmatch(name):
-            raise UnsayableError(f"the name {name!r} contains characters other than a-z, 0-9 and _")
+            raise InexpressibleError(f"the name {name!r} contains characters other than a-z, 0-9 and _")
     return ".".join(f"`{name}`" for name in names)
 
 
@@ -91,7 +91,7 @@ def fitting(statement: str) -> str:
     """The statement. Raises UnsayableError when Athena would not take it for its length."""
     length = size(statement)
     if length > MAX_BYTES:
-        raise UnsayableError(f"the statement has {length} bytes; Athena accepts {MAX_BYTES}")
+        raise InexpressibleError(f"the statement has {length} bytes; Athena accepts {MAX_BYTES}")
     return statement
 
 
@@ -99,7 +99,7 @@ def _encodable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UnsayableError(f"{text!r:.80} contains half of a surrogate pair") from None
+        raise InexpressibleError(f"{text!r:.80} contains half of a surrogate pair") from None
 
 
 # Hive's types as statements say them, and the partition values that stay as they are in a typed column. Pure.
@@ -124,7 +124,7 @@ def hive_type(text: str) -> str:
     tokens = _tokens(text)
     written = _type(tokens, text)
     if tokens:
-        raise UnsayableError(f"{text!r:.80} is not a type")
+        raise InexpressibleError(f"{text!r:.80} is not a type")
     return written
 
 
@@ -167,7 +167,7 @@ def _tokens(text: str) -> list[str]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise UnsayableError(f"{text!r:.80} is not a type")
+            raise InexpressibleError(f"{text!r:.80} is not a type")
         tokens.append(token[1].strip())
         at = token.end()
     return tokens[::-1]
@@ -191,7 +191,7 @@ def _primitive(name: str, text: str) -> str:
         return f"decimal({decimal[1] or 10},{decimal[2] or 0})"
     if name in _PLAIN or _SIZED.fullmatch(plain):
         return plain
-    raise UnsayableError(f"{text!r:.80} is not a type that Athena supports")
+    raise InexpressibleError(f"{text!r:.80} is not a type that Athena supports")
 
 
 def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], count: int | None = None) -> str:
@@ -203,21 +203,21 @@ def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], 
         parts.append(part(tokens, text))
     _expect(tokens, ">", text)
     if count not in {None, len(parts)}:
-        raise UnsayableError(f"{text!r:.80} is not a type")
+        raise InexpressibleError(f"{text!r:.80} is not a type")
     return ",".join(parts)
 
 
 def _field(tokens: list[str], text: str) -> str:
     name = tokens.pop() if tokens else ""
     if not _FIELD.fullmatch(name):
-        raise UnsayableError(f"{text!r:.80} has a field name that Athena DDL does not accept")
+        raise InexpressibleError(f"{text!r:.80} has a field name that Athena DDL does not accept")
     _expect(tokens, ":", text)
     return f"{identifier(name)}:{_type(tokens, text)}"
 
 
 def _expect(tokens: list[str], token: str, text: str) -> None:
     if not tokens or tokens.pop() != token:
-        raise UnsayableError(f"{text!r:.80} is not a type")
+        raise InexpressibleError(f"{text!r:.80} is not a type")
 
 
 def _canonical(text: str | None) -> str:
@@ -382,7 +382,7 @@ def spec(table: Any, values: Sequence[str]) -> str:
     """PARTITION (key='value', ...). Values are always quoted, whatever their type."""
     keys = table.partitionKeys or ()
     if len(keys) != len(values):
-        raise UnsayableError(
+        raise InexpressibleError(
             f"the partition has {count(len(values), 'value')}, but the table has {count(len(keys), 'partition key')}"
         )
     return f"PARTITION {listed(_assigned(key, value) for key, value in zip(keys, values, strict=True))}"
@@ -390,7 +390,7 @@ def spec(table: Any, values: Sequence[str]) -> str:
 
 def _assigned(key: Any, value: str) -> str:
     if not keeps(key.type, value):
-        raise UnsayableError(
+        raise InexpressibleError(
             f"Athena DDL would change the partition value {value!r:.80} of {key.name} (type {key.type})"
         )
     return f"{identifier(key.name.lower())}={string(value)}"
@@ -417,7 +417,7 @@ def _buckets(storage: Any) -> str:
 def _format(storage: Any) -> str:
     serde = storage.serdeInfo
     if serde is None or not (serde.serializationLib and storage.inputFormat and storage.outputFormat):
-        raise UnsayableError("the table has no serde, or no input or output format")
+        raise InexpressibleError("the table has no serde, or no input or output format")
     given = f" WITH SERDEPROPERTIES {properties(serde.parameters)}" if serde.parameters else ""
     formats = f"INPUTFORMAT {string(storage.inputFormat)} OUTPUTFORMAT {string(storage.outputFormat)}"
     return f"ROW FORMAT SERDE {string(serde.serializationLib)}{given} STORED AS {formats}"
@@ -425,14 +425,14 @@ def _format(storage: Any) -> str:
 
 def _location(location: str | None) -> str:
     if not location or not location.startswith(S3):
-        raise UnsayableError(f"the location {location!r:.200} does not begin with {S3}")
+        raise InexpressibleError(f"the location {location!r:.200} does not begin with {S3}")
     return string(location)
 
 
 def _new_location(location: str | None) -> str:
     """A location for SET LOCATION, which Hive reads as a URI, as it does nowhere else."""
     if location and not _URI.fullmatch(location):
-        raise UnsayableError(f"SET LOCATION does not accept {location!r:.200}, which is not a URI")
+        raise InexpressibleError(f"SET LOCATION does not accept {location!r:.200}, which is not a URI")
     return _location(location)
 
 

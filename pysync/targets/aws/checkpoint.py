@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 COLUMN = "metaData.schemaString"
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the schema's column, once it is decompressed."""
-MOST_ASKED = 4 * MOST_BYTES
+MOST_REQUESTED = 4 * MOST_BYTES
 """Bytes that the child may ask for at once: the parent has them in memory."""
 
 _HEADER = struct.Struct("!qq")
@@ -67,7 +67,7 @@ def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
         offset, size = _HEADER.unpack(request)
         if offset == _DONE:
             return questions.read(min(size, MOST_BYTES))
-        if size > MOST_ASKED:
+        if size > MOST_REQUESTED:
             child.kill()
             break
         content.seek(offset)

@@ -112,7 +112,7 @@ class _Object(io.RawIOBase):
 #
 # Spark registers a Delta table at a metastore with one column, `col array<string>`: who reads the table takes the
 # schema from its log. Of AWS's services Lake Formation, views and filters of rows and columns go by the Data Catalog,
-# though. Hudi registers its columns if its writer is told to.
+# though. Hudi registers its columns if its writer is set to.
 
 
 FRESH_SECONDS = 5.0

@@ -75,7 +75,7 @@ class Extras:
                 by_name.setdefault(index["IndexName"], index)
         return list(by_name.values())[:_MOST_INDEXES]
 
-    def indexes_there(self, name: TableName) -> list[Index]:
+    def existing_indexes(self, name: TableName) -> list[Index]:
         """The indexes that a table has; none if the right to read them is missing, which is logged."""
         try:
             return self._catalog.partition_indexes(name)

@@ -266,7 +266,7 @@ class GlueStore(Store):
                 'set rename = "copy", or drop or rename the table at the target yourself; then pysync parked retry',
             )
         made = copy(self)
-        made._inherited = self.extras.indexes_there(name_of(old)) if old.partitionKeys else ()
+        made._inherited = self.extras.existing_indexes(name_of(old)) if old.partitionKeys else ()
         return made
 
     def furnish(self, item: Any) -> None:
