@@ -76,7 +76,7 @@ def place_of(directory: Path, location: str) -> Path:
 def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
     """The files of a location that are in the dump. They are on disk (fsync) and read to their end on return."""
     place = place_of(directory, location)
-    files = sorted(Path(at) / file for at, _, found in os.walk(place) for file in found)
+    files = sorted(Path(at) / file for at, _, names in os.walk(place) for file in names)
     line_of = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(line_of, files))

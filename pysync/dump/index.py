@@ -51,8 +51,8 @@ class Dump:
 
     def tables(self) -> Iterator[TableName]:
         """The tables that it holds, not just their names, in order."""
-        for database, found in sorted(self._tables.items()):
-            yield from (TableName(database, name) for name in sorted(found) if found[name].complete)
+        for database, tables in sorted(self._tables.items()):
+            yield from (TableName(database, name) for name in sorted(tables) if tables[name].complete)
 
     def database_at(self, name: str) -> At | None:
         """Where a database is."""
@@ -60,8 +60,8 @@ class Dump:
 
     def table_at(self, database: str, name: str) -> TableAt | None:
         """Where a table and its partitions are; None also if it holds no more than the name."""
-        found = self._tables.get(database, {}).get(name)
-        return found if found is not None and found.complete else None
+        table = self._tables.get(database, {}).get(name)
+        return table if table is not None and table.complete else None
 
     @property
     def last(self) -> TableName | None:

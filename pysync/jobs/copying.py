@@ -142,7 +142,7 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     total = Copied()
     for it in copier.survey(pairs):
         extras = it.extras if delete and it.exists else []
-        found = Copied(
+        copied = Copied(
             files=len(it.copies),
             bytes=sum(file.size for file in it.copies),
             same=it.same,
@@ -152,18 +152,18 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
             foreign=tuple(file.target for file in it.foreign),
             first_removed=extras[0].target if extras else "",
         )
-        total = total.plus(found)
+        total = total.plus(copied)
     return total
 
 
 def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refused: list[Refused]) -> Iterator[Pair]:
     """As `_pairs`, without the tables that are added to `refused`."""
-    for name, found in _definitions(work, tables):
+    for name, table in _definitions(work, tables):
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
             _refuse_unless_own(work.settings, there, target.table(there), mark)
-            for pairs in _batches(_pairs_of(work, found)):
+            for pairs in _batches(_pairs_of(work, table)):
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
@@ -174,32 +174,34 @@ def _refuse_unless_own(settings: TargetSettings, name: TableName, there: Any | N
     """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
     if there is None:
         return
-    found = ownership_for_drop(True, there.parameters, mark)  # unlike that for a put it compares the names of objects
-    if found is Ownership.RIVAL:
+    ownership = ownership_for_drop(
+        True, there.parameters, mark
+    )  # unlike that for a put it compares the names of objects
+    if ownership is Ownership.RIVAL:
         raise taken(settings, f"table {name}", there, mark)
-    if found is Ownership.FOREIGN and settings.on_conflict != "adopt":
+    if ownership is Ownership.FOREIGN and settings.on_conflict != "adopt":
         hint = "drop it at the target, or give the source's table another name there (databases, tables)"
         raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)
 
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
-    for _, found in _definitions(work, tables):
-        yield from _pairs_of(work, found)
+    for _, table in _definitions(work, tables):
+        yield from _pairs_of(work, table)
 
 
 def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[TableName, Any]]:
     """These tables of the source, or all in scope. Raises UsageError for one that was named and is not there."""
     for name in tables or _in_scope(work.source, work.translator):
-        found = work.source.table(name.database, name.table)
-        if found is None:
+        table = work.source.table(name.database, name.table)
+        if table is None:
             if tables:
                 raise UsageError(f"the source has no table {name}")
-        elif not is_index(found) and work.translator.policy.rule_against_definition(found) is None:
-            yield name, found
+        elif not is_index(table) and work.translator.policy.rule_against_definition(table) is None:
+            yield name, table
 
 
-def _pairs_of(work: _Work, found: Any) -> Iterator[Pair]:
-    for target, files in _sources(work.source, work.translator, found):
+def _pairs_of(work: _Work, table: Any) -> Iterator[Pair]:
+    for target, files in _sources(work.source, work.translator, table):
         # At the same location both ends read the same files.
         if target.rstrip("/") != files.location.rstrip("/"):
             yield Pair(files.location, target, files.form)

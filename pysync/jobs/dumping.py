@@ -64,11 +64,11 @@ class Lister:
 
     def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, Counts]]:
         """A line of JSON for each file in these directories of a table. Raises Unavailable and Rejected."""
-        for found in self.copier.survey([Pair(location, self.empty) for location in locations]):
-            for file in found.copies:
-                told = {"database": name.database, "table": name.table, "path": file.source}
-                told_all = {**told, "bytes": file.size, "modified_ms": file.time}
-                yield json.dumps(told_all).encode() + b"\n", Counts(files=1)
+        for listed in self.copier.survey([Pair(location, self.empty) for location in locations]):
+            for file in listed.copies:
+                line = {"database": name.database, "table": name.table, "path": file.source}
+                whole_line = {**line, "bytes": file.size, "modified_ms": file.time}
+                yield json.dumps(whole_line).encode() + b"\n", Counts(files=1)
 
 
 @contextmanager
@@ -162,13 +162,13 @@ class Into:
         pairs = [Pair(it, _location(_unfinished(place))) for it, place in wanted.items()]
         if not pairs:
             return []
-        for found in self._at_rest(pairs):
-            place = wanted[found.pair.source]
-            if not found.exists:
+        for difference in self._at_rest(pairs):
+            place = wanted[difference.pair.source]
+            if not difference.exists:
                 shutil.rmtree(_unfinished(place), ignore_errors=True)
                 continue
             _remove_records(_unfinished(place))
-            _assert_same(_unfinished(place), found)
+            _assert_same(_unfinished(place), difference)
             # Only now: a place that is there counts as complete when a dump is resumed.
             _unfinished(place).rename(place)
         return [it for it, place in wanted.items() if not place.exists()]
@@ -179,10 +179,10 @@ class Into:
         for _ in range(_TRIES):
             # With delete: a killed run may have left files there that the source has dropped since.
             self.copier.copy(pairs, delete=True)
-            found = self.copier.survey(pairs)
-            busy = [it for it in found if it.exists and (it.copies or it.extras or it.foreign)]
+            differences = self.copier.survey(pairs)
+            busy = [it for it in differences if it.exists and (it.copies or it.extras or it.foreign)]
             if not busy:
-                return found
+                return differences
         raise Unavailable(
             f"{busy[0].pair.source} changes faster than pysync can copy it", "run the command again later"
         )
@@ -235,10 +235,10 @@ def _remove_records(directory: Path) -> None:
         record.unlink()
 
 
-def _assert_same(directory: Path, found: Difference) -> None:
+def _assert_same(directory: Path, difference: Difference) -> None:
     """Raises PysyncError if what Spark has found there is not here: its executors have other disks."""
     here = sum(1 for it in directory.rglob("*") if it.is_file()) if directory.is_dir() else -1
-    if here != found.same:
+    if here != difference.same:
         raise PysyncError(f"Spark cannot see the directory of the dump, {directory}", _ALL_SEE)
 
 
@@ -323,8 +323,8 @@ def _within(config: Config, within: Within | None) -> tuple[Within, ...]:
     if within is not None:
         return (within,)
     each = [settings for target in config.targets for _, settings in target.each_policy()]
-    found = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in each]
-    return tuple(dict.fromkeys(found))
+    policies = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in each]
+    return tuple(dict.fromkeys(policies))
 
 
 def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
@@ -332,13 +332,13 @@ def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
     if wanted.files != "copy":
         return ()
     each = [settings for target in config.targets for _, settings in target.each_policy()]
-    found = wanted.data_under or tuple(dict.fromkeys(prefix for it in each for prefix in it.locations))
-    if not found:
+    prefixes = wanted.data_under or tuple(dict.fromkeys(prefix for it in each for prefix in it.locations))
+    if not prefixes:
         raise UsageError(
             "it is not known which directories of the source have data files to dump",
             "name them: as locations of a target, or with --data-under PREFIX of pysync dump",
         )
-    return found
+    return prefixes
 
 
 def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:

@@ -101,8 +101,8 @@ class Spread:
     def _each(self, chunks: Iterable[list[T]], work: Callable[[list[T]], Work]) -> Iterator[tuple[list[T], Answer]]:
         """The answers in the order of the chunks; all of these are asked for at once."""
         pool = self._started()
-        asked = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
-        for chunk, future in asked:
+        answers = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
+        for chunk, future in answers:
             yield chunk, future.result()
 
     def _answer(self, work: str) -> Answer:
@@ -147,16 +147,16 @@ def _wish(config: Config, settings: TargetSettings) -> SparkWish:
 
     Raises UsageError for a target that is reached by a session of its own.
     """
-    its = settings.spark_wish() or SparkWish(None, ())
-    if its.catalog:
+    wanted = settings.spark_wish() or SparkWish(None, ())
+    if wanted.catalog:
         raise UsageError(
             f"--on-spark does not work with target {settings.name} of kind spark",
             "run pysync verify without --on-spark",
         )
-    found = config.spark.wish(its)
-    if found.is_local:
+    wish = config.spark.wish(wanted)
+    if wish.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
-    return found
+    return wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +192,8 @@ def _explained(error: Exception, log_file: Path) -> PysyncError:
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    found = iter(items)
-    while chunk := list(islice(found, size)):
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
         yield chunk
 
 
@@ -221,12 +221,12 @@ class Look:
 
         Raises what Comparison.run, `on_spark` and `survey_now` raise.
         """
-        found = []
+        drift = []
         for item in self._objects(selection, tell):
-            found.append(item)
+            drift.append(item)
             yield item
         if self.data:
-            yield from self._files([it for it in found if it.kind == "table" and it.result in _THERE], tell)
+            yield from self._files([it for it in drift if it.kind == "table" and it.result in _THERE], tell)
 
     def metadata(self, drift: Sequence[Compared]) -> list[Compared]:
         """The drift that the sidecar mends: all but that of files."""
