@@ -106,7 +106,7 @@ def last_page(data: bytes) -> PageLine | None:
     return pages[-1] if pages else None
 
 
-def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None]) -> None:
+def check(directory: Path, files: Sequence[FileLine], on_progress: Callable[[int], None]) -> None:
     """Read every one of these files. Raises DumpDamaged, which names the first that is not what was written.
 
     Nor is one that is outside of the dump, or that is no regular file: it is not read.
@@ -119,7 +119,7 @@ def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None
             for file, fault in zip(some, pool.map(partial(_fault, directory.absolute()), some), strict=True):
                 if fault is not None:
                     raise DumpDamaged(f"the dump file {directory / file.data} {fault}", "copy the dump again")
-                tell(file.bytes)
+                on_progress(file.bytes)
 
 
 def places_of(files: Sequence[FileLine]) -> dict[str, int]:

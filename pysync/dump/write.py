@@ -25,7 +25,7 @@ from pysync.resync.refreshes import Scope
 
 _TRIES = 3
 
-Tell = Callable[[str, Counts], None]
+OnProgress = Callable[[str, Counts], None]
 """Called now and then with the table in hand, and the counts so far."""
 
 
@@ -109,14 +109,14 @@ class Writing:
     after: TableName | None = None
     counts: Counts = field(default_factory=Counts)
 
-    def parts(self, tell: Tell) -> Iterator[tuple[bytes, Counts]]:
+    def parts(self, on_progress: OnProgress) -> Iterator[tuple[bytes, Counts]]:
         """The records as bytes, each with what it completes. Raises MetastoreError."""
         in_hand = 0
         for record, counts in self._records():
             self.counts = self.counts.plus(counts)
             in_hand = in_hand + len(record.names) if record.what is What.PARTITIONS else 0
             so_far = self.counts.plus(Counts(partitions=in_hand))
-            tell(f"{record.database}.{record.table}" if record.table else record.database, so_far)
+            on_progress(f"{record.database}.{record.table}" if record.table else record.database, so_far)
             yield framed(record), counts
 
     def _records(self) -> Iterator[tuple[Record, Counts]]:

@@ -122,7 +122,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
 # it.
 
 
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Done:
 
 
 def reconfigure(
-    path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, tell: Tell
+    path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, on_progress: OnProgress
 ) -> Done:
     """Change the file as a whole, have the sidecar take it, and carry out `act`; each of that only where it is needed.
 
@@ -160,10 +160,12 @@ def reconfigure(
             status = ask(draft.config.queue.directory, "status")
         except NoSidecar:
             return Done(draft, None, _resting(draft, act))
-        return Done(draft, _running(draft, act, status, why, tell))
+        return Done(draft, _running(draft, act, status, why, on_progress))
 
 
-def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, tell: Tell) -> tuple[str, ...]:
+def _running(
+    draft: Draft, act: Act | None, status: dict[str, Any], why: str, on_progress: OnProgress
+) -> tuple[str, ...]:
     """Change the file beside the sidecar of that status; the keys that it took."""
     _assert_its_file(draft, status)
     directory = draft.config.queue.directory
@@ -181,7 +183,7 @@ def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, te
     except PysyncError as error:
         _take_back(draft, error)
         raise
-    client.wait(directory, before, tell)
+    client.wait(directory, before, on_progress)
     return tuple(answer["changes"])
 
 

@@ -34,7 +34,7 @@ _PAIRS_AT_ONCE = 500  # their differences are in memory together
 _TELL_SECONDS = 0.3
 
 T = TypeVar("T")
-Tell = Callable[[dict[str, Any]], None]
+OnProgress = Callable[[dict[str, Any]], None]
 """Called with the tally (docs/status.md, `copy`) a few times a second."""
 
 
@@ -55,7 +55,7 @@ class Refused:
     reason: Rejected
 
 
-def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> tuple[Copied, list[Refused]]:
+def copy_now(config: Config, name: str, wanted: Wanted, on_progress: OnProgress) -> tuple[Copied, list[Refused]]:
     """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
 
     Refused are tables that the target has from elsewhere, unless it adopts them, and those whose directory there is not
@@ -64,12 +64,14 @@ def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> tuple[Cop
     total, refused = Copied(), list[Refused]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
         for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
-            total = total.plus(work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, tell=tell))
+            total = total.plus(
+                work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, on_progress=on_progress)
+            )
     return total, refused
 
 
 def survey_now(
-    config: Config, name: str, tables: Collection[TableName], tell: Tell
+    config: Config, name: str, tables: Collection[TableName], on_progress: OnProgress
 ) -> Iterator[tuple[TableName, list[Difference]]]:
     """What the directories of each of these tables, named as at the source, lack at a target; reads only.
 
@@ -79,7 +81,7 @@ def survey_now(
     with _work(config, name) as work:
         for table in tables:
             for pairs in _batches(_pairs(work, [table])):
-                yield table, work.await_(_survey, pairs, tell=tell)
+                yield table, work.await_(_survey, pairs, on_progress=on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,11 @@ class _Work:
     copier: Copier
     thread: ThreadPoolExecutor
 
-    def await_(self, do: Callable[..., T], *arguments: Any, tell: Tell) -> T:
+    def await_(self, do: Callable[..., T], *arguments: Any, on_progress: OnProgress) -> T:
         """What `do` gives with the copier and these arguments."""
         future = self.thread.submit(do, self.copier, *arguments)
         while not _ends(future):
-            tell(self.copier.tally.status())
+            on_progress(self.copier.tally.status())
         return future.result()
 
 

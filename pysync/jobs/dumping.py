@@ -86,11 +86,11 @@ def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path
 
 
 def listing(
-    lister: Lister, source: Reads, tables: Iterable[TableName], tell: Callable[[str], None]
+    lister: Lister, source: Reads, tables: Iterable[TableName], on_progress: Callable[[str], None]
 ) -> Iterator[tuple[bytes, Counts]]:
     """The files of these tables, a page of partitions at a time."""
     for name in tables:
-        tell(str(name))
+        on_progress(str(name))
         for page in locations(source, name):
             yield from lister.lines(name, page)
 
@@ -137,7 +137,7 @@ class Into:
             yield cls(copier, directory, under)
 
     def parts(
-        self, source: Reads, tables: Iterator[TableName], after: PageLine | None, tell: Callable[[str], None]
+        self, source: Reads, tables: Iterator[TableName], after: PageLine | None, on_progress: Callable[[str], None]
     ) -> Iterator[tuple[bytes, Counts]]:
         """The lines of all pages of these tables after `after`, each once its files are in the dump.
 
@@ -147,7 +147,7 @@ class Into:
         for name in tables:
             for number, page in enumerate(locations(source, name)):
                 if done is None or (name.database, name.table, number) > done:
-                    tell(str(name))
+                    on_progress(str(name))
                     yield self._page(name, number, page)
 
     def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
@@ -254,7 +254,7 @@ def _path(location: str) -> Path:
 # Dumping: everything in scope of a living source, written down in a directory (docs/dump.md).
 
 
-Tell = Callable[[str, Counts, int], None]
+OnProgress = Callable[[str, Counts, int], None]
 """Called with what is in hand, what is done, and how many tables there are."""
 
 
@@ -296,7 +296,7 @@ def _database(within: Within | None) -> str | None:
     return parse_policy(within.policy).database.lower()
 
 
-def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
+def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnProgress) -> Manifest:
     """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
 
     Raises UsageError for a directory with something else, PysyncError for a source that cannot be read, Unavailable and
@@ -313,8 +313,8 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
         # For progress alone: the dump lists them again.
         total = sum(1 for _ in _names(source, selection))
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
-        pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: tell(name, counts, total)))
-        _add_files(config, wanted, pieces, lambda name: tell(f"files of {name}", writing.counts, total))
+        pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: on_progress(name, counts, total)))
+        _add_files(config, wanted, pieces, lambda name: on_progress(f"files of {name}", writing.counts, total))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time()}))
     return pieces.manifest
 
@@ -382,7 +382,7 @@ def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
         yield from filter(selection.may_take, names)
 
 
-def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[str], None]) -> None:
+def _add_files(config: Config, wanted: Wanted, pieces: Pieces, on_progress: Callable[[str], None]) -> None:
     """The files of all tables of the dump, or a list of them; a dump that was not finished has some already."""
     if wanted.files == "none":
         return
@@ -393,10 +393,10 @@ def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[s
     with DumpReader(dump) as reader:
         if wanted.files == "list":
             with Lister.opened(config) as lister:
-                pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), tell))
+                pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), on_progress))
             return
         with Into.opened(config, pieces.directory, pieces.manifest.data_under) as into:
-            pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), tell))
+            pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), on_progress))
 
 
 def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:

@@ -18,7 +18,7 @@ from pysync.dump.manifest import Manifest
 from pysync.dump.read import DumpReader
 from pysync.dump.taken import Taken, followed, last_begun, last_taken, note_begun, note_taken
 from pysync.jobs.dumping import OutOf
-from pysync.jobs.oneoff import Tell, run_once
+from pysync.jobs.oneoff import OnProgress, run_once
 from pysync.metastore.client import Reads
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark, Writer
@@ -171,7 +171,13 @@ class Loaded:
 
 
 def load_once(
-    config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False, files: FilesToo = "copy"
+    config: Config,
+    dump: Dump,
+    targets: Sequence[str],
+    on_progress: OnProgress,
+    *,
+    force: bool = False,
+    files: FilesToo = "copy",
 ) -> Loaded:
     """Bring targets to what a dump says (pysync.dump.index.open_dump), or resume such a load.
 
@@ -212,7 +218,7 @@ def load_once(
         files=carried,
         replaced=replaced_by(manifest),
     )
-    status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
+    status = run_once(_without_source(config), targets, on_progress, origin=origin, before=before, after=after)
     return Loaded(manifest, status, parked)
 
 

@@ -18,7 +18,7 @@ from pysync.dump.manifest import Manifest, Within, scope_of
 from pysync.dump.read import DumpReader
 from pysync.dump.root import Cleaned, clean, new_directory
 from pysync.dump.taken import Taken, by_scope, load_notes
-from pysync.jobs.dumping import Tell, Wanted, dump_once
+from pysync.jobs.dumping import OnProgress, Wanted, dump_once
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
@@ -177,11 +177,11 @@ def clean_root(config: Config, statement: ReplDump, root: Path) -> Cleaned:
     return clean(root, dump_options(statement.settings).keep or config.dump.keep)
 
 
-def repl_dump(config: Config, statement: ReplDump, root: Path, tell: Tell) -> tuple[Path, Manifest]:
+def repl_dump(config: Config, statement: ReplDump, root: Path, on_progress: OnProgress) -> tuple[Path, Manifest]:
     """Dump into a new directory of the root; returns that, and what is in it. Raises as `dump_once`."""
     options = dump_options(statement.settings)
     directory = new_directory(root, statement.policy.partition(".")[0])
-    return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), tell)
+    return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), on_progress)
 
 
 def wanted(statement: ReplDump, options: DumpOptions, files: Literal["copy", "none"]) -> Wanted:
