@@ -71,7 +71,7 @@ class Rate:
 # A call is never held up once an operation has begun, so no lock and no half-sent request waits. It is counted, and
 # the next operation begins when the calls so far are within the limit: a token bucket that may go into debt.
 
-_LOOK_SECONDS = 1.0  # the limit may be another one by then
+_EVERY_SECONDS = 1.0  # the limit may be another one by then
 _LEAST_SECONDS = 0.001
 
 
@@ -122,7 +122,7 @@ class Throttle:
         with self._lock:
             self._waiting += 1
         try:
-            while (seconds := self._debt()) and not stop.wait(min(seconds + _LEAST_SECONDS, _LOOK_SECONDS)):
+            while (seconds := self._debt()) and not stop.wait(min(seconds + _LEAST_SECONDS, _EVERY_SECONDS)):
                 pass
         finally:
             with self._lock:

@@ -152,7 +152,7 @@ class GapWatch:
         reason = f"{cluster} may have lost changes"
         self.queue.gaps.open(f"{TOLD}{event.instance}:{event.sequence}", reason)
 
-    def look(self, seconds: float) -> int:
+    def check(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
 
         At most two of them count: a sidecar that was stopped itself must not take that for silence.
@@ -160,7 +160,7 @@ class GapWatch:
         gaps = 0
         for instance in self._instances():
             if _is_listener(instance.instance):
-                gaps += self._look_at(instance, min(seconds, _LONGEST_TICK))
+                gaps += self._check_instance(instance, min(seconds, _LONGEST_TICK))
         self.roll.save()
         return gaps
 
@@ -192,7 +192,7 @@ class GapWatch:
         self._has_heard = True
         return listener
 
-    def _look_at(self, instance: Instance, seconds: float) -> int:
+    def _check_instance(self, instance: Instance, seconds: float) -> int:
         with self._lock:
             listener = self._listeners.setdefault(instance.instance, _Listener())
             listener.silent += seconds

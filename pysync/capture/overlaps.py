@@ -120,7 +120,7 @@ class Overlaps:
         """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
         self._new.append((time.monotonic(), event))
         if len(self._new) > _WAITING:
-            self._look(renames=True)  # whether renames are wanted is not known here
+            self._check(renames=True)  # whether renames are wanted is not known here
 
     def recall(self, queue: EventQueue) -> None:
         """Note the last events that are still queued, by when they came: a new process knows of no overlaps."""
@@ -136,7 +136,7 @@ class Overlaps:
         With `renames` all tables that were renamed since the last call are among them.
         """
         while self._new:
-            self._look(renames)
+            self._check(renames)
         with self._looking:
             due = [
                 name
@@ -165,7 +165,7 @@ class Overlaps:
                     break
         return list(tables)
 
-    def _look(self, renames: bool) -> None:
+    def _check(self, renames: bool) -> None:
         """Look at the oldest event that nobody has looked at, if there is one."""
         with self._looking:
             if self._new:  # else another thread was faster

@@ -22,8 +22,8 @@ from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.jobs.repairing import looks, repair
-from pysync.jobs.verifying import Look
+from pysync.jobs.repairing import repair, wait_for_repair
+from pysync.jobs.verifying import Verification
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, by_database, junit
@@ -97,7 +97,7 @@ def verify(
         targets = _copying(config, targets)
     if fix:
         ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
-    reports = [_verified(Look(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
+    reports = [_verified(Verification(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
         _write(junit_file, junit(reports), "--junit")
@@ -123,21 +123,28 @@ def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
     return copying
 
 
-def _verified(look: Look, selection: Selection | None, *, fix: bool) -> Report:
+def _verified(verification: Verification, selection: Selection | None, *, fix: bool) -> Report:
     began = time.monotonic()
-    with _shown(look.settings.name) as bar:
-        report = Report(look.settings.name, look.settings.kind, list(look.run(selection, bar.tell)))
+    with _shown(verification.settings.name) as bar:
+        report = Report(
+            verification.settings.name, verification.settings.kind, list(verification.run(selection, bar.tell))
+        )
         if fix and report.drift:
-            _mend(look, report, bar)
+            _mend(verification, report, bar)
     report.seconds = time.monotonic() - began
     return report
 
 
-def _mend(look: Look, report: Report, bar: _Bar) -> None:
-    repair(look.config, report.target, look.metadata(report.drift), lambda state: bar.say(f"repair: {state}"))
-    look.copy_files(report.drift, bar.tell)
-    for _ in looks(look.config, report.target):
-        report.looked_again(list(look.run(report.again(), bar.tell)))
+def _mend(verification: Verification, report: Report, bar: _Bar) -> None:
+    repair(
+        verification.config,
+        report.target,
+        verification.metadata(report.drift),
+        lambda state: bar.say(f"repair: {state}"),
+    )
+    verification.copy_files(report.drift, bar.tell)
+    for _ in wait_for_repair(verification.config, report.target):
+        report.replace(list(verification.run(report.again(), bar.tell)))
         if not report.drift:
             return
 

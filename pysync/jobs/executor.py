@@ -109,7 +109,7 @@ class Answer(_Value):
     failed: tuple[str, str | None] | None = None
 
 
-def look(request: str) -> str:
+def run_work(request: str) -> str:
     """The answer to a Work, both as JSON. Reads only, and remembers nothing."""
     try:
         # First: another version may have other fields, and the refusal shall name the version.

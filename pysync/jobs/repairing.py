@@ -34,7 +34,7 @@ def repair(config: Config, target: str, drift: Sequence[Compared], on_progress: 
         _wait_for(config, target, on_progress)
 
 
-def looks(config: Config, target: str) -> Iterator[int]:
+def wait_for_repair(config: Config, target: str) -> Iterator[int]:
     """Count the looks that are worth while after a repair: more than one while something is parked.
 
     A foreign key, say, whose table came before the one that it refers to, is tried again by itself.

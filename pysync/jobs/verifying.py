@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.jobs.copying import Wanted, copy_now, survey_now
-from pysync.jobs.executor import Answer, ItemText, Job, Work, look
+from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Unavailable
@@ -173,8 +173,8 @@ class _Tasks:
         """The answer of a task. Raises Unavailable when there is none, UsageError where pysync is not installed."""
         session = self.host.session()
         try:
-            # `look` goes there by its name: the executor imports pysync, which must be installed there.
-            return str(session.sparkContext.parallelize([work], 1).map(look).collect()[0])
+            # `run_work` goes there by its name: the executor imports pysync, which must be installed there.
+            return str(session.sparkContext.parallelize([work], 1).map(run_work).collect()[0])
         except Exception as error:
             self.host.failed(session)
             raise _explained(error, self.host.log_file) from error
@@ -205,7 +205,7 @@ _LISTING = 2  # threads here where the executors compare: the names of both ends
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Verification:
     """A comparison that can be run again; with `data` of the files, too, where the target has them copied.
 
     With `spread` the executors of a Spark session compare the objects.

@@ -75,7 +75,7 @@ class Targets:
             self._woken.add(name)
             self._changed.notify_all()
 
-    def look_again(self) -> None:
+    def signal_work(self) -> None:
         """Have all who wait see whether it is over: events have come, or the queue is closed."""
         with self._changed:
             self._changed.notify_all()

@@ -35,7 +35,7 @@ from pysync.resync.rescoping import kept_scope, scopes_of
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState
 
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 _NOTE_SECONDS = 2.0
 _RETRY_SECONDS = 5.0
 
@@ -87,7 +87,7 @@ class Bootstrapper:
         self._waits: str | None = None
         self._ticked = time.monotonic()
         self._retries: dict[str, Future[Released]] = {}
-        self.worker = Worker("bootstrap", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
+        self.worker = Worker("bootstrap", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._goes)
 
     # --- from any thread
@@ -180,7 +180,7 @@ class Bootstrapper:
         else:
             if checkpoint.upto is None:
                 self._ask(self._readable(), checkpoint)
-            self._look()
+            self._note_progress()
         self._waits = None
         self.worker.well()
 
@@ -225,10 +225,10 @@ class Bootstrapper:
         return min((positions[name] for name in checkpoint.targets), default=0) if checkpoint is not None else 0
 
     def _goes(self) -> None:
-        self._look()
+        self._note_progress()
         self._waits = None
 
-    def _look(self) -> None:
+    def _note_progress(self) -> None:
         """Note which targets are done: durably at the end, else now and then."""
         with self._checkpoints.lock:
             checkpoint, now = self._checkpoints.current, time.monotonic()

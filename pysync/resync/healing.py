@@ -31,7 +31,7 @@ from pysync.worker import Worker
 
 ASKED = "asked:"
 """How the keys of the gaps begin that people have opened: they asked for a comparison."""
-_LOOK_SECONDS = 1.0
+_EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 _MOST_NAMED = 20
 _PATIENCE_SECONDS = 60.0
@@ -85,7 +85,7 @@ class Healer:
         self._certain = int(queue.notes.get(_CERTAIN) or 0)
         self._note_at = 0.0
         self._looked_at = time.monotonic()
-        self.worker = Worker("gap-resync", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self.worker = Worker("gap-resync", self._checked_turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, done, tables_per_second, meanwhile=self._notice)
 
     def start(self) -> None:
@@ -136,7 +136,7 @@ class Healer:
         with reading(self._source) as source:
             return nearest(str(name), [f"{name.database}.{table}" for table in source.tables(name.database)])
 
-    def _look(self) -> None:
+    def _checked_turn(self) -> None:
         """Look for gaps; after an error the source is not asked for a while."""
         now = time.monotonic()
         seconds, self._looked_at = now - self._looked_at, now
@@ -151,7 +151,7 @@ class Healer:
             self.worker.well()
 
     def _turn(self, now: float, seconds: float) -> None:
-        self._watch.look(seconds)
+        self._watch.check(seconds)
         self._notice()
         if self._source is not None and now >= self._retry_at:
             if self._due:

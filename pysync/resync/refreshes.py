@@ -192,7 +192,7 @@ def _names(name: TableName, item: Any) -> Names:
 _CHUNK = 50
 _AHEAD = 500
 """Refreshes that may wait in the queue: later changes wait behind them, and a kill repeats them."""
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Feed:
         self.stopping.wait(_CHUNK / self.tables_per_second)
         self.meanwhile()
         while self._ahead() > _AHEAD and not self.stopping.is_set():
-            self.stopping.wait(_LOOK_SECONDS)
+            self.stopping.wait(_EVERY_SECONDS)
             self.meanwhile()
         return not self.stopping.is_set()
 

@@ -29,7 +29,7 @@ from pysync.resync.ranges import HistoryGone, Range, touched
 from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
 from pysync.worker import Finished, Worker, WorkerState
 
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 _RETRY_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
@@ -90,7 +90,7 @@ class Replays:
         if self._kept is not None and self._kept.upto is None:
             queue.hold(self._note, self._kept.first)
         name = f"replay-{self._target}"
-        self.worker = Worker(name, self.look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
+        self.worker = Worker(name, self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second, meanwhile=self._progress)
 
     # --- from any thread
@@ -154,7 +154,7 @@ class Replays:
 
     # --- in its own thread
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Queue what is not queued yet, as fast as the target takes it, and note when it is done."""
         replay = self._kept
         if replay is not None and replay.finished_at is None:

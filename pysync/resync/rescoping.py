@@ -30,7 +30,7 @@ from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, p
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
 
-_LOOK_SECONDS = 0.5
+_EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
@@ -144,7 +144,7 @@ class Rescoper:
         self._now = Extent(translator.policy, translator.mapping)
         self._source = source
         name = f"scope-{settings.name}"
-        self.worker = Worker(name, self._look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(name, self._checked_turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
@@ -168,7 +168,7 @@ class Rescoper:
             "done": not _gaps(self._queue, self._target),
         }
 
-    def _look(self) -> None:
+    def _checked_turn(self) -> None:
         if not self._turn():
             raise Finished
         self.worker.well()

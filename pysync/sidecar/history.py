@@ -38,7 +38,7 @@ class Curves:
         self._curves = {name: _Curve() for name in targets}
         self._last: float | None = None
 
-    def look(self, now: float) -> None:
+    def sample(self, now: float) -> None:
         """Add a point to each curve if a minute has passed; `now` is seconds since 1970. For one thread."""
         if self._last is None:
             self._last = now

@@ -169,7 +169,7 @@ class Sidecar:
         while not self.ending.comes():
             if over():
                 return
-            self._curves.look(time.time())
+            self._curves.sample(time.time())
             # While there is more to trim, the next look keeps house again.
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS

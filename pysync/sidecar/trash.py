@@ -18,7 +18,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.worker import Finished, Worker
 
-_LOOK_SECONDS = 60.0
+_EVERY_SECONDS = 60.0
 _ANSWER_SECONDS = 4.0  # of one answer: who has more to remove asks again
 _PACE_SECONDS = 0.1
 """How far apart the drops of expired tables are."""
@@ -87,14 +87,14 @@ class Sweeper:
         self._source = source
         self._paused = paused
         self._clock = clock
-        self.worker = Worker(f"trash-{settings.name}", self.look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self.worker = Worker(f"trash-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._settings.drops == "trash" and self._settings.mode != "shadow":
             self.worker.start()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Drop what is due. Raises PysyncError if the target cannot be reached."""
         if not self._paused():
             with opened(self._settings) as target:

@@ -40,7 +40,7 @@ MOST_DATABASES = 2000
 
 _LONGEST_FIELD = 300  # characters of a line about one
 
-_LOOK_SECONDS = 1.0
+_EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
 _CATCH_UP_SECONDS = 600.0
 
@@ -82,7 +82,7 @@ class Verifier:
         self._lock = threading.Lock()
         self._asked = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
-        self.worker = Worker(f"verify-{drain.name}", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
@@ -129,7 +129,7 @@ class Verifier:
     def _verify(self) -> None:
         began = time.time()
         first = self._compared(None)
-        again = self._look_again([item for item in first if item.drift])
+        again = self._compare_again([item for item in first if item.drift])
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
         result = {
@@ -151,7 +151,7 @@ class Verifier:
         paced = comparison(self._config, self._drain.settings, threads=1, keep_pace=partial(self._wait, self._pace))
         return list(paced.run(selection))
 
-    def _look_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
+    def _compare_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
         """Compare what differs once more, some seconds later, as a callback may lag behind its commit.
 
         Raises PysyncError if the target takes too long to catch up.
@@ -163,7 +163,7 @@ class Verifier:
         while not self._is_at_rest():
             if time.monotonic() > until:
                 raise PysyncError(f"target {self._drain.name!r} does not catch up, so lag cannot be told from drift")
-            self._wait(_LOOK_SECONDS)
+            self._wait(_EVERY_SECONDS)
         return self._compared(Selection.of(drift))
 
     def _is_at_rest(self) -> bool:

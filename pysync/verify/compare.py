@@ -23,11 +23,11 @@ from pysync.verify.objects import (
     Seen,
     Tally,
     compare_batch,
+    compare_extra,
     compare_many,
+    compare_table,
     compared_with,
     excused,
-    look_at_extra,
-    look_at_table,
     owner_of,
     with_partitions,
 )
@@ -71,13 +71,13 @@ class Comparator:
 
     rules: Rules
 
-    def look(self, ends: Ends, item: Item) -> Seen:
+    def compare_item(self, ends: Ends, item: Item) -> Seen:
         """Compare one object, with its partitions if they are few. Raises as both ends do."""
         if isinstance(item, DatabaseItem):
             return Seen(tuple(self._database(ends, item)))
         if isinstance(item, ExtraDatabaseItem):
             return Seen(tuple(self._extra_database(ends, item.new)))
-        compare = look_at_extra if item.extra else look_at_table
+        compare = compare_extra if item.extra else compare_table
         return compare(ends, item.old, item.new, self.rules)
 
     def owner(self, ends: Ends, keyed: Keyed) -> Owner:
@@ -163,7 +163,7 @@ class LocalExecutor:
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
         """As `Executor.objects`."""
-        return self.pool.each(lambda ends, item: (item, self.comparator.look(ends, item)), items)
+        return self.pool.each(lambda ends, item: (item, self.comparator.compare_item(ends, item)), items)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
         """As `Executor.batches`."""

@@ -193,11 +193,11 @@ class Seen:
         return tuple(replace(it, told=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
 
 
-def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
+def compare_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
     """Compare a table that the source had a moment ago."""
     wanted = ends.source.table(old.database, old.table)
     if wanted is None or rules.policy.rule_against_definition(wanted) is not None:
-        return look_at_extra(ends, old, new, rules, wanted)
+        return compare_extra(ends, old, new, rules, wanted)
     if is_index(wanted):
         return Seen(())
     # These before `compared_with`, which rewrites `wanted` in place.
@@ -219,7 +219,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     return Seen((with_partitions(compared, tally), *more), stays=stays)
 
 
-def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, wanted: Any | None = None) -> Seen:
+def compare_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, wanted: Any | None = None) -> Seen:
     """Look at a table of the target that the source does not have, or that is not in scope as the source has it."""
     there = ends.target.table(new)
     if there is None:

@@ -38,7 +38,7 @@ class Report:
         """How many partitions were compared."""
         return sum(item.parts for item in self.compared)
 
-    def looked_again(self, compared: Sequence[Compared]) -> None:
+    def replace(self, compared: Sequence[Compared]) -> None:
         """Replace what had drifted by what a second look at it has found."""
         again = {item.source for item in self.drift}
         self.compared = [*(item for item in self.compared if item.source not in again), *compared]

@@ -142,7 +142,7 @@ class Arrival:
         self._call = capture.begin() if event_id is None else None
         self._came_at: float | None = None
 
-    def look(self) -> int | Verdict:
+    def verdict(self) -> int | Verdict:
         """The position, or what it waits for."""
         return self._has_id() or self._has_come() or self._is_certain()
 

@@ -208,7 +208,7 @@ class Consistent:
         self._attempts = 0
         self._told: Verdict | None = None
 
-    def look(self) -> Verdict:
+    def verdict(self) -> Verdict:
         """What it has come to; once it is `there` the database stays held until `end`."""
         if self._told is not None:
             return self._told
@@ -226,7 +226,7 @@ class Consistent:
 
     def _step(self) -> Verdict:
         if self._arrival is not None:
-            verdict = self._arrival.look()
+            verdict = self._arrival.verdict()
             if isinstance(verdict, Verdict):
                 return verdict
             self._since = max(self._since, self._arrival.begun)
@@ -237,7 +237,7 @@ class Consistent:
         if hold is None or not self._drain.holds.lasts(hold):
             return self._again(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
         if self._call is None:
-            behind = self._reaching.look(hold.upto)
+            behind = self._reaching.verdict(hold.upto)
             if behind is not None:
                 return behind
             self._call = self._capture.begin(), self._capture.clock()

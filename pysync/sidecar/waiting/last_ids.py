@@ -39,14 +39,14 @@ class LastIds:
         self._source = source
         self._asked: dict[str, int] = {}
         self._every = drain.settings.writes_event_ids_every
-        self.worker = Worker(f"last-ids-{drain.name}", self.look, every=self._every or 1, retry=_RETRY_SECONDS)
+        self.worker = Worker(f"last-ids-{drain.name}", self.turn, every=self._every or 1, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._every is not None and self._drain.settings.mode != "shadow":
             self.worker.start()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Ask for what has grown. Raises PysyncError if the source cannot be read."""
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it, or leave last_id_every out")

@@ -96,11 +96,11 @@ class Reaching:
             if (position is None or at <= position) and self.objects.concerned(keys)
         }
 
-    def look(self, position: int) -> Verdict | None:
+    def verdict(self, position: int) -> Verdict | None:
         """What keeps the objects from being at the target up to there; None if nothing does."""
         if self.position() < position:
             self._parked_since = None
-            return self._on_its_way(position)
+            return self._under_way(position)
         parked = self.parked(position)
         if not parked:
             return None
@@ -111,7 +111,7 @@ class Reaching:
             return waits("parked", verdict, position=position)
         return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
 
-    def _on_its_way(self, position: int) -> Verdict:
+    def _under_way(self, position: int) -> Verdict:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
             braked = not self.drain.is_paused_by_hand

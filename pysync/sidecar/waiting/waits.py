@@ -30,7 +30,7 @@ from pysync.sidecar.waiting.reaching import Objects, Reaching
 
 ANSWER_SECONDS = 4.0
 """A request is answered after so long at the latest; whoever waits asks again."""
-_LOOK_SECONDS = 0.1
+_EVERY_SECONDS = 0.1
 _FORGET_SECONDS = 60.0
 """Nobody has asked for so long: nobody waits any more."""
 _MOST = 200
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Looked(Protocol):
-    def look(self) -> Verdict: ...
+    def verdict(self) -> Verdict: ...
 
     def end(self) -> bool: ...
 
@@ -56,17 +56,17 @@ class Upto:
         self._arrival = Arrival(capture, drain.name, concerns({name}), event_id)
         self._upto: int | None = None
 
-    def look(self) -> Verdict:
+    def verdict(self) -> Verdict:
         """What it has come to."""
         hindered = self._reaching.hindered()
         if hindered is not None:
             return hindered
         if self._upto is None:
-            verdict = self._arrival.look()
+            verdict = self._arrival.verdict()
             if isinstance(verdict, Verdict):
                 return verdict
             self._upto = verdict
-        behind = self._reaching.look(self._upto)
+        behind = self._reaching.verdict(self._upto)
         name, target = self._reaching.objects.source, self._reaching.drain.name
         return behind or Verdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
 
@@ -112,8 +112,8 @@ class Waits:
         within = request.get("within")
         until = self._clock() + (min(within, ANSWER_SECONDS) if isinstance(within, (int, float)) else ANSWER_SECONDS)
         with wait.lock:
-            while (verdict := wait.of.look()).state == WAITS and self._clock() < until:
-                time.sleep(_LOOK_SECONDS)
+            while (verdict := wait.of.verdict()).state == WAITS and self._clock() < until:
+                time.sleep(_EVERY_SECONDS)
         wait.asked_at = self._clock()
         if verdict.state != WAITS and "held_seconds" not in verdict.more:
             self._drop(name)

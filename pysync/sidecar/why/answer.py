@@ -19,7 +19,7 @@ from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import query_of
 from pysync.sidecar.plans import parked_table
-from pysync.sidecar.why.events import Looked, Rename, Seen, Span, life, look
+from pysync.sidecar.why.events import Rename, Scan, Seen, Span, life, scan
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
 
@@ -51,11 +51,11 @@ def candidates(name: str, mappings: Iterable[NameMapping]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _source(requested: str, mappings: Sequence[NameMapping], reader: Reader, looked: Looked) -> str:
+def _source(requested: str, mappings: Sequence[NameMapping], reader: Reader, scanned: Scan) -> str:
     """The one of the candidates that the source is known to have had; else the one that is mapped to the name."""
     names = candidates(requested, mappings)
     for name in names:
-        if any(name in it.objects for it in looked.events):
+        if any(name in it.objects for it in scanned.events):
             return name
         if any(
             name in {it.source_object, it.source_former} for it in reader.records(Query(names=[name]), _MOST_LOOKED)
@@ -64,11 +64,11 @@ def _source(requested: str, mappings: Sequence[NameMapping], reader: Reader, loo
     return names[1] if len(names) > 1 else requested
 
 
-def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, looked: Looked) -> Sequence[Span]:
+def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, scanned: Scan) -> Sequence[Span]:
     """The names at the source of the object that is asked for, by all renames that journal and queue know."""
-    source = _source(requested, mappings, reader, looked)
-    renames = {it.rename for it in looked.events if it.rename is not None}
-    made = {(it.objects[0], it.position) for it in looked.events if it.kind == "CREATE_TABLE" and it.objects}
+    source = _source(requested, mappings, reader, scanned)
+    renames = {it.rename for it in scanned.events if it.rename is not None}
+    made = {(it.objects[0], it.position) for it in scanned.events if it.kind == "CREATE_TABLE" and it.objects}
     known, left = set[str](), {source}
     while left and len(known) < _MOST_NAMES:
         name = left.pop()
@@ -93,7 +93,7 @@ def _made(record: Record, name: str) -> bool:
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
 _SILENT = frozenset({State.WAITING, State.FAILING, State.DISABLED, State.STOPPED})
-_NOTHING = Looked((), 0, True)
+_NOTHING = Scan((), 0, True)
 
 Request = Mapping[str, Any]
 
@@ -118,10 +118,10 @@ class Why:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
         mappings = [it.translator.mapping for it in self.drains.values()]
-        looked, spans = self._found(requested, mappings)
+        scanned, spans = self._found(requested, mappings)
         events = [
             it
-            for it in looked.events
+            for it in scanned.events
             if any(it.concerns(span.name) and span.holds(span.name, it.position) for span in spans)
         ]
         spools = [
@@ -131,19 +131,19 @@ class Why:
         ]
         known = {"source": spans[0].name, "events": events, "spools": spools}
         targets = [self._of_target(drain, spans, known, request) for drain in drains]
-        return _answer(spans, events, looked, targets)
+        return _answer(spans, events, scanned, targets)
 
-    def _found(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Looked, Sequence[Span]]:
+    def _found(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
         """What the queue has of the object, and its names."""
         databases = frozenset(database_of(name) for name in candidates(requested, mappings))
-        looked = look(self.queue, databases)
-        spans = spans_of(requested, mappings, self.reader, looked)
+        scanned = scan(self.queue, databases)
+        spans = spans_of(requested, mappings, self.reader, scanned)
         others = {database_of(span.name) for span in spans} - databases
         if not others:
-            return looked, spans
+            return scanned, spans
         # It was renamed from one database to another.
-        looked = look(self.queue, databases | others)
-        return looked, spans_of(requested, mappings, self.reader, looked)
+        scanned = scan(self.queue, databases | others)
+        return scanned, spans_of(requested, mappings, self.reader, scanned)
 
     def _of_target(
         self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request
@@ -185,15 +185,15 @@ def why_offline(reader: Reader, translators: Mapping[str, Translator], request: 
 
 
 def _answer(
-    spans: Sequence[Span], events: Sequence[Seen], looked: Looked, targets: Sequence[dict[str, Any]]
+    spans: Sequence[Span], events: Sequence[Seen], scanned: Scan, targets: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "object": spans[0].name,
         "names": list(dict.fromkeys(it.name for it in spans)),
         "source": {
             "events": [it.as_json() for it in reversed(events[-_MOST_EVENTS:])],
-            "looked_from": looked.first,
-            "whole": looked.whole,
+            "looked_from": scanned.first,
+            "whole": scanned.whole,
         },
         "targets": targets,
     }

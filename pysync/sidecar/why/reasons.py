@@ -41,7 +41,7 @@ def reasons(facts: Facts) -> list[Reason]:
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
     causes = [*_parked(facts), *_queued(facts), *_state(facts)]
-    under_way, ends = list(_on_its_way(facts)), list(_at_ends(facts))
+    under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
     # What may be on its way is the reason why only one end has it.
     causes += [*under_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *under_way]
     causes = causes or [_unknown(facts)]
@@ -140,7 +140,7 @@ def _written(facts: Facts, last: Record) -> Reason:
     return Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at}){keeps}")
 
 
-def _on_its_way(facts: Facts) -> Iterator[Reason]:
+def _under_way(facts: Facts) -> Iterator[Reason]:
     """Where changes of it may be that have not arrived."""
     for spool in facts.spools:
         since = f" {_since(spool.since)}" if spool.since else ""
