@@ -27,7 +27,7 @@ from pysync.sections import (
     tables_in,
     taken_targets,
 )
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
 from pysync.targets.spark_wish import SparkWish
 

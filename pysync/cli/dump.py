@@ -24,8 +24,8 @@ from pysync.dump.manifest import Counts, Manifest, Within, scope_of
 from pysync.dump.root import held
 from pysync.errors import UsageError
 from pysync.jobs.dumping import Wanted, dump_once
-from pysync.jobs.load_plan import load_plans
 from pysync.jobs.loading import Loaded, load_once
+from pysync.jobs.plans import load_plans
 from pysync.text import count
 
 # --- `pysync load --dry-run`: what a load would put and drop

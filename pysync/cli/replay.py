@@ -153,7 +153,7 @@ def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str,
         return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
     except NoSidecar:
         from pysync.config import load_config  # noqa: PLC0415 - as above
-        from pysync.jobs.replaying import asked  # noqa: PLC0415
+        from pysync.jobs.oneoff import asked  # noqa: PLC0415
 
         with asked(load_config(config), target) as ask:
             return _gathered(ask, request)

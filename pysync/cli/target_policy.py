@@ -15,8 +15,8 @@ from pysync.config_file.edits import Key, number_of, read
 from pysync.config_file.file import Change, Draft, drafted
 from pysync.config_file.targets import Setting, altered, key_of, setting_of
 from pysync.errors import UsageError
-from pysync.jobs.reconfiguring import Done, reconfigure
-from pysync.jobs.scope_plan import scope_plans
+from pysync.jobs.configuration import Done, reconfigure
+from pysync.jobs.plans import scope_plans
 from pysync.replay.window.repl_text import parse_policy
 from pysync.sidecar.registry import Act
 from pysync.text import count, quoted

@@ -94,7 +94,7 @@ def _asked(config: Path, target: str, what: str, **arguments: Any) -> dict[str, 
     except NoSidecar:
         from pysync import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
         from pysync.config import load_config  # noqa: PLC0415
-        from pysync.jobs.trashing import alone  # noqa: PLC0415
+        from pysync.jobs.oneoff import alone  # noqa: PLC0415
 
         loaded = load_config(config)
         logs.configure("error", loaded.log.format)

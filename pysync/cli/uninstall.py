@@ -14,7 +14,7 @@ from pysync.errors import PysyncError, UsageError
 from pysync.install.files import RECORD_NAME, Record, read_record
 from pysync.install.removal import Uninstall, finish
 from pysync.install.removal import uninstall as plan
-from pysync.jobs.uninstalling import assert_stopped, unapplied
+from pysync.jobs.check import assert_stopped, unapplied
 
 Purge = Annotated[bool, typer.Option("--purge", help="Also remove the queue, spool, token, pysync.toml and backups.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]

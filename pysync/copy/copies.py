@@ -13,8 +13,7 @@ from pysync.copy.reencoder import Reencoder
 from pysync.errors import UsageError
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
-from pysync.targets.spark.session import SparkHost
-from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark.session import SparkHost, SparkSettings
 
 _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the metadata: --files none"
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pysync.config import Config
 from pysync.errors import UsageError
 from pysync.sections import SourceConfig
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.text import toml_string
 from pysync.validation import readable
 

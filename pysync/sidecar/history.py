@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.errors import PysyncError
-from pysync.model.named import objects_of
+from pysync.model.change import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

@@ -8,7 +8,7 @@ from typing import Any
 
 from pysync.copy.files import may_remove_files
 from pysync.errors import PysyncError
-from pysync.model.describe import describe, partitions
+from pysync.model.operation import describe, partitions
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain

@@ -11,8 +11,8 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
-from pysync.targets.apply.trash import Trashed
-from pysync.targets.kinds import target_kind
+from pysync.targets.apply.tables import Trashed
+from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.text import quoted, shortened, shown

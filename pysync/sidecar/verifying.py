@@ -23,7 +23,7 @@ from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import shortened
 from pysync.verify.compare import Compared, Comparison, Selection

@@ -19,7 +19,7 @@ from pydantic import (
 from pysync.errors import PysyncError
 from pysync.measures.calls import Limit
 from pysync.model.event import Kind, replicator
-from pysync.model.table_formats import TableFormat
+from pysync.model.locations import TableFormat
 from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 

@@ -21,9 +21,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError
 from pysync.metastore.client import Statistics
-from pysync.model.constraints import Constraints
+from pysync.model.definition import Constraints
+from pysync.model.idl import copied
 from pysync.model.names import TableName, normalized, partition_name
-from pysync.model.structs import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings

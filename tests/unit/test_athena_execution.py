@@ -86,7 +86,7 @@ def _sending_again_at_once(monkeypatch):
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    monkeypatch.setattr("pysync.targets.athena.polling.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("pysync.targets.athena.execution.SILENT_SECONDS", 0.05)
 
 
 def settings_of(scripted, **values):

@@ -22,7 +22,7 @@ from pysync.lab.faulty import FaultySettings
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable

@@ -20,7 +20,7 @@ from pysync.dump.manifest import Counts, Manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
-from pysync.jobs.dumped_files import Into, OutOf
+from pysync.jobs.dumping import Into, OutOf
 from pysync.jobs.loading import load_once
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig

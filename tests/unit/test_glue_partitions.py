@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.glue.catalog import Catalog
-from pysync.targets.glue.columns import columns_for
+from pysync.targets.glue.handles import columns_for
 from pysync.text import count
 from tests.conformance.objects import Source, partition, table
 from tests.support.delta import registered

@@ -19,7 +19,7 @@ from pysync.errors import UsageError
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
-from pysync.model.files import Form, SourceFiles
+from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable

@@ -19,8 +19,7 @@ from pysync.dump.write import Selection, newest_within
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.dumping import Wanted
 from pysync.jobs.loading import _refuse_unfit
-from pysync.jobs.repl import _files, _upto, repl_status, root_of, wanted
-from pysync.jobs.repl_settings import (
+from pysync.jobs.repl import (
     ACID,
     EXTERNAL,
     KEEP,
@@ -29,10 +28,15 @@ from pysync.jobs.repl_settings import (
     NEW_EXTERNAL,
     ROOT,
     DumpOptions,
+    _files,
+    _upto,
     dump_options,
     load_options,
     local_path,
+    repl_status,
+    root_of,
     status_options,
+    wanted,
 )
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import structlog
 
 from pysync.errors import PysyncError, UsageError
+from pysync.model.change import objects_of
 from pysync.model.event import SIDECAR
-from pysync.model.named import objects_of
 from pysync.model.names import normalized
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

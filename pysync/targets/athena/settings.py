@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pysync.targets.aws.settings import AwsSettings, Url
+from pysync.targets.aws.session import AwsSettings, Url
 from pysync.targets.glue.settings import GlueSettings
 from pysync.validation import Seconds, matching
 

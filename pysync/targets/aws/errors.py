@@ -10,8 +10,7 @@ from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
 from pysync.errors import PysyncError
-from pysync.targets.answers import Answer, answer
-from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Answer, Forbidden, OutcomeUnknown, Rejected, Unavailable, answer
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"

@@ -1,17 +1,131 @@
-"""Tables and databases: the decision that brings what is there, if anything, to what is wanted. Pure."""
+"""Decisions: which statements bring an object to what it should be, and what is left over for the Glue API. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
 from typing import Any
 
-from pysync.model.definition import STATISTICS
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.definition import STATISTICS, WRITTEN_PARAMETERS_KEY
+from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.decision import NOTHING, Decision, Leftover, Properties, has_mark_of, said, sayable
-from pysync.targets.athena.quoting import UnsayableError, identifier, place
-from pysync.targets.athena.types import hive_type, is_readable_as, same_type
+from pysync.targets.athena.statements import UnsayableError, hive_type, identifier, is_readable_as, place, same_type
+
+# Decision: which statements bring an object to what it should be, and what is left over for the Glue API.
+
+
+# What the DDL engine writes by itself, whatever it is told.
+_ENGINES = frozenset({"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"})
+_MARKS = MARK_KEYS | {WRITTEN_PARAMETERS_KEY}
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that no statement can say. `harmless`: readers of the data do not miss it."""
+
+    what: str
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """First the statements, in order, then the leftovers by the Glue API. With neither there is nothing to do."""
+
+    statements: tuple[str, ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.statements and not self.leftovers
+
+    @property
+    def needed(self) -> list[str]:
+        """The leftovers that cannot be done without."""
+        return [leftover.what for leftover in self.leftovers if not leftover.harmless]
+
+
+NOTHING = Decision()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """How the properties of an object differ from those that it should have, but for the marks."""
+
+    changed: Mapping[str, str]
+    removed: frozenset[str]
+    counted: bool
+    """Whether the statistics differ, which a statement cannot set."""
+
+    @classmethod
+    def between(cls, wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> Properties:
+        """The difference. Statistics that nobody asked for are the target's own."""
+        mine, its = _plain(wanted), _plain(there)
+        changed = {key: value for key, value in mine.items() if its.get(key) != value and key not in STATISTICS}
+        counted = any(its.get(key) != value for key, value in mine.items() if key in STATISTICS)
+        return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
+
+    def to_set(self, wanted: Mapping[str, str] | None) -> dict[str, str]:
+        """What a statement sets: what changed, and the marks.
+
+        While something is to be removed, the record of what pysync wrote stays: it says that it may go.
+        """
+        kept = {WRITTEN_PARAMETERS_KEY} if self.removed else set[str]()
+        return {**self.changed, **{key: value for key, value in marks(wanted).items() if key not in kept}}
+
+    def leftovers(self) -> list[Leftover]:
+        """The part that no statement can say."""
+        found = [Leftover(f"the removal of properties ({some_of(self.removed)})")] if self.removed else []
+        return [*found, Leftover("statistics", harmless=True)] if self.counted else found
+
+
+def sayable(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    """The properties that a CREATE says: with the marks, without statistics and what the engine writes itself."""
+    return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | STATISTICS}
+
+
+def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    """The mark's properties among these."""
+    return {key: value for key, value in (parameters or {}).items() if key in _MARKS}
+
+
+def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    """Whether the object has the mark of the same source, object and creation, whichever event wrote it."""
+    mine, its = Mark.read(wanted), Mark.read(there)
+    if mine is None or its is None:
+        return mine is None
+    return mine.source == its.source and mine.created in {0, its.created} and mine.object in {"", its.object}
+
+
+def said(*builders: Callable[[], Iterable[str]]) -> Decision:
+    """The statements of all builders. A builder that cannot say its part gives a leftover with the reason."""
+    statements: list[str] = []
+    leftovers: list[Leftover] = []
+    for build in builders:
+        try:
+            statements += build()
+        except UnsayableError as error:
+            leftovers.append(Leftover(str(error)))
+    return Decision(tuple(statements), tuple(leftovers))
+
+
+def _plain(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | _MARKS}
+
+
+def some_of(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    found = sorted(names)
+    return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+
+
+# Tables and databases: the decision that brings what is there, if anything, to what is wanted. Pure.
+
 
 _REPLACING_SERDES = frozenset({"org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"})
 """The serdes for which Athena documents REPLACE COLUMNS."""
@@ -235,3 +349,118 @@ def _skew(storage: Any) -> tuple[Any, ...]:
 def _buckets(storage: Any) -> tuple[int, list[str]]:
     columns = [column.lower() for column in storage.bucketCols or ()]
     return (storage.numBuckets or 0) if columns else 0, columns
+
+
+# Partitions: the decision that brings those that are there to those that are wanted. Pure.
+
+
+MOST_MOVES = 10
+"""How many locations statements set, one partition each; beyond that the Glue API does a hundred in one call."""
+
+_Values = tuple[str, ...]
+
+
+def decide_put(table: Any, wanted: Sequence[Any], there: Mapping[_Values, Any], *, only_ddl: bool) -> Decision:
+    """ADD what is absent, SET LOCATION where only that differs; all other differences are left over.
+
+    `table` is the table at the target, `there` its partitions by their values. With `only_ddl` every location is set,
+    however many there are, and even where more than the location differs.
+    """
+    absent = [item for item in wanted if tuple(item.values) not in there]
+    present = [item for item in wanted if tuple(item.values) in there]
+    added, left = _sayable(absent, lambda item: next(ddl.add_partitions(table, [item])))
+    moved, stay = _moves(table, present, there, only_ddl=only_ddl)
+    left += [what for item in added for what in _beyond_partition(item, table.sd, {})]
+    left += stay
+    return Decision((*ddl.add_partitions(table, added), *moved), _told(left))
+
+
+def decide_drop(table: Any, there: Iterable[_Values]) -> Decision:
+    """DROP the partitions that are there; one with a value that Hive would read as another is left over."""
+    dropped, left = _sayable(list(there), lambda values: next(ddl.drop_partitions(table, [values])))
+    return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(left))
+
+
+def _moves(
+    table: Any, present: Sequence[Any], there: Mapping[_Values, Any], *, only_ddl: bool
+) -> tuple[list[str], list[Leftover]]:
+    statements: list[str] = []
+    left: list[Leftover] = []
+    for item in present:
+        its = there[tuple(item.values)]
+        beyond = list(_beyond_partition(item, its.sd, its.parameters))
+        if same_location(item.sd.location, its.sd.location) or (beyond and not only_ddl):
+            left += beyond
+            continue
+        try:
+            statements.append(ddl.set_partition_location(table, item))
+        except UnsayableError as error:
+            beyond.append(Leftover(str(error)))
+        left += beyond
+    if len(statements) > MOST_MOVES and not only_ddl:
+        return [], [*left, *([Leftover("another location")] * len(statements))]
+    return statements, left
+
+
+def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[Leftover]:
+    """How a partition differs from this storage and these parameters in what no statement can say."""
+    if not same_columns(item.sd.cols, storage.cols):
+        yield Leftover("columns that differ from those of the table")
+    if not same_format(item.sd, storage):
+        yield Leftover("a serde or format that differs from that of the table")
+    yield from storage_leftovers(item.sd, storage)
+    properties = Properties.between(item.parameters, parameters)
+    if properties.changed or properties.removed:
+        yield Leftover("parameters")
+    if properties.counted:
+        yield Leftover("statistics", harmless=True)
+
+
+def _sayable(items: Sequence[Any], say: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
+    """The items that a statement can say, and why the others cannot be said."""
+    found: list[Any] = []
+    left: list[Leftover] = []
+    for item in items:
+        try:
+            say(item)
+        except UnsayableError as error:
+            left.append(Leftover(str(error)))
+        else:
+            found.append(item)
+    return found, left
+
+
+def _told(left: Iterable[Leftover]) -> tuple[Leftover, ...]:
+    """Each leftover once, with the number of partitions that it is about."""
+    return tuple(
+        Leftover(f"{leftover.what} (partitions: {count})", harmless=leftover.harmless)
+        for leftover, count in Counter(left).items()
+    )
+
+
+# The decision of an Athena target about an object that is compared. Pure.
+
+
+def decision_of(
+    kept: Any, there: Any | None, table: Any | None, with_owner: Callable[[Any | None], Any | None]
+) -> Decision:
+    """What it would do to bring the object that is `there` to `kept`, whoever owns it."""
+    if isinstance(kept, hive.Function):
+        return Decision((), (Leftover("a Hive function"),))
+    if isinstance(kept, hive.Database):
+        return decide_database(_marked(with_owner(kept), there), with_owner(there))
+    if isinstance(kept, hive.Table):
+        return decide_table(_marked(kept, there), there)
+    reason = unsayable(table)
+    if reason is not None:
+        return Decision((), (Leftover(reason),))
+    return decide_put(table, [kept], {tuple(kept.values): there} if there is not None else {}, only_ddl=True)
+
+
+def _marked(wanted: Any, there: Any | None) -> Any:
+    """The wanted object with the mark of the one at the target, so that marks make no difference."""
+    if there is None:
+        return wanted
+    found = copy(wanted)
+    found.parameters = {**(wanted.parameters or {}), **marks(there.parameters)}
+    return found
