@@ -141,6 +141,7 @@ def test_a_database_of_which_some_tables_are_taken_is_taken_itself():
 def test_a_policy_without_tables_takes_the_database_for_its_functions():
     functions = policy(policy="sales.[]")
     assert functions.takes_database("sales")
+    assert functions.rule_for("sales") == "policy 'sales.[]'"
     assert not functions.takes_database("hr")
 
 
