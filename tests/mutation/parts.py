@@ -59,7 +59,7 @@ PARTS = {
                 "tests/conformance",
                 _HISTORIES,
             ),
-            _MEMORY,
+            (*_MEMORY, "--ignore=tests/conformance/test_example.py"),  # it has a target of its own
         ),
         Part(
             "queue",
