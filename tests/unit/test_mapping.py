@@ -306,7 +306,7 @@ def test_the_key_of_anything_is_mapped(name: str, expected: str) -> None:
     assert mapping(databases={"db": "copy"}, tables={"db.t": "x.y"}).key(name) == expected
 
 
-def test_a_rename_of_all_tables_of_a_database_is_none_of_the_database_and_its_functions() -> None:
+def test_a_rename_of_all_tables_of_a_database_renames_no_database() -> None:
     how = mapping(tables={"db.*": "x.*"})
     assert [how.key(it) for it in ("db", "db.*", "db.f()", "db.t")] == ["db", "db.*", "db.f()", "x.t"]
 

@@ -422,7 +422,7 @@ def test_without_a_source_to_read_a_rename_creates_the_table_under_its_new_name(
     )
 
 
-def test_without_a_source_to_read_partitions_are_put_into_a_table_that_is_created_for_them():
+def test_without_a_source_to_read_partitions_create_the_table_that_they_need():
     parts = one(Kind.ADD_PARTITION)
     put, then = from_events(parts)
     assert (put.table, put.definition, put.mark, then) == (T, parts.definition, parts.mark, parts)
