@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
 from pysync.sections import (

@@ -18,7 +18,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.again import says_again
 from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.text import quoted
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
 from pysync.cli.dump import (
@@ -40,7 +41,6 @@ from pysync.jobs.repl import (
     status_options,
 )
 from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
-from pysync.text import quoted
 
 _NULL = "NULL"
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.init import ConfigDir, DryRun
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
-from pysync.errors import PysyncError, UsageError
 from pysync.install.files import RECORD_NAME, Record, read_record
 from pysync.install.removal import Uninstall, finish
 from pysync.install.removal import uninstall as plan

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import UsageError
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
-from pysync.errors import UsageError
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, SparkSettings

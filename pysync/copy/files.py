@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
+from pysync.base.text import count
 from pysync.copy.run import Copied, Pair, Removed
 from pysync.model.difference import Difference
 from pysync.model.locations import SourceFiles, data_location, directories_of, is_below, name_below, overlap, shared_at
@@ -24,7 +25,6 @@ from pysync.targets.apply import takes_files
 from pysync.targets.apply.judge import Ownership, ownership_of
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 
 _NAME = re.compile(r"\w+", re.ASCII)
 """What may be the name of a table."""

@@ -11,25 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import Owner, rights_at
+from pysync.base.health import listening
+from pysync.base.text import count, told, without_pages
 from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
 from pysync.control.client import NoSidecar, ask
-from pysync.drafts import Owner
-from pysync.errors import PysyncError, UsageError
-from pysync.health import listening
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import shared
 from pysync.queue.store import FILE
 from pysync.replay.window.translate import Translator
-from pysync.rights import rights_at
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, kept, known_targets, resting
 from pysync.sidecar.reload import needs
 from pysync.targets.base import ChecksRights, target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, told, without_pages
 
 # Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
 #

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from thrift.Thrift import TException
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
@@ -26,7 +27,6 @@ from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
-from pysync.errors import PysyncError, UsageError
 from pysync.install import listener_jar
 from pysync.metastore.access import Where
 from pysync.metastore.client import PARTITIONS_PER_CALL, Reads

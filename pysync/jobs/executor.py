@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from thrift.Thrift import TException
 
 from pysync import __version__
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.control.server import WHO
-from pysync.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
 from pysync.replay.window.translate import Translator

@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.control.client import NoSidecar, ask
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
-from pysync.errors import PysyncError
 from pysync.jobs.dumping import locations, refuse_not_taken
 from pysync.jobs.loading import FilesToo, Survey, is_whole, replaced_by
 from pysync.metastore.client import Metastore

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
+from pysync.base.validation import path_of, seconds
 from pysync.config import Config
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest, Within, scope_of
 from pysync.dump.read import DumpReader
 from pysync.dump.root import Cleaned, clean, new_directory
 from pysync.dump.taken import Taken, by_scope, load_notes
-from pysync.errors import UsageError
 from pysync.jobs.dumping import Tell, Wanted, dump_once
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus
 from pysync.targets.settings import TableType, TargetSettings
-from pysync.text import quoted
-from pysync.validation import path_of, seconds
 
 # The WITH clause of REPL commands: which of Hive's properties mean something here, and what. Pure.
 

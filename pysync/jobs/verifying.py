@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs.copying import Wanted, copy_now, survey_now
 from pysync.jobs.executor import Answer, ItemText, Job, Work, look
 from pysync.model.names import TableName

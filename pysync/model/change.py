@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model import idl
 from pysync.model.again import again_of, says_again
 from pysync.model.event import VISITED, Event, Kind
@@ -151,7 +151,9 @@ class Change:
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
     whose: Whose | None = None  # for targets with both_ways
-    told: list[Any] = field(default_factory=list)  # the tables that were dropped with a database, for the same
+    dropped_tables: list[Any] = field(
+        default_factory=list
+    )  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from pysync.base.text import count, span
 from pysync.model.operation import DropDatabase, DropTable, Operation, PutTable
 from pysync.queue import Pause
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import database_of
-from pysync.text import count, span
 
 # Ledger: the drops that a target was allowed lately, for the limits over time. Kept in the queue's file.
 
@@ -62,9 +62,9 @@ class Ledger:
     def __init__(self, seconds: float, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
         self._ms = round(seconds * 1000)
         self._keep = keep
-        found: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
-        self._upto = int(found["upto"])
-        self._drops = [Drop(**it) for it in found["drops"]]
+        record: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
+        self._upto = int(record["upto"])
+        self._drops = [Drop(**it) for it in record["drops"]]
 
     def new(self, drops: Sequence[Drop]) -> list[Drop]:
         """The drops that were not entered before: after a crash the same events come again."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.locations import keeps_schema
 from pysync.model.names import TableName

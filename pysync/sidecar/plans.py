@@ -6,8 +6,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.copy.files import may_remove_files
-from pysync.errors import PysyncError
 from pysync.model.operation import describe, partitions
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable

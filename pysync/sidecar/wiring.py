@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 
+from pysync.base.measures import Counts, Throttle
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
-from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
 from pysync.replay.window.translate import Translator

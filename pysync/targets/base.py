@@ -10,13 +10,13 @@ from enum import Enum
 from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, one_line, quoted
 from pysync.model.definition import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.settings import TargetSettings
-from pysync.text import meant, one_line, quoted
 
 # Target: a place that operations are applied to, and the errors by which it says that it cannot.
 #

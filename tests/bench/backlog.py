@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from pysync import logs
+from pysync.base import logs
 from pysync.journal import Journal
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.crashpoints import VARIABLE
+from pysync.base.crashpoints import VARIABLE
 from pysync.metastore.client import Metastore
 from pysync.model.event import Event
 from pysync.queue import EventQueue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.targets.athena.api import Ending, failure
 from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from structlog.testing import capture_logs
 
-from pysync import logs
+from pysync.base import logs
 from pysync.targets.athena import AthenaSettings
 from pysync.targets.athena.api import ATTEMPTS, MOST_AT_ONCE, AthenaApi
 from pysync.targets.athena.execution import Athena

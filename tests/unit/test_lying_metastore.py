@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 from thrift.Thrift import TApplicationException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore import wire
 from pysync.metastore.client import MOST_IN_CONTAINER, MOST_IN_STRING, Metastore
 from pysync.targets.base import Unavailable

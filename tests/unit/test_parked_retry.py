@@ -7,7 +7,7 @@ import time
 import pytest
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.replay.parking import related
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop_database

@@ -13,8 +13,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.jobs.configuration import Definition, tried
 from pysync.jobs.dumping import _within
 from pysync.jobs.dumping import scope_of as dump_scope

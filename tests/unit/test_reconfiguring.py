@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.config import load_config
 from pysync.config_file import file as file_module
 from pysync.config_file.file import digest_of
 from pysync.config_file.targets import altered, removed, renamed, setting_of
 from pysync.control.client import NoSidecar, Unanswered
-from pysync.errors import PysyncError
 from pysync.jobs.configuration import Done, reconfigure
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, kept_scope

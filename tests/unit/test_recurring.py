@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.locations import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected

@@ -7,7 +7,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import ValidationError
 from thrift.Thrift import TApplicationException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreRequestInvalid,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import Kind
 from pysync.model.mark import Mark

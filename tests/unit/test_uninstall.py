@@ -14,8 +14,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.app import app
-from pysync.errors import PysyncError, UsageError
 from pysync.install.files import read_record
 from pysync.jobs import check
 from pysync.queue import EventQueue

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs import executor as spread_task
 from pysync.jobs import verifying as spreading
 from pysync.jobs.executor import Answer, ItemText, Job, Work, look

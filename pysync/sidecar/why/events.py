@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.change import objects_of
 from pysync.model.event import SIDECAR
 from pysync.model.wire import decode_event

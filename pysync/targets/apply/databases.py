@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysync.base.text import count
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.idl import copied
 from pysync.model.names import normalized
@@ -15,7 +16,6 @@ from pysync.targets.base import Outcome, Rejected
 from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
 from pysync.targets.watched import WatchedStore
-from pysync.text import count
 
 # Databases: put and drop. Every metastore has `default` of its own, so it is never dropped.
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import structlog
 
+from pysync.base.text import count
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
 from pysync.targets.apply.judge import Judge, Ownership, Verdict, ownership_of, refuse_transactional
@@ -30,7 +31,6 @@ from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, CopiesTables, refused_as_one
 from pysync.targets.watched import WatchedStore
-from pysync.text import count
 
 RENAMING_KEY = "pysync.renaming"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model.definition import by_name, comparable
@@ -22,7 +23,6 @@ from pysync.targets.diff import same
 from pysync.targets.hive import name_of, slices
 from pysync.targets.store import Exists, Refused, Written, refused_as_one
 from pysync.targets.watched import WatchedStore
-from pysync.text import count
 
 # Partitions: put and drop, in batches. They carry no mark; the mark of their table counts.
 

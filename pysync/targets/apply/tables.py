@@ -13,7 +13,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.idl import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName

@@ -14,12 +14,12 @@ import structlog
 from pyathena.async_cursor import AsyncCursor
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import count
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.aws.errors import classified, of_code
 from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.base import Answer, Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable, answer
-from pysync.text import count
 
 # What Athena's failures mean: by the type of the failure, then the text of the reason, then the category.
 #

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import shortened
 from pysync.targets.athena import statements as ddl
 from pysync.targets.athena.api import AthenaApi, Ending, Request, failure
 from pysync.targets.athena.decisions import Decision
@@ -20,7 +21,6 @@ from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.statements import subject, summary
 from pysync.targets.aws.session import shared
 from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
-from pysync.text import shortened
 
 # How statements end: whoever waits for one asks Athena about all that are under way, in one call for all lanes.
 #

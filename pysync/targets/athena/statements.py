@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from pysync.base.text import count
 from pysync.model.names import DEFAULT_PARTITION, TableName
-from pysync.text import count
 
 # The one place where text becomes part of a statement: Hive's string literals and quoted identifiers. Pure.
 #

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
 
+from pysync.base.text import shortened
 from pysync.metastore.client import Statistics
 from pysync.model.names import TableName
 from pysync.targets.athena import decisions as parts
@@ -34,7 +35,6 @@ from pysync.targets.glue.handles import Input
 from pysync.targets.glue.store import GlueStore
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
-from pysync.text import shortened
 
 _BATCH = 100_000
 """Partitions: all at once, as the statements for them are put together by their size."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.targets.base import Answer, Forbidden, OutcomeUnknown, Rejected, Unavailable, answer
 
 NOT_FOUND = "EntityNotFoundException"

@@ -15,11 +15,11 @@ from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from pysync import __version__
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.validation import Finite, Interval, Seconds, matching
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.translate import s3_location
 from pysync.targets.settings import TargetSettings
-from pysync.validation import Finite, Interval, Seconds, matching
 
 # Clients of AWS services: one for each service and target, shared by its lanes.
 #

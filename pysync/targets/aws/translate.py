@@ -10,12 +10,12 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
+from pysync.base.text import shown as in_words
 from pysync.model.definition import VIEW
 from pysync.model.locations import LOCATION_KEYS
 from pysync.model.names import DEFAULT_PARTITION, normalized
 from pysync.targets.base import Rejected
-from pysync.text import count
-from pysync.text import shown as in_words
 
 # The texts that Glue takes: how long they may be, and with which characters. Pure.
 #

@@ -10,7 +10,7 @@ from typing import IO, Any
 import structlog
 from botocore.exceptions import ClientError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.idl import copied
 from pysync.model.locations import data_location, is_delta, is_hudi, keeps_schema
 from pysync.model.names import TableName

@@ -11,7 +11,7 @@ import structlog
 from botocore.exceptions import ClientError
 from pydantic import Field
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.names import TableName, normalized
 from pysync.targets.aws.errors import EXISTS, classified, code, of_code
 from pysync.targets.aws.session import AwsSettings, client

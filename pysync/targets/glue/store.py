@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics
 from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
@@ -52,7 +53,6 @@ from pysync.targets.glue.statistics import delete_statistics, kept_statistics, r
 from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
-from pysync.text import count
 
 _TABLES_PER_CALL = 100
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none

@@ -11,7 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field, model_validator
 from thrift.Thrift import TException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.validation import Interval, Seconds
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore, is_of_call
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
@@ -26,7 +27,6 @@ from pysync.metastore.settings import (
 from pysync.model.event import replicator
 from pysync.targets.base import Answer, Forbidden, OutcomeUnknown, Rejected, Unavailable, answer
 from pysync.targets.settings import TargetSettings
-from pysync.validation import Interval, Seconds
 
 # The settings of a target of kind `hms`.
 

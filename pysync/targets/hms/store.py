@@ -10,6 +10,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics, read_statistics
 from pysync.model import definition, idl
 from pysync.model.again import PLACE, is_word
@@ -21,7 +22,6 @@ from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections, classified, is_race
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 
 _MANAGED_PLACE = "Unable to create database managed directory"
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import one_line
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import normalized, partition_values
 from pysync.model.wire import decode
@@ -18,7 +19,6 @@ from pysync.targets.base import Unavailable
 from pysync.targets.spark import translate
 from pysync.targets.spark.session import SparkHost, reason
 from pysync.targets.spark.translate import Jvm, uncounted, with_format
-from pysync.text import one_line
 
 # Errors of a Spark session as errors of a metastore, which pysync.targets.hms.connections sorts into kinds.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.metastore.settings import AddressList
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings

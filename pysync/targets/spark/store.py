@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import REFUSALS, classified
@@ -15,7 +16,6 @@ from pysync.targets.spark.catalog import SparkCatalog
 from pysync.targets.spark.session import SparkSettings
 from pysync.targets.spark.translate import as_kept
 from pysync.targets.store import Capability
-from pysync.text import count
 
 
 class SparkStore(HiveStore):

@@ -18,8 +18,8 @@ from typing import Any, Literal
 import structlog
 from structlog.typing import EventDict, Processor
 
-from pysync.masking import HIDDEN, is_secret, masked
-from pysync.text import plain
+from pysync.base.masking import HIDDEN, is_secret, masked
+from pysync.base.text import plain
 
 _LIBRARIES = logging.WARNING  # what they say below that may hold payloads, and the keys of requests
 _SILENT = ("py4j", "pyathena")

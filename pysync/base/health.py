@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from pysync.errors import PysyncError
-from pysync.text import count, duration
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, duration
 
 REFUSED_SECONDS = 60.0
 """A listener that is locked out tries every other second; a refusal that is older is over."""

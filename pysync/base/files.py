@@ -1,11 +1,4 @@
-"""With whose rights root writes and removes things.
-
-Root follows a path only as long as nobody else could change it. From the first directory on that belongs to the user of
-the service, everything is done with that user's rights: whatever the user puts there meanwhile, a link or another
-directory, root does nothing that the user could not do. A directory of anybody else is refused.
-
-Each part of a path is opened relative to the directory before it, so nothing can be put in its place after the check.
-"""
+"""Files: written at once or not at all, with the rights of their owner, and never through a link of somebody else."""
 
 from __future__ import annotations
 
@@ -14,13 +7,80 @@ import os
 import pwd
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pysync.drafts import Owner
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
+
+# Drafts: new files are written under a temporary name in the same directory, so nobody sees a half-written file.
+#
+# A draft is created with mode 0600, and its owner and mode are set by its descriptor. So a user who may write to the
+# directory can neither read the draft, nor redirect owner and mode to another file.
+
+
+Owner = tuple[int, int]
+"""A user's and a group's id."""
+
+
+def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, like: Path | None = None) -> Path:
+    """Write a draft for `path` and return its path. It has the extended attributes of `like`, and is on disk (fsync).
+
+    Raises OSError.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            if owner is not None:
+                os.fchown(file.fileno(), *owner)
+            for attribute in os.listxattr(like) if like else ():
+                with suppress(OSError):  # like `cp -a`: some attributes only the kernel may set
+                    os.setxattr(file.fileno(), attribute, os.getxattr(like or path, attribute))
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+    except BaseException:
+        Path(name).unlink()
+        raise
+    return Path(name)
+
+
+def put(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, replaces: bool = False) -> None:
+    """Write a whole file at once. Raises OSError; without `replaces` FileExistsError for an existing file."""
+    made = draft(path, content, mode=mode, owner=owner)
+    try:
+        if replaces:
+            made.replace(path)
+        else:
+            os.link(made, path, follow_symlinks=False)
+            made.unlink()
+    except BaseException:
+        made.unlink()
+        raise
+    sync(path.parent)
+
+
+def sync(directory: Path) -> None:
+    """Make the names in a directory durable (fsync)."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# With whose rights root writes and removes things.
+#
+# Root follows a path only as long as nobody else could change it. From the first directory on that belongs to the
+# user of the service, everything is done with that user's rights: whatever the user puts there meanwhile, a link or
+# another directory, root does nothing that the user could not do. A directory of anybody else is refused.
+#
+# Each part of a path is opened relative to the directory before it, so nothing can be put in its place after the
+# check.
+
 
 _ROOT = 0
 _LINKS = 40  # as in Linux

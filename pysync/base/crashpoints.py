@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 
 VARIABLE = "PYSYNC_CRASH"
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer
 
-from pysync.text import nearest, plain, quoted, shortened, shown
+from pysync.base.text import nearest, plain, quoted, shortened, shown
 
 _LONGEST_PATH = 4095  # bytes: Linux's PATH_MAX without the one that ends a path
 _LONGEST = 80

@@ -1,12 +1,17 @@
-"""Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times."""
+"""Text for people and in files; a value that is kept for a moment."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+import threading
+import time
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+# Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times.
+
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -116,3 +121,31 @@ def toml_string(value: str) -> str:
     """The text as TOML writes it, in quotes."""
     # JSON leaves DEL as it is, and TOML forbids it.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# Moment: an answer that is expensive to find, given again to whoever asks within a moment.
+
+
+T = TypeVar("T")
+
+
+class Moment(Generic[T]):
+    """What `find` returns, found anew once it is older than `seconds`. From any thread: who comes meanwhile waits.
+
+    An error is not kept. `clock` returns seconds that only grow.
+    """
+
+    def __init__(self, find: Callable[[], T], seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._find = find
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._found: tuple[float, T] | None = None
+
+    def __call__(self) -> T:
+        """The answer, at most so old."""
+        with self._lock:
+            now = self._clock()
+            if self._found is None or now - self._found[0] >= self._seconds:
+                self._found = now, self._find()
+            return self._found[1]

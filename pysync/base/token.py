@@ -8,9 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from pysync.errors import UsageError
-from pysync.rights import is_open
-from pysync.text import told
+from pysync.base.errors import UsageError
+from pysync.base.files import is_open
+from pysync.base.text import told
 
 _BYTES = 32
 _SHORTEST = 16
