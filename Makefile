@@ -13,7 +13,7 @@ TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITE ?= quick
-SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos aws
+SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos mutation aws
 SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
@@ -134,6 +134,11 @@ suite-views:
 # The corpus of the suite athena on an AWS account of yours (docs/aws.md).
 suite-aws:
 	@$(PYTEST) -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
+
+# Mutants of the parts that decide: counts, and what no test notices (docs/testing.md). ARGS="--part fold --size 100"; hours.
+suite-mutation:
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt -r tests/mutation/requirements.txt
+	@$(BIN)/python -m tests.mutation $(ARGS)
 
 # The images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour).
 suite-container: $(CONTAINER_TOOLS)/.setup

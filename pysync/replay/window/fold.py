@@ -87,7 +87,7 @@ class TableState(State):
 
     name: TableName
     origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
-    keys: frozenset[str] = frozenset()  # see Change
+    keys: frozenset[str]  # see Change
     dropped: Change | None = None
     buried: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)

@@ -208,10 +208,9 @@ def _table(state: TableState, writer: Writer) -> Work:
         puts |= _condition(state.whose, state.defining)
         operations.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     operations += [*_partitions(state, writer), *_statistics(state, writer)]
-    keys = state.keys or frozenset({str(state.name)})
-    removes = keys if state.dropped else frozenset()
+    removes = state.keys if state.dropped else frozenset()
     reads = frozenset(name for it in operations if isinstance(it, PutTable) for name in names_in_view(it.definition))
-    return Work(keys, tuple(operations), tuple(state.positions), removes, reads=reads)
+    return Work(state.keys, tuple(operations), tuple(state.positions), removes, reads=reads)
 
 
 def _partitions(state: TableState, writer: Writer) -> list[Operation]:
