@@ -22,7 +22,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.table_formats import LOCATION_KEYS, data_location
+from pysync.model.table_formats import data_location, is_location_key
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.renames import Locations, Renames, RenameSettings, plain
 from pysync.targets.settings import PolicySettings, TargetSettings
@@ -110,7 +110,7 @@ class Rewriting:
 
     def located(self, parameters: dict[str, str]) -> dict[str, str]:
         """Parameters with their locations mapped."""
-        return {k: (self.locations.map(v) or v) if k in LOCATION_KEYS else v for k, v in parameters.items()}
+        return {k: (self.locations.map(v) or v) if is_location_key(k) else v for k, v in parameters.items()}
 
     def place(self, storage: Any) -> None:
         """Map the locations of a storage descriptor, in place."""
@@ -120,9 +120,9 @@ class Rewriting:
         places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
         if places:
             storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
-        serde = storage.serdeInfo
-        if serde is not None and serde.parameters:
-            serde.parameters = self.located(serde.parameters)
+        for described in (storage, storage.serdeInfo):
+            if described is not None and described.parameters:
+                described.parameters = self.located(described.parameters)
 
 
 @dataclass(frozen=True, slots=True)

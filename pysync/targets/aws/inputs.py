@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.definition import VIEW
 from pysync.model.names import DEFAULT_PARTITION, normalized
-from pysync.model.table_formats import LOCATION_KEYS
+from pysync.model.table_formats import is_location_key
 from pysync.targets.aws import limits
 from pysync.targets.aws.limits import checked, fitted, s3_location
 from pysync.targets.aws.skew import joined
@@ -47,15 +47,12 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
     changes = [*_privileges(table), *_of_views(table)]
     if (table.retention or 0) < 0:
         changes.append(f"retention: {table.retention} is left out, Glue does not accept negative values")
-    storage = _storage(table.sd, changes)
-    if _is_presto_view(table):  # Trino reads no view without one, though it does not look into it
-        storage.setdefault("SerdeInfo", {})
     found = {
         "Name": _name(table.tableName, "table"),
         "Owner": checked(limits.OPTIONAL_NAME, table.owner or "", "owner"),
         "LastAccessTime": _time(table.lastAccessTime),
         "Retention": max(table.retention or 0, 0),
-        "StorageDescriptor": storage,
+        "StorageDescriptor": _storage(table.sd, changes),
         "PartitionKeys": _columns(table.partitionKeys, "partition key", changes),
         "ViewOriginalText": checked(limits.VIEW_TEXT, table.viewOriginalText or "", "viewOriginalText"),
         "ViewExpandedText": checked(limits.VIEW_TEXT, table.viewExpandedText or "", "viewExpandedText"),
@@ -129,8 +126,7 @@ def _table_type(table: Any) -> str:
 
 
 def _storage(storage: Any, changes: list[str]) -> dict[str, Any]:
-    if storage is None:
-        return {}
+    storage = storage or hive.StorageDescriptor()
     found = {
         "Columns": _columns(storage.cols, "column", changes),
         "Location": _location(storage.location, limits.LOCATION),
@@ -163,8 +159,7 @@ def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
 
 
 def _serde(serde: Any) -> dict[str, Any]:
-    if serde is None:
-        return {}
+    serde = serde or hive.SerDeInfo()
     found = {
         "Name": checked(limits.OPTIONAL_NAME, serde.name or "", "serde name"),
         "SerializationLibrary": checked(limits.OPTIONAL_NAME, serde.serializationLib or "", "serde"),
@@ -178,7 +173,6 @@ def _order(order: Any) -> dict[str, Any]:
 
 
 def _skew(skew: Any) -> dict[str, Any]:
-    """Empty lists are written, too: AWS's client for Hive reads them without asking whether they are there."""
     skew = skew or hive.SkewedInfo()
     places = skew.skewedColValueLocationMaps or {}
     return {
@@ -213,7 +207,7 @@ def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
     found = {}
     for key, value in (parameters or {}).items():
         name = limits.shown(checked(limits.KEY, key, "parameter key"))
-        found[key] = checked(limits.VALUE, s3_location(value) if key in LOCATION_KEYS else value, f"parameter {name}")
+        found[key] = checked(limits.VALUE, s3_location(value) if is_location_key(key) else value, f"parameter {name}")
     return found
 
 
@@ -222,5 +216,9 @@ def _time(seconds: int | None) -> datetime | None:
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that are set. Glue refuses empty names, and gives its own defaults back for other unset fields."""
-    return {name: value for name, value in fields.items() if value or value is False}
+    """The fields without empty texts, which Glue refuses.
+
+    Numbers, lists and structures are written even if they are empty: readers such as AWS's client for Hive and Presto
+    read them without asking whether they are there, and fail with a null pointer.
+    """
+    return {name: value for name, value in fields.items() if value is not None and value != ""}
