@@ -90,7 +90,7 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
         "FunctionName": _name(function.functionName, "function"),
         "ClassName": checked(limits.NAME, function.className or "", "class name"),
         "OwnerName": checked(limits.OPTIONAL_NAME, function.ownerName or "", "owner"),
-        "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType),
+        "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType, "USER"),
         "ResourceUris": [_resource(resource) for resource in function.resourceUris or ()],
     }
     return _present(found), []
