@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
 from pysync.sections import (
@@ -27,7 +27,7 @@ from pysync.sections import (
     tables_in,
     taken_targets,
 )
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
 from pysync.targets.spark_wish import SparkWish
 

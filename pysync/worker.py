@@ -16,8 +16,8 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
-from pysync.masking import masked
+from pysync.base.errors import PysyncError
+from pysync.base.masking import masked
 from pysync.queue import QueueClosed
 
 log = structlog.get_logger(__name__)

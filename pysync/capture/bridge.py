@@ -26,11 +26,11 @@ from py4j.java_gateway import (
 )
 from py4j.protocol import ENTRY_POINT_OBJECT_ID, Py4JNetworkError, unescape_new_line
 
+from pysync.base.crashpoints import crash_point
+from pysync.base.errors import PysyncError
 from pysync.capture.gaps import MOST, GapWatch
 from pysync.capture.handshake import Crowd, Refusals, SealedInput, SealedSocket, SidecarSide, Unproven, check
 from pysync.capture.overlaps import Overlaps
-from pysync.crashpoints import crash_point
-from pysync.errors import PysyncError
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, decode_event
 from pysync.queue import Entry, Intake, QueueFailed, QueueFull

@@ -13,10 +13,10 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.base.text import span
 from pysync.capture.roll import Clocks, Roll, RollCalls
 from pysync.model.event import SIDECAR, Event
 from pysync.queue import EventQueue, Instance
-from pysync.text import span
 
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0

@@ -18,10 +18,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.again import says_again
+from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind
-from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.wire import decode, decode_event
 from pysync.queue import EventQueue

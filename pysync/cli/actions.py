@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.text import count, duration, shortened
 from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
 from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
 from pysync.sections import load_outline
-from pysync.text import count, duration, shortened
 
 # --- Records of the journal, as lines for people
 

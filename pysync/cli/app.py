@@ -11,11 +11,11 @@ import typer
 from typer.exceptions import TyperException
 
 from pysync import __version__
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, one_line, quoted
 from pysync.cli.commands import Commands
 from pysync.cli.family import Family, name_of, place
 from pysync.cli.output import complain, print_json, say
-from pysync.errors import PysyncError, UsageError
-from pysync.text import meant, one_line, quoted
 
 _HELP = """\
 Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import typer
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.text import LONGEST, meant, plain, quoted
+from pysync.base.validation import path_of, seconds
 from pysync.model.names import TableName, without_quotes
-from pysync.text import LONGEST, meant, plain, quoted
-from pysync.validation import path_of, seconds
 
 MOST = 2**63 - 1
 """The largest position and notification: both are counted in 64 bits."""

@@ -12,14 +12,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, duration, plain
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, one_target, print_json, print_table, say
 from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
-from pysync.errors import PysyncError
 from pysync.jobs.oneoff import is_finished, run_once
-from pysync.text import count, duration, plain
 
 _POLL_SECONDS = 0.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pysync import logs
+from pysync.base import logs
 from pysync.cli.output import AsJson, ConfigFile, complain, print_json, print_table
 from pysync.config import load_partial
 from pysync.jobs.check import Finding, check_config

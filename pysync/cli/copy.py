@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import UsageError
+from pysync.base.text import count, meant, quoted
 from pysync.cli.arguments import table
 from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
 from pysync.config import load_config
 from pysync.copy.run import Copied
-from pysync.errors import UsageError
 from pysync.jobs.copying import Refused, Wanted, copy_now
 from pysync.model.names import TableName
-from pysync.text import count, meant, quoted
 
 
 def register(app: typer.Typer) -> None:

@@ -13,7 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import UsageError
+from pysync.base.text import count
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.bootstrap import shown
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, progress, say
@@ -22,11 +24,9 @@ from pysync.config import Config, load_config
 from pysync.dump.index import Dump, not_taken, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within, scope_of
 from pysync.dump.root import held
-from pysync.errors import UsageError
 from pysync.jobs.dumping import Wanted, dump_once
-from pysync.jobs.load_plan import load_plans
 from pysync.jobs.loading import Loaded, load_once
-from pysync.text import count
+from pysync.jobs.plans import load_plans
 
 # --- `pysync load --dry-run`: what a load would put and drop
 

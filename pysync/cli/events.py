@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.text import count, span
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress, say
 from pysync.control.client import ask
 from pysync.model.names import TableName
 from pysync.sections import load_outline
-from pysync.text import count, span
 
 
 def register(app: typer.Typer) -> None:

@@ -14,9 +14,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from pysync.base.errors import UsageError
+from pysync.base.text import meant, quoted
 from pysync.cli.output import say
-from pysync.errors import UsageError
-from pysync.text import meant, quoted
 
 Entry = tuple[str, str]
 """A term and what it means: a command, an argument or an option."""

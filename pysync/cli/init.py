@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.arguments import number, path
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
-from pysync.errors import PysyncError, UsageError
 from pysync.hive_site import to_xml
 from pysync.hive_site.document import parse
 from pysync.install.files import Record, read_record, shipped

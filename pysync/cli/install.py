@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
+from pysync.base.errors import UsageError
+from pysync.base.token import write_token
 from pysync.cli.arguments import path
 from pysync.cli.output import ConfigFile, print_changes, say
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.hive_site import files, to_xml
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited
 from pysync.install import listener_jar, listener_settings
 from pysync.install.plan import merging
 from pysync.install.removal import take_back
-from pysync.token import write_token
 
 _SPOOL = Path("/var/lib/pysync/spool")
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from pysync.base.text import meant, quoted
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.control.client import ask
 from pysync.sections import load_outline
-from pysync.text import meant, quoted
 
 
 def register(app: typer.Typer) -> None:

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, plain, quoted
 from pysync.cli.arguments import path
 from pysync.control.client import ask
-from pysync.errors import PysyncError, UsageError
 from pysync.sections import load_outline
 from pysync.targets.settings import TargetSettings
-from pysync.text import meant, plain, quoted
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[

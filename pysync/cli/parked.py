@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import count
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
-from pysync.errors import PysyncError, UsageError
 from pysync.model.names import TableName
-from pysync.text import count
 
 Position = Annotated[
     int,

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError
+from pysync.base.health import decide, ways_out
+from pysync.base.text import count
 from pysync.cli.arguments import line, table
 from pysync.cli.output import (
     AsJson,
@@ -21,10 +24,7 @@ from pysync.cli.output import (
     say,
 )
 from pysync.cli.progress import wait_for
-from pysync.errors import PysyncError
-from pysync.health import decide, ways_out
 from pysync.model.names import TableName
-from pysync.text import count
 
 
 def register(app: typer.Typer) -> None:

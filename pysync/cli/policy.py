@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
 from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import load_config
-from pysync.errors import UsageError
-from pysync.jobs.policy_trial import Definition, tried
+from pysync.jobs.configuration import Definition, tried
 from pysync.model.names import partition_values
-from pysync.text import quoted
 
 
 def register(app: typer.Typer) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from pysync.errors import PysyncError
-from pysync.health import DISABLED, decide
-from pysync.text import count, duration, span
+from pysync.base.errors import PysyncError
+from pysync.base.health import DISABLED, decide
+from pysync.base.text import count, duration, span
 
 # --- How a bootstrap is told of: beside its own bars, in `pysync status`, too
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.text import quoted
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
 from pysync.cli.dump import (
@@ -28,10 +29,18 @@ from pysync.config import load_config
 from pysync.dump.manifest import Manifest
 from pysync.dump.root import Cleaned
 from pysync.jobs.loading import load_once
-from pysync.jobs.repl import assert_loads_into, clean_root, repl_dump, repl_status, root_of
-from pysync.jobs.repl_settings import dump_options, load_options, local_path, status_options
+from pysync.jobs.repl import (
+    assert_loads_into,
+    clean_root,
+    dump_options,
+    load_options,
+    local_path,
+    repl_dump,
+    repl_status,
+    root_of,
+    status_options,
+)
 from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
-from pysync.text import quoted
 
 _NULL = "NULL"
 

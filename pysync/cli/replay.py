@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
 from pysync.cli.progress import replay_so_far
 from pysync.control.client import NoSidecar
-from pysync.errors import PysyncError
 from pysync.model.names import TableName
-from pysync.text import count, span
 
 _POLL_SECONDS = 0.5
 _MOST = 50
@@ -98,7 +98,7 @@ def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> di
 
 
 def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    from pysync import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
+    from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
     from pysync.config import load_config  # noqa: PLC0415
     from pysync.jobs.oneoff import replay_once  # noqa: PLC0415
 
@@ -153,7 +153,7 @@ def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str,
         return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
     except NoSidecar:
         from pysync.config import load_config  # noqa: PLC0415 - as above
-        from pysync.jobs.replaying import asked  # noqa: PLC0415
+        from pysync.jobs.oneoff import asked  # noqa: PLC0415
 
         with asked(load_config(config), target) as ask:
             return _gathered(ask, request)

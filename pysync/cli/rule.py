@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pysync.base.errors import UsageError
 from pysync.cli.agent_conf import source_name
 from pysync.cli.arguments import path
-from pysync.errors import UsageError
 from pysync.migration.rule import Text, import_rules
 
 _INPUT = "-"

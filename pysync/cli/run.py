@@ -7,10 +7,10 @@ from typing import Annotated
 import structlog
 import typer
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import PysyncError
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
-from pysync.errors import PysyncError
 from pysync.sidecar.process import run as run_sidecar
 
 log = structlog.get_logger(__name__)

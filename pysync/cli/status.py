@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.health import DISABLED, Problem, ways_out
+from pysync.base.text import count, duration, shortened
 from pysync.cli.arguments import database_or_table
 from pysync.cli.output import AsJson, ConfigFile, assert_target, counts, moment, offered, print_json
 from pysync.cli.progress import replay_so_far, told
@@ -29,10 +32,7 @@ from pysync.cli.status_text import (
     verdict,
 )
 from pysync.control.client import ask
-from pysync.errors import PysyncError, UsageError
-from pysync.health import DISABLED, Problem, ways_out
 from pysync.sections import load_outline
-from pysync.text import count, duration, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console

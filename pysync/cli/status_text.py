@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pysync.base.health import DISABLED, Problem
+from pysync.base.text import count, duration, plain, shortened
 from pysync.cli.output import counts, moment
 from pysync.cli.progress import bootstrap_so_far, told
-from pysync.health import DISABLED, Problem
-from pysync.text import count, duration, plain, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,18 +8,18 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import UsageError
+from pysync.base.text import count, quoted
 from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, print_json, print_table, progress, say
 from pysync.config import Config, load_config
 from pysync.config_file.edits import Key, number_of, read
 from pysync.config_file.file import Change, Draft, drafted
 from pysync.config_file.targets import Setting, altered, key_of, setting_of
-from pysync.errors import UsageError
-from pysync.jobs.reconfiguring import Done, reconfigure
-from pysync.jobs.scope_plan import scope_plans
+from pysync.jobs.configuration import Done, reconfigure
+from pysync.jobs.plans import scope_plans
 from pysync.replay.window.repl_text import parse_policy
 from pysync.sidecar.registry import Act
-from pysync.text import count, quoted
 
 # --- What commands that change pysync.toml have in common: they make the change or show it, and say what came of it
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.text import count
 from pysync.cli.actions import clock
 from pysync.cli.arguments import ago, line
 from pysync.cli.arguments import table as parsed_table
@@ -14,7 +15,6 @@ from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
-from pysync.text import count
 
 
 def register(app: typer.Typer) -> None:
@@ -92,9 +92,9 @@ def _asked(config: Path, target: str, what: str, **arguments: Any) -> dict[str, 
     try:
         return ask_about(config, target, f"trash {what}", **arguments)
     except NoSidecar:
-        from pysync import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
+        from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
         from pysync.config import load_config  # noqa: PLC0415
-        from pysync.jobs.trashing import alone  # noqa: PLC0415
+        from pysync.jobs.oneoff import alone  # noqa: PLC0415
 
         loaded = load_config(config)
         logs.configure("error", loaded.log.format)

@@ -11,17 +11,17 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from pysync.base.errors import UsageError
+from pysync.base.text import count
 from pysync.cli.arguments import Setting, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, print_json, print_table, say
-from pysync.errors import UsageError
 from pysync.hive_site.document import parse
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
 from pysync.lab.demo.show import Result, Show
 from pysync.lab.demo.stage import Lake, Stage
 from pysync.sidecar.wiring import Shutdown
-from pysync.text import count
 from pysync.verify.compare import EQUAL
 
 

@@ -15,16 +15,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import UsageError
+from pysync.base.text import count, nearest
 from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.errors import UsageError
 from pysync.jobs.repairing import looks, repair
 from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, nearest
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, by_database, junit
 from pysync.web.server import assert_installed

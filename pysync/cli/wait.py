@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.arguments import database_or_table, number, period
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, progress, say
 from pysync.control.client import NoSidecar, ask
-from pysync.errors import PysyncError, UsageError
 from pysync.sections import load_outline
 
 LATE = 3

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
 from pysync.cli.output import say
-from pysync.errors import UsageError
 from pysync.web.server import assert_installed
 from pysync.web.sign_in import LONGEST, assert_settable, set_password
 

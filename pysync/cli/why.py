@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.text import count
 from pysync.cli.actions import clock, lines
 from pysync.cli.arguments import database_or_table, instant
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, say
 from pysync.control.client import NoSidecar
-from pysync.text import count
 
 _WIDEST = 100
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.errors import UsageError
-from pysync.text import quoted, toml_string
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted, toml_string
 
 # --- The statements of a TOML text, with their places: what a file's parser does not tell. Pure.
 #

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import draft, sync
 from pysync.config import Config, read_config
-from pysync.drafts import draft, sync
-from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.files import assert_replaceable, owners_rights
 from pysync.sections import read_text, tables_in
 

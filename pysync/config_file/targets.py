@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from pysync.base.errors import UsageError
+from pysync.base.text import meant, quoted
 from pysync.config_file.edits import Key, number_of, parts, read, with_key, with_table, without_key, without_table
 from pysync.config_file.file import Change
-from pysync.errors import UsageError
 from pysync.targets.spark_wish import is_secret
-from pysync.text import meant, quoted
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.errors import PysyncError, UsageError
-from pysync.text import told
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import told
 
 # --- Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode
 # 0600.

@@ -15,8 +15,8 @@ from typing import Any
 
 import structlog
 
+from pysync.base.errors import PysyncError
 from pysync.control.client import ASK_SECONDS, SOCKET, address_of
-from pysync.errors import PysyncError
 
 WHO = "who"
 """The key of a request that says who asks; set by whoever passes it on, never taken from the caller."""

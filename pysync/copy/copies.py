@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import UsageError
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
-from pysync.errors import UsageError
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
-from pysync.targets.spark.session import SparkHost
-from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark.session import SparkHost, SparkSettings
 
 _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the metadata: --files none"
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
+from pysync.base.text import count
 from pysync.copy.run import Copied, Pair, Removed
 from pysync.model.difference import Difference
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles, data_location, directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
@@ -20,13 +21,10 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.model.places import directories_of, is_below, name_below, overlap, shared_at
-from pysync.model.table_formats import data_location
 from pysync.targets.apply import takes_files
-from pysync.targets.apply.ownership import Ownership, ownership_of
+from pysync.targets.apply.judge import Ownership, ownership_of
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 
 _NAME = re.compile(r"\w+", re.ASCII)
 """What may be the name of a table."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.model.files import Form
+from pysync.model.locations import Form
 
 _ORC = "org.apache.hadoop.hive.ql.io.orc."
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet."

@@ -29,7 +29,7 @@ from pysync.copy.run import (
     is_hidden,
     notes,
 )
-from pysync.model.files import Form
+from pysync.model.locations import Form
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus, unquote_plus
 
-from pysync.errors import PysyncError
-from pysync.model.files import Form
+from pysync.base.errors import PysyncError
+from pysync.model.locations import Form
 
 # --- Requests to the Java class that touches the files, and its answers: lines of fields, URL-encoded. Pure
 

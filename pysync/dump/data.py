@@ -19,11 +19,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from pysync.base.text import quoted, told
 from pysync.dump.manifest import Counts
 from pysync.dump.pieces import contents, reading
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
-from pysync.text import quoted, told
 
 DATA = "data"
 PART = ".part"

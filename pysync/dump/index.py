@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pysync.base.errors import PysyncError
 from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, refuse_unlisted
 from pysync.dump.manifest import Manifest, Piece, read_manifest
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece, reading
 from pysync.dump.record import DumpDamaged, Record, What, records
-from pysync.errors import PysyncError
 from pysync.model.names import TableName
 
 KIND = "metadata"

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pysync.base.text import shortened, shown
 from pysync.dump.record import DumpDamaged
 from pysync.replay.window.policy import Policy
 from pysync.resync.refreshes import Scope
 from pysync.targets.settings import TableType, TargetSettings
-from pysync.text import shortened, shown
 
 # --- The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
 #

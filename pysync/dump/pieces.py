@@ -14,12 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from pysync.drafts import sync
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import make_directory, rights_at, sync
+from pysync.base.text import told
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
-from pysync.errors import PysyncError, UsageError
-from pysync.rights import make_directory, rights_at
-from pysync.text import told
 
 # --- Files of a dump: regular files in a directory of one's own. No link is followed, and nothing else is opened.
 #
@@ -78,7 +77,7 @@ def contents(directory: Path) -> Iterator[Path]:
 def own_directory(directory: Path) -> None:
     """Make a directory that only the caller can enter (0700), or accept one of the caller's own.
 
-    Raises UsageError for a link, for a directory of somebody else, and where root does not go (pysync.rights).
+    Raises UsageError for a link, for a directory of somebody else, and where root does not go (pysync.base.files).
     """
     owner = os.geteuid(), os.getegid()
     try:

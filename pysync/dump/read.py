@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import told
 from pysync.dump.index import At, Dump
 from pysync.dump.pieces import reading
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer, length_of, record_at
@@ -18,7 +19,6 @@ from pysync.model import idl
 from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
-from pysync.text import told
 
 _CALLS = {
     hive.SQLPrimaryKey: "get_primary_keys",

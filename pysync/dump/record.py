@@ -15,7 +15,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TBufferedTransport
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.model import idl

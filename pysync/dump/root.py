@@ -17,12 +17,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pysync.base.errors import PysyncError
+from pysync.base.text import told
 from pysync.dump.data import DATA, is_data_file
 from pysync.dump.manifest import read_manifest
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump, reading
 from pysync.dump.record import DumpDamaged
-from pysync.errors import PysyncError
-from pysync.text import told
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OF_ROOT = re.compile(r"[a-z0-9_]+-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 
 # Everything but Char of XML 1.0 (https://www.w3.org/TR/xml/#charsets).
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

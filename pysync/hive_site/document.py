@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from xml.parsers import expat
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 
 BEGIN = "pysync: begin (pysync uninstall removes this block)"
 END = "pysync: end"

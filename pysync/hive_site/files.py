@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from pysync.drafts import draft, sync
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import draft, rights_at, sync
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Change, Edited
-from pysync.rights import rights_at
 
 BACKUP = ".pysync-backup"
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site import element
 from pysync.hive_site.document import BEGIN, END, Document, Property, Span, parse
 

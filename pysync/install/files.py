@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import Owner
+from pysync.base.token import assert_unreachable
 from pysync.capture.bridge import HOST
 from pysync.config import Config
-from pysync.drafts import Owner
-from pysync.errors import PysyncError, UsageError
-from pysync.token import assert_unreachable
 
 # --- The listener: its jar, and the properties that go into HMS's hive-site.xml
 

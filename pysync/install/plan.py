@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pysync.base.errors import UsageError
+from pysync.base.files import Owner, is_users
 from pysync.config import Config, load_config
-from pysync.drafts import Owner
-from pysync.errors import UsageError
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, Edited, merge
 from pysync.install import files as unit
 from pysync.install.files import LISTENER, RECORD_NAME, Record, listener_jar, listener_settings, read_record, shipped
 from pysync.install.steps import Directory, File, HiveSite, Step, Token
-from pysync.rights import is_users
 
 CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"

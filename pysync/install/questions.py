@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from pysync.base.errors import UsageError
+from pysync.base.text import toml_string
+from pysync.base.validation import readable
 from pysync.config import Config
-from pysync.errors import UsageError
 from pysync.sections import SourceConfig
-from pysync.targets.kinds import target_kind
-from pysync.text import toml_string
-from pysync.validation import readable
+from pysync.targets.base import target_kind
 
 # --- The text of a pysync.toml with one target, composed of the lines and comments of conf/pysync.toml.
 #

@@ -14,15 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pysync.drafts import Owner
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.files import Owner, remove
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
 from pysync.install import files
 from pysync.install.files import LISTENER, RECORD_NAME, Record
 from pysync.install.steps import digest
-from pysync.rights import remove
 
 _WANTS = "multi-user.target.wants"
 

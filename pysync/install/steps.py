@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from pysync.drafts import Owner, put
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.files import Owner, as_user, is_users, make_directory, put, rights_at
+from pysync.base.token import assert_unreachable, write_token
 from pysync.hive_site import files as hive_site
-from pysync.rights import as_user, is_users, make_directory, rights_at
-from pysync.token import assert_unreachable, write_token
 
 State = Literal["create", "change", "unchanged", "kept"]
 

@@ -1,7 +1,4 @@
-"""Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
-
-Of a pysync.toml with problems, too: what a section without one is about is looked at all the same.
-"""
+"""Checks: what would keep the sidecar from its work, and what would be lost with it. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -11,25 +8,31 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import Owner, rights_at
+from pysync.base.health import listening
+from pysync.base.text import count, told, without_pages
 from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
-from pysync.control.client import ask
-from pysync.errors import PysyncError, UsageError
-from pysync.health import listening
+from pysync.control.client import NoSidecar, ask
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import shared
+from pysync.queue.store import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
-from pysync.sidecar.registry import assert_named, known_targets
+from pysync.sidecar.registry import assert_named, kept, known_targets, resting
 from pysync.sidecar.reload import needs
-from pysync.targets.base import ChecksRights
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import ChecksRights, target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, told, without_pages
+
+# Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
+#
+# Of a pysync.toml with problems, too: what a section without one is about is looked at all the same.
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +188,33 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
     with closing(target_kind(settings.kind).open(settings)) as target:
         rights = target.check_rights() if isinstance(target, ChecksRights) else ""
         return "; ".join(filter(None, (target.check(), rights)))
+
+
+# Checks before the removal of a sidecar: does it run, and would changes be lost with its queue?
+
+
+def assert_stopped(directory: Path) -> None:
+    """Raise PysyncError if a sidecar runs on the queue in `directory`."""
+    try:
+        pid = ask(directory, "status")["pid"]
+    except NoSidecar:
+        return
+    raise PysyncError(
+        f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it: systemctl disable --now pysync"
+    )
+
+
+def unapplied(directory: Path, owner: Owner | None) -> list[str]:
+    """Return a line for each target that lacks events of the queue in `directory`, which belongs to `owner`.
+
+    Opens the queue, so no sidecar may run on it.
+    """
+    if not (directory / FILE).exists():
+        return []
+    with rights_at(directory / FILE, owner), resting(directory) as queue:
+        found = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
+    return [
+        f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"
+        for it in found
+        if it.queued or it.parked
+    ]

@@ -11,24 +11,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from pysync.base.errors import UsageError
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import refuse_shared
 from pysync.copy.run import Copied, Difference, Pair
-from pysync.errors import UsageError
 from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
-from pysync.targets.apply.ownership import Ownership, ownership_for_drop
+from pysync.targets.apply.judge import Ownership, ownership_for_drop
 from pysync.targets.apply.writing import taken
-from pysync.targets.base import Rejected, Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Rejected, Target, target_kind
 from pysync.targets.settings import TargetSettings
 
 _PAIRS_AT_ONCE = 500  # their differences are in memory together

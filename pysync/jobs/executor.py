@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from thrift.Thrift import TException
 
 from pysync import __version__
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.compare import Comparator, DatabaseItem, ExtraDatabaseItem, Item, LocalExecutor, TableItem
 from pysync.verify.objects import Batch, Keyed, Seen, Tally

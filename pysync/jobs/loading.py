@@ -9,21 +9,21 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import count
 from pysync.capture.notifications import Position, instance_of
 from pysync.config import Config
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest
 from pysync.dump.read import DumpReader
 from pysync.dump.taken import Taken, followed, last_begun, last_taken, note_begun, note_taken
-from pysync.errors import PysyncError, UsageError
-from pysync.jobs.dumped_files import OutOf
+from pysync.jobs.dumping import OutOf
 from pysync.jobs.oneoff import Tell, run_once
 from pysync.metastore.client import Reads
-from pysync.model.describe import describe
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
-from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.model.operation import DropPartitions, Operation, Refresh, describe
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.rereading import Rereading
@@ -33,10 +33,8 @@ from pysync.replay.window.scope import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import LIVING, Scope, everything
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 
 # --- Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.
 #

@@ -1,19 +1,28 @@
-"""One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up."""
+"""What is done without a sidecar, in this process: a bootstrap, a replay, what people do with the trash."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.config import Config
-from pysync.errors import PysyncError
+from pysync.control.server import WHO
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
+from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
+from pysync.resync.ranges import counted
+from pysync.sidecar.acts import journal_of, recorded
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
-from pysync.targets.kinds import target_kind
+from pysync.sidecar.trash import Trash
+from pysync.targets.base import target_kind
+
+# One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up.
+
 
 Tell = Callable[[Mapping[str, Any]], None]
 """Called with the status (docs/status.md) a few times a second."""
@@ -107,3 +116,35 @@ def is_finished(status: Mapping[str, Any]) -> bool:
     if status["bootstrap"] is None:
         raise PysyncError("the bootstrap is gone from the queue", "if the queue was removed, run the command again")
     return bool(status["bootstrap"]["state"] == "finished")
+
+
+# What a replay would refresh, told without a sidecar. The queue is only read.
+
+
+_LOCK_SECONDS = 1.0
+
+Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def asked(config: Config, target: str) -> Iterator[Ask]:
+    """What answers as the command `replay plan` of a sidecar does. Raises PysyncError if there is no queue."""
+    directory = config.queue.directory
+    # Opening it would make a queue.
+    if not (directory / FILE).exists():
+        raise PysyncError(f"there is no queue in {directory}", "start the sidecar: pysync run -c FILE")
+    policy = Translator.of(next(it for it in config.targets if it.name == target)).policy
+    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
+        yield lambda request: {"target": target, **counted(queue, policy, request)}
+
+
+# What people do with the trash of a target while no sidecar runs.
+
+
+def alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a command about the trash (see sidecar.trash), done in this process and put into the journal."""
+    trash = Trash(next(it for it in config.targets if it.name == target))
+    with closing(journal_of(config, lambda: False)) as journal:
+        commands = {"trash list": trash.listed, "trash restore": trash.restore, "trash empty": trash.empty}
+        request = {**arguments, "target": target, WHO: f"uid {os.getuid()} (command line)"}
+        return dict(recorded(commands, journal.append)[command](request))

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from pysync.base.errors import PysyncError
+from pysync.base.health import DISABLED, decide
+from pysync.base.text import count
 from pysync.config import Config
 from pysync.control.client import ask
-from pysync.errors import PysyncError
-from pysync.health import DISABLED, decide
-from pysync.text import count
 from pysync.verify.rules import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers

@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import plain
 from pysync.journal import file as journal_file
 from pysync.journal.record import Record
 from pysync.model.difference import Difference
-from pysync.text import plain
 
 _LOCK_SECONDS = 2.0
 _MOST_RENAMES = 100

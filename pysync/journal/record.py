@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pysync.masking import HIDDEN, is_secret_field, masked
+from pysync.base.masking import HIDDEN, is_secret_field, masked
+from pysync.base.text import shortened, shown
 from pysync.model.difference import Difference
-from pysync.text import shortened, shown
 
 # --- Record: what the journal keeps of one operation, of one refused event, or of what a person did
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import plain
 from pysync.journal import file as journal_file
 from pysync.journal.record import Record, names_of
-from pysync.text import plain
 from pysync.worker import Worker
 
 _MOST_WAITING = 10_000

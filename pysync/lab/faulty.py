@@ -23,12 +23,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pysync.base.text import count
+from pysync.base.validation import Finite, Seconds
 from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.operation import Operation
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
-from pysync.validation import Finite, Seconds
 
 
 class Fault(BaseModel):

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Literal
 
 from pysync import hive_site
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError

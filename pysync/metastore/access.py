@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.metastore.login import Login
 from pysync.metastore.settings import (
     Addresses,

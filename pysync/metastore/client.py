@@ -26,7 +26,7 @@ from pysync.metastore.errors import (
 )
 from pysync.metastore.settings import MetastoreUri
 from pysync.metastore.wire import Wire, connect
-from pysync.model import constraints, idl
+from pysync.model import definition, idl
 from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
@@ -321,11 +321,11 @@ class Metastore:
         A kind that this version of Hive does not have is not in it.
         """
         found: dict[Any, list[Any]] = {}
-        for kind in constraints.kinds_at(table):
+        for kind in definition.kinds_at(table):
             # Hive 2.3 has primary and foreign keys alone.
             with suppress(MetastoreUnsupported):
                 found[kind] = self.call(
-                    partial(constraints.read, kind=kind, database=table.dbName, table=table.tableName)
+                    partial(definition.read, kind=kind, database=table.dbName, table=table.tableName)
                 )
         return found
 

@@ -10,7 +10,7 @@ PysyncError
 
 from __future__ import annotations
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 
 
 class MetastoreError(PysyncError):

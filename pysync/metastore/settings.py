@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
+from pysync.base.validation import PlainPath, matching
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.text import quoted
-from pysync.validation import PlainPath, matching
 
 # --- Where a metastore listens: one address, or several of which each will do
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse, RemoteDisconnected
 from pathlib import Path
 
+from pysync.base.text import quoted, told
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.login import NO_SASL, Channel, PlainExchange, SaslChannel, SocketChannel, Status, headers
 from pysync.metastore.settings import MetastoreUri, TlsSettings, assert_secret
-from pysync.text import quoted, told
 
 # --- Thrift over HTTP, as Hive 4 speaks it (`hive.metastore.server.thrift.transport.mode` = `http`)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.text import toml_string
 from pysync.metastore.settings import parse_addresses
-from pysync.text import toml_string
 
 # --- Agent: what the hive-site.xml of the AWS Glue sync agent for Hive says, for both generations of the agent.
 #

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.text import nearest, plain, quoted, toml_string
 from pysync.metastore.settings import parse_addresses
-from pysync.text import nearest, plain, quoted, toml_string
 
 # --- Rule text: the rules in a text, and the words of a rule, each with its place. Pure
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.masking import HIDDEN, is_secret_field, masked
-from pysync.text import shown
+from pysync.base.masking import HIDDEN, is_secret_field, masked
+from pysync.base.text import shown
 
 
 @dataclass(frozen=True, slots=True)

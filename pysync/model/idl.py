@@ -1,25 +1,27 @@
-"""IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's. The only place that adds to it.
-
-Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields that
-it does not know, so older servers may get them. A struct that was read without such a field has it as None.
-
-- Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
-- Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
-- SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
-  Here they are tuples.
-- The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
-  `Client` is hmsclient's, with these calls.
-"""
+"""IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's, and fast copies of its structs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TApplicationException, TMessageType, TType
 from thrift.TRecursive import fix_spec
+
+# IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's. The only place that adds to it.
+#
+# Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields
+# that it does not know, so older servers may get them. A struct that was read without such a field has it as None.
+#
+# - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
+# - Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
+# - SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
+#   Here they are tuples.
+# - The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
+#   `Client` is hmsclient's, with these calls.
+
 
 CATALOG = "hive"
 """The default catalog, which requests of Hive 3.1 must name."""
@@ -266,3 +268,43 @@ def _add_calls() -> None:
 
 
 _add_calls()
+
+
+# Copies of the structs of the metastore's IDL, in a tenth of the time that copy.deepcopy takes.
+
+
+T = TypeVar("T")
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+
+
+def copied(value: T) -> T:
+    """A deep copy of a struct, or of a list or dict of them; it shares nothing that can be altered."""
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    # Nearly all fields are plain: a call for each would take most of the time.
+    if kind is list:
+        return [it if type(it) in _PLAIN else copied(it) for it in value]  # type: ignore[attr-defined, return-value]
+    if kind is dict:
+        return _items(value)  # type: ignore[arg-type, return-value]
+    if not hasattr(value, "thrift_spec"):
+        return value
+    copy: T = kind.__new__(kind)
+    copy.__dict__.update(_items(value.__dict__))
+    return copy
+
+
+def filled(wanted: T, there: Any) -> T:
+    """A copy of `wanted` in which the fields of `there` replace those that are None, also in nested structs."""
+    found: Any = copied(there)
+    for name, value in vars(wanted).items():
+        if value is not None:
+            before = getattr(there, name, None)
+            inner = hasattr(value, "thrift_spec") and before is not None
+            setattr(found, name, filled(value, before) if inner else copied(value))
+    return found  # type: ignore[no-any-return]
+
+
+def _items(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: it if type(it) in _PLAIN else copied(it) for key, it in values.items()}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pysync.errors import UsageError
-from pysync.text import quoted
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
 
 DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"

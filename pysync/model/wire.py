@@ -13,7 +13,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model import idl  # noqa: F401, objects of Hive 3.1 and 4.x have fields that hmsclient does not know
 from pysync.model.event import VERSION, Event, Kind
 

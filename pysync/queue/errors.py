@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 
 _CHUNK = 1024 * 1024
 _PAGE_ERROR = re.compile(r"error code=(\d+)")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
 from pysync.queue import events, files, target_queue
 from pysync.queue.files import Room

@@ -16,7 +16,7 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
-from pysync.drafts import sync
+from pysync.base.files import sync
 from pysync.queue.errors import QueueFailed, QueueFull, owned, translated
 
 # --- The queue's directory: who may read it, who owns it, how much room is left on its disk

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.queue import events, received, repair
 from pysync.queue.errors import QueueClosed
 from pysync.queue.gaps import Gaps

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
-from pysync.drafts import sync
+from pysync.base.files import sync
 from pysync.queue import events, files, received, repair
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, damaged, translated
 from pysync.queue.files import Answered, Room

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.queue import events
 from pysync.queue.store import QueueFile
 from pysync.queue.values import OF_ONE_TARGET, Depth, Park, Parked, ParkedTable, Pause, Queued

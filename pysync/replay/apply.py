@@ -12,12 +12,11 @@ from collections.abc import Callable
 
 import structlog
 
-from pysync.crashpoints import crash_point
-from pysync.errors import PysyncError
-from pysync.measures.latency import Delays, Latency
-from pysync.model.describe import describe
+from pysync.base.crashpoints import crash_point
+from pysync.base.errors import PysyncError
+from pysync.base.measures import Delays, Latency
 from pysync.model.event import SIDECAR, Event
-from pysync.model.operation import Operation, Refresh
+from pysync.model.operation import Operation, Refresh, describe
 from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder

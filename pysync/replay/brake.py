@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pysync.base.text import duration
 from pysync.model.operation import DropDatabase, Operation
 from pysync.queue import Queued
 from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
 from pysync.replay.window.draft import Draft
 from pysync.targets.settings import TargetSettings
-from pysync.text import duration
 
 _SAME_BURST_MS = 60_000
 """Drops in the same databases, without a longer pause than this, belong to the ones that a person decided about."""

@@ -10,12 +10,12 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
+from pysync.base.errors import PysyncError
 from pysync.copy.formats import Frame
-from pysync.errors import PysyncError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
 from pysync.metastore.errors import MetastoreError
-from pysync.model.constraints import Constraints, name_of, pairs
-from pysync.model.files import SourceFiles
+from pysync.model.definition import Constraints, name_of, pairs
+from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import (
     DropConstraint,

@@ -16,9 +16,10 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from pysync.errors import PysyncError
-from pysync.health import decide
-from pysync.measures.calls import Counts, Throttle
+from pysync.base.errors import PysyncError
+from pysync.base.health import decide
+from pysync.base.measures import Counts, Throttle
+from pysync.base.text import nearest
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.apply import ClockOffset, same_clock
@@ -34,7 +35,6 @@ from pysync.replay.window.draft import Draft
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings, assert_enabled
-from pysync.text import nearest
 from pysync.worker import Worker
 
 # Requests: what other threads want done in a drain's own thread, which alone may touch its state.

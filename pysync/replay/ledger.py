@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from pysync.base.text import count, span
 from pysync.model.operation import DropDatabase, DropTable, Operation, PutTable
 from pysync.queue import Pause
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import database_of
-from pysync.text import count, span
 
 # Ledger: the drops that a target was allowed lately, for the limits over time. Kept in the queue's file.
 

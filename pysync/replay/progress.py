@@ -12,9 +12,8 @@ from typing import Any
 
 import structlog
 
-from pysync.masking import masked
-from pysync.measures.calls import Counts, Rate, Throttle
-from pysync.measures.latency import Latency
+from pysync.base.masking import masked
+from pysync.base.measures import Counts, Latency, Rate, Throttle
 from pysync.targets.base import ERRORS
 
 # Tally: how much of a bootstrap one target has, by the events that brought it. Lanes write it, others read.

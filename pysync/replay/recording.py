@@ -14,14 +14,12 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Record
 from pysync.journal.record import MOST_PARTITIONS, reason_of, told
-from pysync.model.change import Change
-from pysync.model.describe import partitions
+from pysync.model.change import Change, named_in_event, objects_of
 from pysync.model.difference import Difference
 from pysync.model.event import SIDECAR, Event
-from pysync.model.named import named_in_event, objects_of
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
     DropPartitions,
@@ -30,6 +28,7 @@ from pysync.model.operation import (
     Refresh,
     RenameTable,
     TableOperation,
+    partitions,
 )
 from pysync.model.wire import decode_event
 from pysync.queue import Queued

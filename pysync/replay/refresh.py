@@ -15,13 +15,13 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.metastore.client import Reads, is_of_call
 from pysync.metastore.errors import MetastoreError
 from pysync.model import idl
-from pysync.model.births import first_home
+from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
-from pysync.model.objects import OBJECTS
+from pysync.model.mark import first_home
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,

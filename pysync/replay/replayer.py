@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase
 from pysync.queue import EventQueue, Queued

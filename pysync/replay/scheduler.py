@@ -261,6 +261,8 @@ class Scheduler:
         self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
         self._numbers = itertools.count()
         self._in_hand = 0
+        self._retried: set[Job] = set()  # those in hand that were tried before
+        self._retried_last = False
         self.broken = False
 
     @property
@@ -274,8 +276,11 @@ class Scheduler:
         return len(self._resting)
 
     def wants(self, lanes: Lanes) -> bool:
-        """Whether a lane has nothing to do, or soon will have nothing."""
-        return not (self.broken or self._ready) and self._in_hand < _AHEAD * lanes.count
+        """Whether a lane has nothing new to do, or soon will have nothing.
+
+        Works that are tried again do not count: while they fail slowly, new events must not wait for them.
+        """
+        return not (self.broken or self._ready) and self._in_hand - len(self._retried) < _AHEAD * lanes.count
 
     def add(self, leg: Leg) -> None:
         """Add the works of a leg behind all others."""
@@ -285,6 +290,7 @@ class Scheduler:
         """Note the works that have ended; does not wait."""
         for job, error in lanes.ended():
             self._in_hand -= 1
+            self._retried.discard(job)
             self._end(job, error)
 
     def begin(self, lanes: Lanes) -> None:
@@ -293,11 +299,26 @@ class Scheduler:
         if self._kept:
             kept, self._kept = self._kept, []
             self._release(kept)
-        while self._resting and self._resting[0][0] <= now:
-            # Without regard to room: they were in hand before, and show first that the target is back.
-            self._begin(lanes, heapq.heappop(self._resting)[2])
-        while self._ready and self._in_hand < _AHEAD * lanes.count and not self._is_away():
-            self._begin(lanes, self._ready.popleft())
+        while self._in_hand < _AHEAD * lanes.count:
+            job = self._next(now)
+            if job is None:
+                return
+            self._begin(lanes, job)
+
+    def _next(self, now: float) -> Job | None:
+        """The work to begin: one that is to be tried again and a new one in turn, so that neither keeps the other back.
+
+        While the target is away only the former begin: they show first that it is back.
+        """
+        due = bool(self._resting) and self._resting[0][0] <= now
+        new = bool(self._ready) and not self._is_away()
+        if due and not (new and self._retried_last):
+            self._retried_last = True
+            job = heapq.heappop(self._resting)[2]
+            self._retried.add(job)
+            return job
+        self._retried_last = False
+        return self._ready.popleft() if new else None
 
     def seconds(self) -> float:
         """The seconds until a work is to be tried again; infinite if there is none."""

@@ -17,10 +17,10 @@ from typing import Any
 
 import structlog
 
+from pysync.base.errors import PysyncError
+from pysync.base.health import decide
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
-from pysync.errors import PysyncError
-from pysync.health import decide
 from pysync.metastore.access import Where
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName

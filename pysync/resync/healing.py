@@ -15,10 +15,11 @@ from contextlib import contextmanager
 import structlog
 from thrift.Thrift import TException
 
+from pysync.base.errors import PysyncError
+from pysync.base.text import nearest
 from pysync.capture.gaps import TOLD, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
-from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
@@ -26,7 +27,6 @@ from pysync.model.again import Again
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
-from pysync.text import nearest
 from pysync.worker import Worker
 
 ASKED = "asked:"

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import shortened, shown
+from pysync.model.change import objects_of
 from pysync.model.event import Event, Kind
-from pysync.model.named import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.policy import Policy
-from pysync.text import shortened, shown
 
 _CHUNK = 200
 _CHUNK_BYTES = 8 * 1024 * 1024

@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName

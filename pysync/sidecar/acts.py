@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
+from pysync.base.errors import PysyncError
+from pysync.base.text import shortened, shown
 from pysync.config import Config
 from pysync.control.server import WHO, Command
-from pysync.errors import PysyncError
 from pysync.journal import Journal, Query, Reader, Record
 from pysync.journal.file import FILE
 from pysync.journal.record import OUTCOMES, reason_of
 from pysync.queue import EventQueue
-from pysync.text import shortened, shown
 
 # --- Arguments: what a request of the control socket may carry, whatever its command. Commands check what they mean
 

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from pysync.base.errors import PysyncError
+from pysync.base.health import decide
+from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
-from pysync.errors import PysyncError
-from pysync.health import decide
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -30,7 +31,6 @@ from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.why import EndsReader, Why
 from pysync.targets.settings import assert_enabled
-from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.errors import PysyncError
-from pysync.model.named import objects_of
+from pysync.base.errors import PysyncError
+from pysync.base.text import meant, quoted, shortened, shown
+from pysync.model.change import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
-from pysync.text import meant, quoted, shortened, shown
 
 # --- Curves: lag and throughput of each target, minute by minute, for up to a day. In memory, since the start
 

@@ -6,9 +6,9 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.copy.files import may_remove_files
-from pysync.errors import PysyncError
-from pysync.model.describe import describe, partitions
+from pysync.model.operation import describe, partitions
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain

@@ -15,15 +15,15 @@ from typing import Any
 
 import structlog
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, nearest, quoted
 from pysync.control.client import NoSidecar, ask
-from pysync.errors import PysyncError, UsageError
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
 from pysync.queue.store import FILE
 from pysync.resync.rescoping import drop_what_leaves
 from pysync.sidecar.acts import note_of_target
-from pysync.text import meant, nearest, quoted
 
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024

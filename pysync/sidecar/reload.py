@@ -13,15 +13,15 @@ from typing import Any
 
 import structlog
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.token import read_token
 from pysync.config import Config, Partial, load_config
-from pysync.errors import PysyncError, UsageError
 from pysync.install import listener_jar
 from pysync.queue import EventQueue
 from pysync.queue.files import try_out
 from pysync.sections import WebConfig
 from pysync.sidecar import registry
 from pysync.targets.spark.session import assert_spark
-from pysync.token import read_token
 from pysync.web.server import assert_installed, assert_usable
 
 # --- Needs: what must be there before the sidecar runs. `run` refuses without it, and `check` reports it, by this

@@ -16,6 +16,9 @@ from typing import Any
 import structlog
 
 from pysync import __version__
+from pysync.base.errors import PysyncError
+from pysync.base.measures import Counts, Throttle
+from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
@@ -24,9 +27,7 @@ from pysync.config import Config
 from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
-from pysync.errors import PysyncError
 from pysync.install import listener_jar
-from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
@@ -50,7 +51,6 @@ from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
 from pysync.sidecar.wiring import Resyncs, Shutdown, is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
-from pysync.token import read_token
 from pysync.web.server import WebServer
 from pysync.worker import Worker
 

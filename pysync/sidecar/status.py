@@ -9,16 +9,16 @@ from functools import partial
 from typing import Any
 
 from pysync import __version__
+from pysync.base.errors import PysyncError
+from pysync.base.health import problems
+from pysync.base.text import Moment
 from pysync.capture.roll import Clocks, Roll
 from pysync.config import Config
-from pysync.errors import PysyncError
-from pysync.health import problems
 from pysync.journal import Journal
 from pysync.metastore.access import authorities_end, certificate_end, ticket_end
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.event import SIDECAR
 from pysync.model.wire import decode_event
-from pysync.moment import Moment
 from pysync.queue import EventQueue, Gap, History, Instance, Queued
 from pysync.replay.drain import Drain
 from pysync.targets.settings import TargetSettings

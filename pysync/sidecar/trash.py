@@ -9,13 +9,13 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import quoted, shortened, shown
 from pysync.model.names import TableName
-from pysync.targets.apply.trash import Trashed
-from pysync.targets.kinds import target_kind
+from pysync.targets.apply.tables import Trashed
+from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
-from pysync.text import quoted, shortened, shown
 from pysync.worker import Finished, Worker
 
 _LOOK_SECONDS = 60.0

@@ -16,16 +16,16 @@ from typing import Any
 
 import structlog
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import shortened
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
-from pysync.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import shortened
 from pysync.verify.compare import Compared, Comparison, Selection
 from pysync.verify.report import by_database, difference
 from pysync.verify.rules import MORE

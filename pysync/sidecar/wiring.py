@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 
+from pysync.base.measures import Counts, Throttle
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
-from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
 from pysync.replay.window.translate import Translator
@@ -22,8 +22,7 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.view_refreshes import ViewRefreshes
 from pysync.sections import SourceConfig
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.targets.watched import Redefining

@@ -16,12 +16,12 @@ from pydantic import (
     model_validator,
 )
 
-from pysync.errors import PysyncError
-from pysync.measures.calls import Limit
+from pysync.base.errors import PysyncError
+from pysync.base.measures import Limit
+from pysync.base.validation import Finite, Interval, Rate, Seconds, matching, rate
 from pysync.model.event import Kind, replicator
-from pysync.model.table_formats import TableFormat
+from pysync.model.locations import TableFormat
 from pysync.targets.spark_wish import SparkConf, SparkWish
-from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 
 if TYPE_CHECKING:
     from pysync.metastore.settings import KerberosSettings, TlsSettings

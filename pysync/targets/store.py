@@ -19,15 +19,15 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, shortened
 from pysync.metastore.client import Statistics
-from pysync.model.constraints import Constraints
+from pysync.model.definition import Constraints
+from pysync.model.idl import copied
 from pysync.model.names import TableName, normalized, partition_name
-from pysync.model.structs import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, shortened
 
 log = structlog.get_logger(__name__)
 

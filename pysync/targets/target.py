@@ -8,13 +8,13 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.constraints import Constraints, comparable
+from pysync.model.definition import Constraints, comparable
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import apply, tables_with
-from pysync.targets.apply.guards import refuse_transactional
-from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
+from pysync.targets.apply.judge import refuse_transactional
+from pysync.targets.apply.tables import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store

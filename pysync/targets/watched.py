@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics
 from pysync.model.difference import Difference
 from pysync.model.mark import EVENT_KEY, Mark
@@ -19,7 +20,6 @@ from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import fields
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
-from pysync.text import count
 
 TRASHED = "moved to the trash as "
 """How what is told of a table begins that was moved to the trash; its name there follows."""

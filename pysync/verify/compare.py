@@ -10,12 +10,12 @@ from typing import Any, Protocol, TypeVar
 
 from thrift.Thrift import TException
 
+from pysync.base.text import count
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target, Unavailable
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 from pysync.verify.objects import (
     Batch,
     Keyed,

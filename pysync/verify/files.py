@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from pysync.base.text import count
 from pysync.copy.run import Difference
 from pysync.model.names import TableName
-from pysync.text import count
 from pysync.verify.rules import DIFFERENT, EQUAL, Compared, listed
 
 KIND = "files"

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 from thrift.Thrift import TException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.targets.base import Target
 

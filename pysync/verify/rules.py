@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pysync.base.errors import UsageError
 from pysync.copy.formats import Frame
-from pysync.errors import UsageError
-from pysync.model.constraints import Constraints
+from pysync.model.definition import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized

@@ -18,8 +18,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pysync.errors import UsageError
-from pysync.text import count, one_line
+from pysync.base.errors import UsageError
+from pysync.base.text import count, one_line
 from pysync.web.pages import Pages
 from pysync.web.sign_in import LIFE_SECONDS, Notice
 from pysync.web.site import STATIC, THEME, THEMES, Site, back_to, form_of, local

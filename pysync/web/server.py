@@ -10,13 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.health import Problem, failing, without_status
+from pysync.base.text import Moment, told
+from pysync.base.token import read_private
 from pysync.control.server import Command
-from pysync.errors import PysyncError, UsageError
-from pysync.health import Problem, failing, without_status
-from pysync.moment import Moment
 from pysync.sections import WebConfig
-from pysync.text import told
-from pysync.token import read_private
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

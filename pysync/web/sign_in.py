@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pysync.drafts import put
-from pysync.errors import UsageError
-from pysync.text import quoted, told
-from pysync.token import assert_unreachable, read_private
+from pysync.base.errors import UsageError
+from pysync.base.files import put
+from pysync.base.text import quoted, told
+from pysync.base.token import assert_unreachable, read_private
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pysync import __version__
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import count, duration, plain
 from pysync.control.server import Command
-from pysync.errors import PysyncError, UsageError
-from pysync.text import count, duration, plain
 from pysync.web.sign_in import Attempts, Passwords, Session, Sessions
 
 # --- Words: numbers, times and spans as the page shows them. Pure

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from pysync import logs
+from pysync.base import logs
 from tests.bench import bootstrap, capture, copy, frame, glue, main, replay, scrapes
 
 BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {

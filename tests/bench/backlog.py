@@ -11,14 +11,14 @@ import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from pysync import logs
+from pysync.base import logs
 from pysync.journal import Journal
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.sections import JournalConfig
 from pysync.sidecar.process import collect_seldom
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 
 
 def main(directory: Path, name: str, events: int, file: Path | None) -> dict[str, float]:

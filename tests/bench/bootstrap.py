@@ -26,12 +26,12 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.errors import PysyncError
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.verify.compare import Comparison
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
+from pysync.base.crashpoints import POINTS
 from pysync.control.client import ask
-from pysync.crashpoints import POINTS
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from pysync import __version__, logs
+from pysync import __version__
+from pysync.base import logs
 from tests.compare import agents, building, contest, report
 from tests.compare.contender import Contender
 from tests.compare.ours import pysync

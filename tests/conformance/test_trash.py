@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Rejected

@@ -36,7 +36,7 @@ with Metastore(f"thrift://{sys.argv[1]}:9083") as metastore:
 """
 
 
-_READ = "import sys; from pathlib import Path; from pysync.token import read_token; read_token(Path(sys.argv[1]))"
+_READ = "import sys; from pathlib import Path; from pysync.base.token import read_token; read_token(Path(sys.argv[1]))"
 
 
 def databases(container: Container, host: str, *create: str) -> set[str]:

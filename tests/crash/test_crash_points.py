@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pysync.crashpoints import POINTS, VARIABLE, armed, crash_point
-from pysync.errors import UsageError
+from pysync.base.crashpoints import POINTS, VARIABLE, armed, crash_point
+from pysync.base.errors import UsageError
 from tests.chaos import scenarios
 from tests.chaos.scenarios import Scenario, crash_at, disturb, perform
 from tests.chaos.stand import Stand, chaos_stand
@@ -76,7 +76,7 @@ def test_full_disks_and_power_cuts_lose_nothing(stand: Stand) -> None:
 
 def test_an_armed_process_dies_at_its_point_and_at_no_other() -> None:
     program = (
-        "from pysync.crashpoints import crash_point\n"
+        "from pysync.base.crashpoints import crash_point\n"
         "for name in ('trim.written', 'append.written', 'append.written', 'append.written'):\n"
         "    crash_point(name); print(name, flush=True)\n"
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Query, Reader, Record
 from tests.support import wait_until
 from tests.support.tmpfs import CannotMount, fill, free, tmpfs

@@ -26,11 +26,19 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
 from pysync.lab.memory.objects import is_type
+from pysync.model.idl import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
-from pysync.model.structs import filled
 from pysync.model.wire import decode, encode
-from pysync.targets.answers import Answer, answer
-from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.base import (
+    Answer,
+    Forbidden,
+    MissingDatabase,
+    OutcomeUnknown,
+    Rejected,
+    TargetKind,
+    Unavailable,
+    answer,
+)
 from pysync.targets.hive import name_of
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, Store, Written

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.crashpoints import VARIABLE
+from pysync.base.crashpoints import VARIABLE
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.text import count
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from pysync.text import count
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import pysync
 from tests.support.stages import wait_until_compared

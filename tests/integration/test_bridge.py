@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import PysyncError
 from pysync.capture import bridge as connections
 from pysync.capture.bridge import HOST, Bridge, Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.errors import PysyncError
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from tests.support import wait_until

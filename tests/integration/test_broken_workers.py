@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import structlog
 
+from pysync.base.errors import PysyncError
 from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from pysync.queue import EventQueue, QueueFailed
 from pysync.queue.gaps import scope_gaps
 from pysync.queue.store import QueueFile

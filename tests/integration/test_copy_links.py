@@ -10,7 +10,7 @@ import pytest
 
 from pysync.copy.copier import SparkWorkers
 from pysync.copy.run import RECORD, Pair
-from pysync.jobs.dumped_files import Lister
+from pysync.jobs.dumping import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files

@@ -12,7 +12,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync import hive_site
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
 from pysync.lab import EmbeddedMetastore, archive, metastore
 from pysync.metastore.client import Metastore

@@ -17,7 +17,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.aws import EmbeddedAws
 from tests.support import process_is_gone, wait_until
 

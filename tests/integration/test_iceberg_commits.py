@@ -10,7 +10,7 @@ import pytest
 
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
-from pysync.model.iceberg import pointer
+from pysync.model.locations import pointer
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.hms import KIND, HmsSettings

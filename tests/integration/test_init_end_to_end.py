@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until

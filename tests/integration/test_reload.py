@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from pysync.base.errors import UsageError
 from pysync.control.client import ask
-from pysync.errors import UsageError
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until

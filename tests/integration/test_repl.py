@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.dump.index import open_dump
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs import oneoff
 from pysync.jobs.loading import load_once
 from pysync.sidecar.wiring import Shutdown

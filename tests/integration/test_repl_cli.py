@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from tests.support import wait_until
 from tests.support.repls import NEWEST, Repl
 from tests.support.sidecars import assert_one_line, command

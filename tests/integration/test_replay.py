@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pysync.crashpoints import VARIABLE
+from pysync.base.crashpoints import VARIABLE
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until

@@ -13,7 +13,7 @@ from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.run import RECORD, Copied, Pair
 from pysync.install import listener_jar
-from pysync.model.files import Form
+from pysync.model.locations import Form
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings
 

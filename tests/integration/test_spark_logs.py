@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 SCRIPT = """
 from contextlib import suppress
 from pathlib import Path
-from pysync import logs
+from pysync.base import logs
 from pysync.targets.spark_wish import SparkWish
 from pysync.targets.spark.session import SparkHost
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pysync import crashpoints
+from pysync.base import crashpoints
 
 POINTS = tuple(point for point in crashpoints.POINTS if not point.startswith("trim."))
 

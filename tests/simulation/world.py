@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.targets.settings import TargetSettings

@@ -8,13 +8,13 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pysync.base.token import write_token
 from pysync.config import Config, load_config
 from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.sidecar.sidecar import Sidecar
-from pysync.token import write_token
 
 _SOURCE = """
 [source]

@@ -1,4 +1,4 @@
-"""Sidecars that die at a crash point (pysync/crashpoints.py), and what makes them come by it."""
+"""Sidecars that die at a crash point (pysync/base/crashpoints.py), and what makes them come by it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from pysync.crashpoints import VARIABLE
-from pysync.errors import PysyncError
+from pysync.base.crashpoints import VARIABLE
+from pysync.base.errors import PysyncError
 from pysync.lab.demo.stage import Stage
 from tests.support import wait_until
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.token import write_token
 from pysync.control.client import ask
 from pysync.lab import free_port
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
-from pysync.token import write_token
 from tests.support import partition, table, wait_until
 from tests.support.docgroups import SUBSTITUTES
 from tests.support.stages import assert_converges, wait_until_compared

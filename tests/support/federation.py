@@ -10,15 +10,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import PysyncError
+from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.model.definition import differences as definition_differences
-from pysync.token import write_token
 from tests.support import wait_until
 
 PATIENCE_SECONDS = 180.0

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pysync.errors import PysyncError
-from pysync.health import problems
-from pysync.measures.latency import Latency
+from pysync.base.errors import PysyncError
+from pysync.base.health import problems
+from pysync.base.measures import Latency
 from pysync.targets.base import ERRORS
 
 NOW = 1_795_000_000.0

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.show import compare
 from pysync.lab.demo.stage import Stage

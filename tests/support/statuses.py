@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pysync.base.health import problems
 from pysync.cli.status_text import Part, show
-from pysync.health import problems
 
 NOW = 1_800_000_000.0
 GRACE = 300.0

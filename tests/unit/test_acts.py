@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
 from pysync.sidecar.acts import ACTS, MOST, listed, recorded
 

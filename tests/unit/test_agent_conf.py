@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from pysync.base.errors import UsageError
 from pysync.cli.app import app
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.hive_site import to_xml
 from pysync.migration.agent import LISTENER, Agent, import_agent_conf
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.exceptions import TyperException
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.app import app, explained, main
-from pysync.errors import PysyncError, UsageError
 from tests.support.examples import some
 
 CONF = """

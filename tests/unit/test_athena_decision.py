@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from pysync.model.mark import Mark
 from pysync.model.names import DEFAULT_PARTITION
 from pysync.targets.apply.writing import stamped
-from pysync.targets.athena.partitions import MOST_MOVES, decide_drop, decide_put
-from pysync.targets.athena.tables import decide_database, decide_table, unsayable
+from pysync.targets.athena.decisions import (
+    MOST_MOVES,
+    decide_database,
+    decide_drop,
+    decide_put,
+    decide_table,
+    unsayable,
+)
 from tests.support.glue import unasked_store
 from tests.support.hive_ddl import HiveCatalog
 from tests.unit.test_athena_types import TYPES

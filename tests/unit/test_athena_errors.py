@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.errors import PysyncError
-from pysync.targets.athena.errors import Ending, failure
+from pysync.base.errors import PysyncError
+from pysync.targets.athena.api import Ending, failure
 from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
 TASK = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask. "

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from structlog.testing import capture_logs
 
-from pysync import logs
+from pysync.base import logs
 from pysync.targets.athena import AthenaSettings
 from pysync.targets.athena.api import ATTEMPTS, MOST_AT_ONCE, AthenaApi
 from pysync.targets.athena.execution import Athena
@@ -86,7 +86,7 @@ def _sending_again_at_once(monkeypatch):
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    monkeypatch.setattr("pysync.targets.athena.polling.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("pysync.targets.athena.execution.SILENT_SECONDS", 0.05)
 
 
 def settings_of(scripted, **values):

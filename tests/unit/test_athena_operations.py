@@ -9,6 +9,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from structlog.testing import capture_logs
 
+from pysync.base.text import LONGEST
 from pysync.model.names import DEFAULT_PARTITION, TableName
 from pysync.targets.athena import AthenaSettings, AthenaStore, statements
 from pysync.targets.aws.session import provide
@@ -17,7 +18,6 @@ from pysync.targets.glue import GlueStore
 from pysync.targets.hive import name_of
 from pysync.targets.store import Written
 from pysync.targets.target import StoreTarget
-from pysync.text import LONGEST
 from tests.conformance.objects import Source, function, partition, table
 from tests.support.glue import unasked
 from tests.support.hive_ddl import HiveCatalog

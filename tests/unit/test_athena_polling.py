@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from pysync.targets.athena import polling
-from pysync.targets.athena.errors import Ending
-from pysync.targets.athena.polling import Polling, Unanswered
+from pysync.targets.athena import execution
+from pysync.targets.athena.api import Ending
+from pysync.targets.athena.execution import Polling, Unanswered
 from pysync.targets.base import Unavailable
 
 RUNNING, DONE, FAILED = Ending("RUNNING"), Ending("SUCCEEDED"), Ending("FAILED", "no", 1003, 2)
@@ -90,7 +90,7 @@ def test_it_does_not_ask_before_it_is_time_nor_when_nobody_waits() -> None:
 
 
 def test_a_look_that_hangs_holds_up_no_other_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "HANGS_SECONDS", 0.05)
+    monkeypatch.setattr(execution, "HANGS_SECONDS", 0.05)
     hangs, released = threading.Event(), threading.Event()
 
     def look(some: Sequence[str]) -> dict[str, Ending]:
@@ -110,7 +110,7 @@ def test_a_look_that_hangs_holds_up_no_other_lane(monkeypatch: pytest.MonkeyPatc
 
 
 def test_who_hears_nothing_for_some_time_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(execution, "SILENT_SECONDS", 0.05)
 
     def look(_: Sequence[str]) -> dict[str, Ending]:
         raise Unavailable("throttled", "wait")
@@ -128,7 +128,7 @@ def test_so_is_who_waits_no_longer_if_the_last_look_failed() -> None:
 
 
 def test_failures_make_it_ask_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(execution, "SILENT_SECONDS", 0.5)
     looks = 0
 
     def look(_: Sequence[str]) -> dict[str, Ending]:
@@ -156,7 +156,7 @@ def test_an_outage_may_last(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += 10.0
         return now[0]
 
-    monkeypatch.setattr(polling, "SILENT_SECONDS", 1e9)
+    monkeypatch.setattr(execution, "SILENT_SECONDS", 1e9)
     assert Polling(look, 1.0, clock=clock).ending("q", 1e9) == DONE
 
 

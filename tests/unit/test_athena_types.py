@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pysync.model.names import DEFAULT_PARTITION
-from pysync.targets.athena.quoting import UnsayableError
-from pysync.targets.athena.types import hive_type, is_readable_as, keeps, same_type
+from pysync.targets.athena.statements import UnsayableError, hive_type, is_readable_as, keeps, same_type
 
 PRIMITIVES = ["tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary", "timestamp"]
 PRIMITIVES += ["date", "char(3)", "varchar(65535)", "decimal(10,2)", "decimal(38,0)"]

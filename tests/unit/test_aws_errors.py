@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 from botocore import exceptions as boto
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.targets.aws.errors import classified, code, of_code
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.glue import GlueSettings, glue_target

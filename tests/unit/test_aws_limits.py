@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.targets.aws import limits
-from pysync.targets.aws.limits import Limit, checked, fitted, length, s3_location
-from pysync.targets.aws.skew import joined, parted
+from pysync.targets.aws import translate
+from pysync.targets.aws.translate import Limit, checked, fitted, joined, length, parted, s3_location
 from pysync.targets.base import Rejected
 
 MODEL = botocore.session.get_session().get_service_model("glue")
@@ -21,17 +20,17 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)
 @pytest.mark.parametrize(
     ("limit", "structure", "member"),
     [
-        (limits.NAME, "TableInput", "Name"),
-        (limits.NAME, "Column", "Name"),
-        (limits.NAME, "UserDefinedFunctionInput", "ClassName"),
-        (limits.TYPE, "Column", "Type"),
-        (limits.COMMENT, "Column", "Comment"),
-        (limits.DESCRIPTION, "DatabaseInput", "Description"),
-        (limits.LOCATION, "StorageDescriptor", "Location"),
-        (limits.DATABASE_LOCATION, "DatabaseInput", "LocationUri"),
-        (limits.URI, "ResourceUri", "Uri"),
-        (limits.FORMAT, "StorageDescriptor", "InputFormat"),
-        (limits.VIEW_TEXT, "TableInput", "ViewExpandedText"),
+        (translate.NAME, "TableInput", "Name"),
+        (translate.NAME, "Column", "Name"),
+        (translate.NAME, "UserDefinedFunctionInput", "ClassName"),
+        (translate.TYPE, "Column", "Type"),
+        (translate.COMMENT, "Column", "Comment"),
+        (translate.DESCRIPTION, "DatabaseInput", "Description"),
+        (translate.LOCATION, "StorageDescriptor", "Location"),
+        (translate.DATABASE_LOCATION, "DatabaseInput", "LocationUri"),
+        (translate.URI, "ResourceUri", "Uri"),
+        (translate.FORMAT, "StorageDescriptor", "InputFormat"),
+        (translate.VIEW_TEXT, "TableInput", "ViewExpandedText"),
     ],
 )
 def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: str) -> None:
@@ -41,9 +40,9 @@ def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: s
 @pytest.mark.parametrize(
     ("limit", "shape"),
     [
-        (limits.KEY, "KeyString"),
-        (limits.VALUE, "ParametersMapValue"),
-        (limits.PARTITION_VALUE, "ValueString"),
+        (translate.KEY, "KeyString"),
+        (translate.VALUE, "ParametersMapValue"),
+        (translate.PARTITION_VALUE, "ValueString"),
     ],
 )
 def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
@@ -53,7 +52,9 @@ def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
 def of_model(limit: Limit, rules: dict[str, Any]) -> None:
     assert (limit.shortest, limit.longest) == (rules.get("min", 0), rules["max"])
     pattern = rules.get("pattern", "")
-    expected = limits.NAME if pattern and r"\r\n" not in pattern else limits.DESCRIPTION if pattern else limits.VALUE
+    expected = (
+        translate.NAME if pattern and r"\r\n" not in pattern else translate.DESCRIPTION if pattern else translate.VALUE
+    )
     assert limit.characters == expected.characters
 
 
@@ -61,34 +62,34 @@ def of_model(limit: Limit, rules: dict[str, Any]) -> None:
 @given(TEXTS)
 def test_what_fits_is_left_and_what_does_not_is_named(text: str) -> None:
     changes: list[str] = []
-    found = fitted(limits.COMMENT, text, "comment", changes)
-    assert checked(limits.COMMENT, found, "comment") == found
+    found = fitted(translate.COMMENT, text, "comment", changes)
+    assert checked(translate.COMMENT, found, "comment") == found
     assert bool(changes) == (found != text)
     assert text.startswith(found) or any("spaces" in change for change in changes)
 
 
 def test_a_comment_is_cut_between_characters() -> None:
     changes: list[str] = []
-    assert fitted(limits.COMMENT, "😀" * 200, "comment", changes) == "😀" * 127
+    assert fitted(translate.COMMENT, "😀" * 200, "comment", changes) == "😀" * 127
     assert changes == ["comment: cut from 400 to 255 characters"]
-    assert fitted(limits.COMMENT, "я" * 255, "comment", []) == "я" * 255, "it is characters that count, not bytes"
+    assert fitted(translate.COMMENT, "я" * 255, "comment", []) == "я" * 255, "it is characters that count, not bytes"
 
 
 def test_lines_become_one() -> None:
     changes: list[str] = []
-    assert fitted(limits.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
+    assert fitted(translate.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
     assert changes == ["comment: characters that Glue does not accept are replaced by spaces"]
-    assert fitted(limits.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
+    assert fitted(translate.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
 
 
 @pytest.mark.parametrize(
     ("limit", "text", "said"),
     [
-        (limits.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
-        (limits.NAME, "x" * 256, "table name has 256 characters"),
-        (limits.NAME, "a\nb", r"table name has characters that Glue does not accept: 'a\\nb'"),
-        (limits.VALUE, "x" * 512_001, "512,001 characters; Glue accepts 0 to 512,000"),
-        (limits.PARTITION_VALUE, "x" * 1025, "1,025"),
+        (translate.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
+        (translate.NAME, "x" * 256, "table name has 256 characters"),
+        (translate.NAME, "a\nb", r"table name has characters that Glue does not accept: 'a\\nb'"),
+        (translate.VALUE, "x" * 512_001, "512,001 characters; Glue accepts 0 to 512,000"),
+        (translate.PARTITION_VALUE, "x" * 1025, "1,025"),
     ],
 )
 def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, said: str) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import structlog
 
+from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
 from pysync.model.names import TableName

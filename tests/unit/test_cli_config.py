@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pysync.base.errors import PysyncError
 from pysync.cli import output
 from pysync.cli.app import app, main
-from pysync.errors import PysyncError
 
 MINIMAL = '[source]\nname = "onprem"\n[queue]\ndirectory = "{queue}"\n[[targets]]\nname = "dr"\nkind = "faulty"\n'
 

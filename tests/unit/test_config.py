@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync import config as config_module
+from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.targets.base import TargetKind
 from pysync.targets.settings import TargetSettings
 

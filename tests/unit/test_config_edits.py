@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import UsageError
+from pysync.base.text import toml_string
 from pysync.config_file import edits
 from pysync.config_file.edits import parts, statements, with_key, with_table, without_key, without_table
 from pysync.config_file.targets import added, altered, enabled, key_of, removed, renamed, setting_of
-from pysync.errors import UsageError
-from pysync.text import toml_string
 
 if sys.version_info >= (3, 11):
     import tomllib

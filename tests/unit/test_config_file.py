@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config_file import file as module
 from pysync.config_file.file import digest_of, drafted, locked
 from pysync.config_file.targets import altered, setting_of
-from pysync.errors import PysyncError, UsageError
 from pysync.queue import EventQueue
 
 TEXT = '# mine\r\n[source]\r\nname = "onprem"\r\n[[targets]]\r\nname = "dr"\r\nkind = "faulty"'

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import PysyncError
 from pysync.control.client import SOCKET, ask
 from pysync.control.server import ControlServer
-from pysync.errors import PysyncError
 
 OTHER = 4711
 

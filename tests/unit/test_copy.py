@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from pysync.base.errors import UsageError
 from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
 from pysync.copy.run import Difference as Survey
 from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, gone
-from pysync.errors import UsageError
 from pysync.lab.faulty import FaultySettings
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.sidecar.history import Curves
 
 MINUTE = 60.0

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.health import problems
 from pysync.cli.output import chosen
 from pysync.cli.progress import wait_for
 from pysync.cli.status_text import is_late
 from pysync.config import load_config, load_partial
-from pysync.errors import PysyncError, UsageError
-from pysync.health import problems
 from pysync.jobs import check
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import typer
 
+from pysync.base.errors import UsageError
 from pysync.cli.app import app
-from pysync.errors import UsageError
 from tests.support.docpages import DOCS, PAGES, ROOT, Shown, prose, shown, slug
 
 FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md"}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from pysync.model.event import Kind
-from pysync.model.operation import RenameTable
+from pysync.model.operation import Operation, RenameTable
 from pysync.replay.window.translate import Translator
+from pysync.targets.base import Outcome
 from tests.support import table, wait_until
-from tests.support.drains import ATTEMPTS, NEVER, create, create_database, drop_database, rename
+from tests.support.drains import ATTEMPTS, NEVER, Bench, create, create_database, drop_database, rename
 from tests.support.events import event
 from tests.support.refreshing import Hms
+from tests.support.targets import FakeTarget
 
 
 @pytest.fixture
@@ -278,6 +284,27 @@ def test_an_outage_does_not_count_towards_the_tries_of_a_bug(bench):
     bench.append(create("db.t"))
     bench.run()
     assert (bench.target.positions(), bench.parked()) == ([1], [])
+
+
+class SlowToFail(FakeTarget):
+    """Its unreachable tables keep a lane for a moment before their call fails."""
+
+    def apply(self, operation: Operation) -> Outcome:
+        if operation.key in self.unreachable:
+            time.sleep(0.05)
+        return super().apply(operation)
+
+
+def test_tables_that_fail_slowly_keep_no_other_table_waiting(tmp_path: Path) -> None:
+    """Together their tries take much longer than the waits between them: there is always one to try again."""
+    names = [f"db.slow{number}" for number in range(20)]
+    with closing(Bench(tmp_path, SlowToFail())) as bench:
+        bench.target.unreachable = set(names)
+        bench.append(*map(create, names))
+        bench.start()
+        wait_until(lambda: min(bench.target.tries[name] for name in names) >= 1, what="the first tries")
+        bench.append(create("db.good"))
+        wait_until(lambda: bench.target.positions("db.good") != [], what="the table that can be reached")
 
 
 def test_an_event_whose_objects_cannot_be_read_is_parked_and_others_go_on(bench):

@@ -17,6 +17,7 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as some
 from thrift.transport.TTransport import TMemoryBuffer
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.dump import pieces as pieces_of
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Piece, Within, read_manifest, scope_of
@@ -25,7 +26,6 @@ from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, DumpDamaged, Record, Recorder, Reply, What, answer, framed, records
 from pysync.dump.taken import Taken
 from pysync.dump.write import Selection, newest, newest_within, touched_tables
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs import dumping
 from pysync.jobs.dumping import Wanted
 from pysync.jobs.loading import _refuse_unfit, _since_by_notes, since_by_queue

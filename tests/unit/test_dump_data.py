@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.dump import _print_dumped
 from pysync.config import Config, load_config
 from pysync.copy.copier import Copier as RealCopier
@@ -19,8 +20,7 @@ from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import Counts, Manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
-from pysync.errors import PysyncError, UsageError
-from pysync.jobs.dumped_files import Into, OutOf
+from pysync.jobs.dumping import Into, OutOf
 from pysync.jobs.loading import load_once
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig

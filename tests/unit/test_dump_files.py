@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.dump.data import DATA, PageLine, place_of, stored, to_bytes
 from pysync.dump.index import FILES, KIND, SUFFIX, open_dump
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, opened
 from pysync.dump.record import HEAD
 from pysync.dump.root import held
 from pysync.dump.write import Selection, Writing
-from pysync.errors import PysyncError, UsageError
 from pysync.model.names import TableName
 from pysync.resync.refreshes import EVERYTHING
 from tests.support.dumped import ASKED, filled, write

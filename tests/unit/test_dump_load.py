@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import structlog
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
 from pysync.dump.write import Selection
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs.loading import is_whole, load_once
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable

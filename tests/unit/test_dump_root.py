@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from pysync.base.errors import PysyncError
 from pysync.dump import root as roots
 from pysync.dump.data import place_of
 from pysync.dump.index import open_dump
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, opened
 from pysync.dump.root import Cleaned, clean, held, new_directory
-from pysync.errors import PysyncError
 from tests.support.dumped import ASKED, filled, write
 
 DAY = 86400

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab import metastore
 
 

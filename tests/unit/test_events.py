@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.config import load_config
-from pysync.errors import PysyncError
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry

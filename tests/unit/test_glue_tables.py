@@ -9,7 +9,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from structlog.testing import capture_logs
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation

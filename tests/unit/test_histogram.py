@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.measures.latency import BOUNDS, ERROR, LONGEST, SHORTEST, Histogram
+from pysync.base.measures import BOUNDS, ERROR, LONGEST, SHORTEST, Histogram
 
 DURATIONS = st.floats(SHORTEST, LONGEST)
 SHARES = st.floats(0, 1)

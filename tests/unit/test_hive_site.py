@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pysync import hive_site
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 
 
 def is_xml_char(char: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site import files
 from pysync.hive_site.document import Document
 from pysync.hive_site.files import Rewrite

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site import merge as merge_room
 from pysync.hive_site.document import BEGIN, END, parse
 from pysync.hive_site.merge import Edited, merge, unmerge

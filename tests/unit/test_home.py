@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
-from pysync.model.home import Stance, Whose, home_of, since, stance
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Stance, Whose, home_of, since, stance
 from pysync.replay.window.homes import Homes, Told
 from tests.support import partition, table
 from tests.support.events import change, database, settings

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.migration.rule import Rule, Text, import_rules, parse_rules
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from pysync.base.errors import UsageError
 from pysync.cli.app import app
-from pysync.errors import UsageError
 from pysync.migration.rule import Text, import_rules
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pysync.base.errors import UsageError
+from pysync.base.token import read_token
 from pysync.cli.app import app
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.install import steps
 from pysync.install.files import LISTENER, listener_jar, read_record
 from pysync.install.plan import Plan, plan
-from pysync.token import read_token
 from tests.support.hive_sites import CDP
 from tests.support.installs import ME, NOBODY, Host, states
 

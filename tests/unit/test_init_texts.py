@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import PysyncError
 from pysync.config import Config, load_config
-from pysync.errors import PysyncError
 from pysync.install import files as place
 from pysync.install.files import Service, shipped, unit_text
 from pysync.install.questions import KINDS, ConfigValues, config_text

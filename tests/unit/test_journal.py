@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Query, Reader, Record, writer
 from pysync.journal.file import VERSION
 from pysync.model.difference import Difference

@@ -11,8 +11,8 @@ import pytest
 import structlog
 from pydantic import ValidationError
 
+from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
-from pysync.errors import PysyncError
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.event import Kind
 from pysync.model.mark import Mark

@@ -22,7 +22,7 @@ import structlog
 from pyspark.errors import PySparkException
 
 import pysync
-from pysync import logs
+from pysync.base import logs
 from pysync.targets.spark.session import silence_loggers
 
 ROOT = Path(pysync.__file__).parent
@@ -193,7 +193,7 @@ def test_a_thread_that_ends_itself_is_no_event(capfd: pytest.CaptureFixture[str]
 
 
 def test_a_process_that_dies_of_a_bug_ends_with_a_json_line() -> None:
-    code = "from pysync import logs; logs.configure('info', 'json'); {}['a bug']"
+    code = "from pysync.base import logs; logs.configure('info', 'json'); {}['a bug']"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     (line,) = map(json.loads, done.stderr.splitlines())
     assert (done.returncode, line["event"], line["thread"]) == (1, "exception_uncaught", "MainThread")
@@ -267,7 +267,7 @@ def logged_by_a_process(tmp_path: Path, code: str, stream: str | None) -> list[s
 
 LOGS = """
 import logging, structlog
-from pysync import logs
+from pysync.base import logs
 logs.configure("debug", "{form}")
 log = structlog.get_logger()
 log.debug("a"); log.info("b"); log.warning("c", reason="one\\ntwo"); log.error("d")

@@ -9,8 +9,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.errors import UsageError
 from pysync.copy.formats import Frame
-from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.event import Kind
 from pysync.model.names import TableName

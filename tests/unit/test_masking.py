@@ -13,10 +13,10 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync import logs
+from pysync.base import logs
+from pysync.base.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.cli import verify
 from pysync.journal.record import reason_of, told
-from pysync.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress

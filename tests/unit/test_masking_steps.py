@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pysync import masking
+from pysync.base import masking
 from tests.support.regex_steps import Steps
 from tests.support.secret_values import HARMLESS_TEXTS, SECRET_TEXTS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings
 from pysync.sections import SourceConfig

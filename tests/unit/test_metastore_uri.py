@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.metastore.settings import Addresses, MetastoreUri
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.sections import load_outline
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.model.mark import Mark
-from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.apply.judge import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 
 MARK = Mark("onprem", epoch=5, position=7, created=100)
 

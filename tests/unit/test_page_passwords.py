@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.web.sign_in import Passwords, set_password
 
 RIGHT = "correct horse battery"

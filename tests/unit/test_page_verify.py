@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, kept
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, Compared

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pysync.health import Problem, problems
+from pysync.base.health import Problem, problems
 from pysync.web.views.charts import (
     BAD,
     GOOD,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.names import DEFAULT_PARTITION
 from pysync.replay.window.partition_filter import PartitionFilter
 

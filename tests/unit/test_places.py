@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.model.places import is_below, shared_at
+from pysync.model.locations import is_below, shared_at
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from pysync.model.event import VISITED, Kind
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import UsageError
+from pysync.base.text import count, duration, span
 from pysync.cli.copy import _copying
-from pysync.errors import UsageError
-from pysync.text import count, duration, span
 
 FILE = Path("pysync.toml")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.wire import encode_event

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.config import load_config
 from pysync.config_file import file as file_module
 from pysync.config_file.file import digest_of
 from pysync.config_file.targets import altered, removed, renamed, setting_of
 from pysync.control.client import NoSidecar, Unanswered
-from pysync.errors import PysyncError
-from pysync.jobs.reconfiguring import Done, reconfigure
+from pysync.jobs.configuration import Done, reconfigure
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, kept_scope
 from pysync.sidecar import registry
@@ -199,7 +199,7 @@ def test_what_the_sidecar_refuses_is_taken_back_unless_somebody_was_there(
 ) -> None:
     text = file.read_text()
     status = {"config": {"file": str(file), "changes": [], "problem": None}, "targets": [], "pid": 1}
-    monkeypatch.setattr("pysync.jobs.reconfiguring.ask", lambda *_, **__: status)
+    monkeypatch.setattr("pysync.jobs.configuration.ask", lambda *_, **__: status)
 
     def refuse(*_: object, **__: object) -> None:
         assert "lanes = 2" in file.read_text(), "the file comes before the reload"
@@ -207,7 +207,7 @@ def test_what_the_sidecar_refuses_is_taken_back_unless_somebody_was_there(
             file.write_text(file.read_text() + "# mine\n")
         raise PysyncError("no", "hint")
 
-    monkeypatch.setattr("pysync.jobs.reconfiguring.client.begin", refuse)
+    monkeypatch.setattr("pysync.jobs.configuration.client.begin", refuse)
     with pytest.raises(PysyncError, match="no; .* keeps the change" if edited else "^no; hint$"):
         reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", tell=lambda _: None)
     assert ("# mine" in file.read_text()) is edited
@@ -219,12 +219,12 @@ def test_a_file_stays_changed_where_the_sidecar_may_have_taken_it(
     file: Path, lost: PysyncError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = {"config": {"file": str(file), "changes": [], "problem": None}, "targets": [], "pid": 1}
-    monkeypatch.setattr("pysync.jobs.reconfiguring.ask", lambda *_, **__: status)
+    monkeypatch.setattr("pysync.jobs.configuration.ask", lambda *_, **__: status)
 
     def fail(*_: object, **__: object) -> None:
         raise lost
 
-    monkeypatch.setattr("pysync.jobs.reconfiguring.client.begin", fail)
+    monkeypatch.setattr("pysync.jobs.configuration.client.begin", fail)
     with pytest.raises(PysyncError, match="gone"):
         reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", tell=lambda _: None)
     assert "lanes = 2" in file.read_text()

@@ -9,17 +9,17 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pysync.base.errors import UsageError
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.copy.reencoder import Job, Reencoder, schema
 from pysync.copy.run import Difference, File, Pair, decode, encode
-from pysync.errors import UsageError
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
-from pysync.model.files import Form, SourceFiles
+from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable

@@ -14,10 +14,9 @@ import structlog
 from hypothesis import example, given, note
 
 from pysync.capture.overlaps import Overlaps
-from pysync.model.change import decode_change
+from pysync.model.change import decode_change, named_in_event
 from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
-from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
 from pysync.replay.progress import Progress

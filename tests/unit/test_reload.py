@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config, load_config
-from pysync.errors import PysyncError, UsageError
 from pysync.queue import EventQueue
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act

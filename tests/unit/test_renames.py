@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.names import TableName
 from pysync.replay.window.renames import Renames
 from pysync.replay.window.translate import Translator

@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.dump import print_plans
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Within, are_same, looks_at_definitions, read_manifest, scope_of
 from pysync.dump.taken import Taken, by_scope, last_taken, note_begun, note_taken
 from pysync.dump.write import Selection, newest_within
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs.dumping import Wanted
 from pysync.jobs.loading import _refuse_unfit
-from pysync.jobs.repl import _files, _upto, repl_status, root_of, wanted
-from pysync.jobs.repl_settings import (
+from pysync.jobs.repl import (
     ACID,
     EXTERNAL,
     KEEP,
@@ -29,10 +28,15 @@ from pysync.jobs.repl_settings import (
     NEW_EXTERNAL,
     ROOT,
     DumpOptions,
+    _files,
+    _upto,
     dump_options,
     load_options,
     local_path,
+    repl_status,
+    root_of,
     status_options,
+    wanted,
 )
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName

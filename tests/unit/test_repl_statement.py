@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.replay.window import repl_text
 from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase, PutTable

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pysync.base.errors import PysyncError
 from pysync.config import load_config
-from pysync.errors import PysyncError
 from pysync.sidecar.sidecar import Sidecar
 from tests.support.sidecars import FaultyPlace
 

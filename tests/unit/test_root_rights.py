@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import make_directory, remove, rights_at
 from pysync.cli.app import app
 from pysync.config_file.file import drafted
-from pysync.errors import PysyncError, UsageError
 from pysync.install import removal
 from pysync.install.files import read_record
-from pysync.rights import make_directory, remove, rights_at
 from tests.support.installs import NOBODY, Host
 
 OTHER = 4711

@@ -11,15 +11,14 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
-from pysync.targets.spark import forms, places
-from pysync.targets.spark.as_kept import as_kept
-from pysync.targets.spark.errors import Cause, meant
-from pysync.targets.spark.types import schema
+from pysync.targets.spark import translate
+from pysync.targets.spark.catalog import Cause, meant
+from pysync.targets.spark.translate import as_kept, schema
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")
@@ -30,11 +29,11 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_si
 
 @given(st.sampled_from(["", "file:", "hdfs://nn:8020", "s3a://bucket-1"]), PATHS)
 def test_a_location_survives_as_a_uri_that_has_no_odd_character_in_it(scheme: str, path: str) -> None:
-    uri = places.uri(scheme + path)
+    uri = translate.uri(scheme + path)
     assert uri is not None
     assert uri.isascii()
     assert not set(uri) & set(' "<>\\^`{|}\n?#')
-    assert places.location(uri) == scheme + path
+    assert translate.location(uri) == scheme + path
 
 
 @pytest.mark.parametrize(
@@ -50,14 +49,14 @@ def test_a_location_survives_as_a_uri_that_has_no_odd_character_in_it(scheme: st
     ],
 )
 def test_a_location_comes_back_without_slashes_that_are_too_many(written: str | None, plain: str | None) -> None:
-    assert places.plain(written) == plain
+    assert translate.plain(written) == plain
 
 
 def test_an_authority_is_no_part_of_the_path() -> None:
-    uri = places.uri("hdfs://nn:8020/a b")
+    uri = translate.uri("hdfs://nn:8020/a b")
     assert urlsplit(uri).netloc == "nn:8020"
-    assert places.uri(None) is None
-    assert places.location(None) is None
+    assert translate.uri(None) is None
+    assert translate.location(None) is None
 
 
 @given(st.lists(st.tuples(VALUES, st.one_of(st.none(), st.text())), max_size=5))
@@ -74,25 +73,25 @@ def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
     of = table(NAME, PLACE, keys=[f"k{at}" for at in range(len(values))])
     wanted = as_kept(partition(of, values, location="hdfs://nn/elsewhere"))
     keys = [key.name for key in of.partitionKeys]
-    form = json.loads(json.dumps(forms.partition_form(wanted, keys)))
-    there = forms.partition({**form, "createTime": 7000}, of)
+    form = json.loads(json.dumps(translate.partition_form(wanted, keys)))
+    there = translate.partition({**form, "createTime": 7000}, of)
     assert there.values == wanted.values
     assert (there.createTime, there.sd.cols) == (7, of.sd.cols)
     assert differences(wanted, there) == []
-    assert forms.spec(partition_name(keys, wanted.values), keys) == form["spec"]
-    assert forms.name(there, of) == partition_name(keys, values)
+    assert translate.spec(partition_name(keys, wanted.values), keys) == form["spec"]
+    assert translate.name(there, of) == partition_name(keys, values)
 
 
 @given(st.dictionaries(VALUES, st.text(), max_size=4), st.one_of(st.none(), st.just("ann")))
 def test_a_database_comes_back(parameters: dict[str, str], owner: str | None) -> None:
     parameters.pop("owner", None)
     wanted = hive.Database("Db", "it's", "file:/w/a b", parameters, None, owner, hive.PrincipalType.USER)
-    form = json.loads(json.dumps(forms.database_form(as_kept(wanted), "file:/default")))
-    there = forms.database(form)
+    form = json.loads(json.dumps(translate.database_form(as_kept(wanted), "file:/default")))
+    there = translate.database(form)
     assert (there.name, there.locationUri, there.parameters) == ("db", "file:/w/a b", parameters)
     assert there.ownerName == owner
     assert differences(as_kept(wanted), there) == []
-    assert forms.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
+    assert translate.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
 
 
 def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
@@ -122,7 +121,7 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
 def test_buckets_are_kept_and_their_order_if_it_goes_up(count, columns, orders, expected) -> None:
     wanted = table(NAME, PLACE)
     wanted.sd.numBuckets, wanted.sd.bucketCols, wanted.sd.sortCols = count, columns, orders
-    form = forms.bucket_form(as_kept(wanted).sd)
+    form = translate.bucket_form(as_kept(wanted).sd)
     assert (form and tuple(form.values())) == expected
 
 
@@ -149,15 +148,15 @@ def test_formats_are_the_same_or_not() -> None:
     same_one, other, moved = (as_kept(partition(of, ["1"])) for _ in range(3))
     other.sd.serdeInfo.parameters["field.delim"] = "\t"
     moved.sd.location = "hdfs://elsewhere/"
-    assert [forms.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
+    assert [translate.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
 
 
 def test_a_function_comes_back() -> None:
     wanted = function("db", "F")
     wanted.resourceUris = [hive.ResourceUri(hive.ResourceType.JAR, "hdfs://nn/f.jar")]
-    class_name, resources = forms.function_form(wanted)
+    class_name, resources = translate.function_form(wanted)
     assert resources == [("jar", "hdfs://nn/f.jar")]
-    there = forms.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
+    there = translate.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
     assert same(as_kept(wanted), there)
 
 

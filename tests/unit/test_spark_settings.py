@@ -10,9 +10,9 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import ValidationError
 
+from pysync.base.errors import UsageError
 from pysync.config import load_config
 from pysync.copy.copies import Copies
-from pysync.errors import UsageError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutConstraint

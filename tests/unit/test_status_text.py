@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from pysync.base.health import Problem, problems, target_of
 from pysync.cli.status import by_reason, detail
 from pysync.cli.status_text import Cell, Column, Grid, Line, capture, overview, show, size, verdict
-from pysync.health import Problem, problems, target_of
 from tests.support.statuses import (
     INSTANCE,
     LONG,

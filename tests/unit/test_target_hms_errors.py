@@ -7,17 +7,16 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import ValidationError
 from thrift.Thrift import TApplicationException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreRequestInvalid,
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable, kind_names, target_kind
 from pysync.targets.hms import KIND, HmsSettings
-from pysync.targets.hms.errors import classified
-from pysync.targets.kinds import kind_names, target_kind
+from pysync.targets.hms.connections import classified
 
 REFUSED = (
     "Got exception: java.net.ConnectException Call From vm/127.0.0.1 to localhost:1 failed on connection exception: "

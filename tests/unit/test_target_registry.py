@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 from typer.testing import CliRunner
 
+from pysync.base.errors import PysyncError
 from pysync.cli.app import app
-from pysync.errors import PysyncError
 from pysync.journal import Journal, Query, Reader, Record
 from pysync.queue import EventQueue
 from pysync.sidecar import registry

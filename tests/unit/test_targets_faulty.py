@@ -25,8 +25,7 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable, target_kind
 from tests.support import partition, table
 from tests.support.events import database, one_of_each_kind
 

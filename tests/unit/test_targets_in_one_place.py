@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.base.errors import UsageError
 from pysync.config import read_config
-from pysync.errors import UsageError
 
 SOURCE = '[source]\nname = "onprem"\n[bridge]\nport = 0\ntoken_file = "token"\n[queue]\ndirectory = "queue"\n'
 

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pysync.cli
-from pysync import logs
+from pysync.base import logs
+from pysync.base.errors import PysyncError
+from pysync.base.text import LONGEST, meant, nearest, one_line, plain, quoted, shortened, told
 from pysync.cli.output import print_table, progress, say
-from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.store import Refused, refused_as_one
-from pysync.text import LONGEST, meant, nearest, one_line, plain, quoted, shortened, told
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")

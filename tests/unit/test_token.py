@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pysync import token
-from pysync.errors import UsageError
-from pysync.token import read_token, write_token
+from pysync.base import token
+from pysync.base.errors import UsageError
+from pysync.base.token import read_token, write_token
 
 TOKEN = string.hexdigits * 2
 

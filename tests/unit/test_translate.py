@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.event import USER, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, encode_event
 from pysync.replay.window.translate import Translator

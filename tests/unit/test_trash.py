@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
@@ -22,7 +22,7 @@ from pysync.model.operation import DropTable
 from pysync.replay.window.scope import scope_of
 from pysync.sidecar import trash as trash_module
 from pysync.sidecar.trash import Sweeper, Trash
-from pysync.targets.apply.trash import _name
+from pysync.targets.apply.tables import _name
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hms import HmsSettings
 from pysync.worker import Finished

@@ -14,10 +14,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.app import app
-from pysync.errors import PysyncError, UsageError
 from pysync.install.files import read_record
-from pysync.jobs import uninstalling
+from pysync.jobs import check
 from pysync.queue import EventQueue
 from tests.support.hive_sites import EMR
 from tests.support.installs import NOBODY, Host
@@ -200,7 +200,7 @@ def test_nothing_is_removed_below_a_running_sidecar(
 ) -> None:
     host.init()
     before = host.tree()
-    monkeypatch.setattr(uninstalling, "ask", lambda *_: {"pid": 4711})
+    monkeypatch.setattr(check, "ask", lambda *_: {"pid": 4711})
     found = uninstall(host, *options)
     assert isinstance(found.exception, PysyncError)
     assert "pid 4711; stop it: systemctl disable --now pysync" in str(found.exception)

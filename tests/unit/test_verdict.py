@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pysync import health
-from pysync.health import Problem, failing, listening, problems
+from pysync.base import health
+from pysync.base.health import Problem, failing, listening, problems
 
 NOW = 1_000_000.0
 GRACE = 300.0

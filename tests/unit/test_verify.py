@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.lab.faulty import KIND, FaultySettings
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.errors import MetastoreUnavailable

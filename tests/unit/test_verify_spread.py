@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
-from pysync.errors import PysyncError, UsageError
 from pysync.jobs import executor as spread_task
-from pysync.jobs import verifying_on_spark as spreading
+from pysync.jobs import verifying as spreading
 from pysync.jobs.executor import Answer, ItemText, Job, Work, look
-from pysync.jobs.verifying_on_spark import Spread, _explained, _wish
+from pysync.jobs.verifying import Spread, _explained, _wish
 from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName

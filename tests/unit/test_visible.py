@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pysync.measures.latency import ERROR, Latency
+from pysync.base.measures import ERROR, Latency
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

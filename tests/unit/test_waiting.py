@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
+from pysync.base.errors import PysyncError, UsageError
 from pysync.capture.gaps import GapWatch
-from pysync.errors import PysyncError, UsageError
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.order import concerns

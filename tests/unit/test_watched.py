@@ -13,10 +13,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.masking import masked
 from pysync.journal.record import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, reason_of, told
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryTarget, Store
-from pysync.masking import masked
 from pysync.model.difference import Difference
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from pysync.errors import PysyncError
-from pysync.measures.latency import Delays, Latency
+from pysync.base.errors import PysyncError
+from pysync.base.measures import Delays, Latency
 from pysync.replay.progress import Progress
 from pysync.sections import WebConfig
 from pysync.web import connections as visitors

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.sections import load_outline
 from pysync.web import connections as visitors
 from pysync.web.server import HOST, WebConfig, WebServer

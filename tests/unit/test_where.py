@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Kind
 from pysync.model.operation import PutPartitions

@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.queue import QueueClosed
 from pysync.worker import Finished, Worker
 from tests.support import wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.versions.body import Body, version_of

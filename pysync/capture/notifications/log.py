@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnsupported
 from pysync.model.event import Kind

@@ -14,9 +14,9 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException, TException
 
+from pysync.base.errors import PysyncError
 from pysync.capture.notifications.bodies import Message, fields_of, to_binary
 from pysync.capture.notifications.log import REPLAYED, Notification, NotificationLog
-from pysync.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.change import decode_change

@@ -12,6 +12,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TException
 
+from pysync.base.text import span
 from pysync.capture.notifications.log import LEFT_OUT, OTHER_CATALOG, PAGE, REPLAYED, Notification, NotificationLog
 from pysync.capture.notifications.messages import (
     Lookups,
@@ -27,7 +28,6 @@ from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, normalized
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Entry
-from pysync.text import span
 
 # --- Reader: what is new in the notification log since a position, with the flaws of the log made good.
 #

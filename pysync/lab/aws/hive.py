@@ -17,7 +17,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from pysync import hive_site
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.metastore import class_path, find_java, find_spark_jars
 from pysync.model.wire import decode, encode
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeAlias
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.aws.rules import Calls, Fault, Faults, Refusal, fault_of
 from pysync.lab.metastore import BoundProcess, tail
 

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from pysync.base.errors import PysyncError
 from pysync.config import load_config
-from pysync.errors import PysyncError
 from pysync.metastore.client import Metastore
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison
 

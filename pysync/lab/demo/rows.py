@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.targets.spark.session import AUTHENTICATED_LOCAL, log_settings, silence_refusals
 
 if TYPE_CHECKING:

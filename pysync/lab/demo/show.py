@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.lab.demo.ends import compared, compared_apart
 from pysync.lab.demo.rows import RowsCompared, compare_rows, rows_at, spark_session
 from pysync.lab.demo.stage import ACTS, SOURCE, Act, Stage

@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
+from pysync.base.errors import PysyncError
+from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.errors import PysyncError
 from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.lab.aws import EmbeddedAws
 from pysync.targets.settings import TargetSettings
-from pysync.token import write_token
 
 # --- The demo's other kind of target: a Glue Data Catalog on this machine
 

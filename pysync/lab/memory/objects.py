@@ -10,8 +10,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import DEFAULT, Calls, HeldDatabase, HeldTable, Values, environment_of, name_of
 from pysync.model.event import Kind
+from pysync.model.idl import copied
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name, partition_values
-from pysync.model.structs import copied
 
 # --- Calls about databases and functions
 

@@ -6,8 +6,8 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from pysync.errors import PysyncError
-from pysync.masking import masked
+from pysync.base.errors import PysyncError
+from pysync.base.masking import masked
 from pysync.model.again import WORD
 from pysync.model.change import Change
 from pysync.model.event import USER, Kind

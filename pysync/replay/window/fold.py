@@ -13,9 +13,8 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.files import SourceFiles
-from pysync.model.home import Stance, Whose
-from pysync.model.iceberg import pointer
+from pysync.model.locations import SourceFiles, pointer
+from pysync.model.mark import Stance, Whose
 from pysync.model.names import TableName
 
 

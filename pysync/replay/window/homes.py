@@ -11,11 +11,9 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.births import births_of, first_home
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.home import Condition, Stance, Whose, home_of, stance
-from pysync.model.mark import Mark
+from pysync.model.mark import Condition, Mark, Stance, Whose, births_of, first_home, home_of, stance
 from pysync.model.operation import Operation, Refresh, SayAgain
 from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings

@@ -19,10 +19,9 @@ from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import VIEWS
 from pysync.model.event import Event, Kind
-from pysync.model.files import Form, SourceFiles
+from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.table_formats import data_location, is_location_key
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.renames import Locations, Renames, RenameSettings, plain
 from pysync.targets.settings import PolicySettings, TargetSettings

@@ -16,10 +16,10 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
 from pysync.model.names import DEFAULT_PARTITION, normalized
 from pysync.replay.window.repl_text import Cursor
-from pysync.text import quoted
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _KEY = re.compile(r"(?!(?:date|current_date)\b)[A-Za-z_][A-Za-z0-9_]*|`[^`]+`", re.IGNORECASE)

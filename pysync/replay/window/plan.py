@@ -8,8 +8,7 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.home import Condition, Whose
-from pysync.model.mark import Mark, Writer
+from pysync.model.mark import Condition, Mark, Whose, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,

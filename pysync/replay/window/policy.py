@@ -13,12 +13,12 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
+from pysync.model.locations import data_location, format_of
 from pysync.model.names import TableName, is_default_catalog, normalized
-from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window import repl_text
 from pysync.replay.window.partition_filter import PartitionFilter
 from pysync.replay.window.renames import Locations
@@ -183,6 +183,12 @@ class Policy:
     """The name of one of a target's policies."""
     policies: tuple[Policy, ...] = ()
     """The target's policies, in order, if it has any: the first that takes an object decides about it."""
+    _takes_all_partitions: bool = field(init=False, repr=False, compare=False)
+    _asks_no_traits: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_takes_all_partitions", all(it.where is None for it in self.all))
+        object.__setattr__(self, "_asks_no_traits", all(it.traits.are_any for it in self.all))
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -327,10 +333,6 @@ class Policy:
             return None
         return f"where {where.text!r} leaves the partition out"
 
-    @property
-    def _takes_all_partitions(self) -> bool:
-        return all(it.where is None for it in self.all)
-
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
         if excuse := self.excuse(change.kind, change.table_name or change.database):
@@ -386,10 +388,6 @@ class Policy:
         whole = len(after) == len(change.after) and len(before) == len(change.before)
         return change if whole else replace(change, before=before, after=after)
 
-    @property
-    def _asks_no_traits(self) -> bool:
-        return all(it.traits.are_any for it in self.all)
-
     def takes_constraint(self, column: Any) -> bool:
         """Whether the target has the constraint of a table in scope; a foreign key needs its other table in scope."""
         if not isinstance(column, hive.SQLForeignKey):
@@ -408,7 +406,8 @@ class Policy:
         if old is None or new is None:
             takes = change.refreshes_all or change.tells_of_loss or self.takes_database(change.database)
             return change if takes else None
-        takes_old, takes_new = self.takes_table(old), self.takes_table(new)
+        takes_old = self.takes_table(old)
+        takes_new = takes_old if new == old else self.takes_table(new)
         if change.kind is Kind.ALTER_TABLE and not self._asks_no_traits:
             takes_old = takes_old and self.rule_against_definition(change.before[0]) is None
             takes_new = takes_new and self.rule_against_definition(change.after[0]) is None

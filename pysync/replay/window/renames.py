@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, combinations
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
+from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
-from pysync.model.table_formats import ARCHIVED
 from pysync.targets.base import Rejected
 
 # Renames: the names that databases and tables have at a target, by exact entries and by patterns. Pure.
@@ -183,6 +183,10 @@ class Renames:
 
     settings: tuple[RenameSettings, ...] = (RenameSettings(),)
     index: Callable[[TableName | str], int] = _first
+    _are_any: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_are_any", any(it.databases or it.tables for it in self.settings))
 
     @classmethod
     def of(cls, databases: Mapping[str, str], tables: Mapping[str, str]) -> Renames:
@@ -199,7 +203,7 @@ class Renames:
             it.tables.check(merges=False)
 
     def __bool__(self) -> bool:
-        return any(it.databases or it.tables for it in self.settings)
+        return self._are_any
 
     def _of(self, name: TableName | str) -> RenameSettings:
         return self.settings[self.index(name)]

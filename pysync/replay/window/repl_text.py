@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from pysync.errors import UsageError
-from pysync.text import quoted
+from pysync.base.errors import UsageError
+from pysync.base.text import quoted
 
 # Cursor: reads a short text of keywords, names, numbers and strings, and tells the place of any error in it. Pure.
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
-from pysync.model.change import Change, Origin, decode_change, stored_table
+from pysync.base.errors import PysyncError
+from pysync.model.change import Change, Origin, decode_change, named_in, stored_table
 from pysync.model.event import USER, Event, Kind, replicator
-from pysync.model.named import named_in
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import Operation, TableOperation
 from pysync.model.wire import decode_event
@@ -89,6 +88,7 @@ class Translator:
         self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
         self._key = lru_cache(_NAMES)(mapping.order_key)
         self._rivals = lru_cache(_NAMES)(self._rivals_of)
+        self._table_origin = lru_cache(_NAMES)(self._origin_of_table)
 
     @classmethod
     def of(cls, settings: TargetSettings, replicators: Mapping[str, str] | None = None) -> Translator:
@@ -142,7 +142,10 @@ class Translator:
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
             return Origin(change.database, change.database, rivals=self._rivals(change.database))
-        names = (it for it in (old, new, change.referenced_table_name) if it is not None)
+        return self._table_origin(old, new, change.referenced_table_name)
+
+    def _origin_of_table(self, old: TableName, new: TableName, referenced: TableName | None) -> Origin:
+        names = (it for it in (old, new, referenced) if it is not None)
         rivals = self._rivals(new) - {str(old)}  # renamed, it leaves a name that may have been one of them
         return Origin(str(old), str(new), frozenset(map(self._key, names)), rivals)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLog, Poller
 from pysync.capture.overlaps import CLOSE_SECONDS
-from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.model.names import TableName
 from pysync.queue import EventQueue

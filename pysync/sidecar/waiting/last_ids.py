@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.replay.drain import Drain
 from pysync.resync.refreshes import Names, Refreshes

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
-from pysync.health import decide
+from pysync.base.health import decide
+from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
@@ -15,7 +16,6 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import Concerns, concerns, database_of, is_database
 from pysync.replay.window.policy import Policy
 from pysync.sidecar.waiting.capture import Verdict, cannot, waits
-from pysync.text import count
 
 _PATIENCE_SECONDS = 5.0
 """What is parked is tried again by itself after two seconds."""

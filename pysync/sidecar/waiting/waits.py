@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import structlog
 
-from pysync.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, quoted, shortened, shown
+from pysync.model.change import objects_of
 from pysync.model.event import SIDECAR
-from pysync.model.named import objects_of
 from pysync.model.names import normalized
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
@@ -23,7 +24,6 @@ from pysync.replay.window.translate import Translator
 from pysync.sidecar.waiting.capture import THERE, WAITS, Arrival, Capture, Verdict
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.reaching import Objects, Reaching
-from pysync.text import meant, quoted, shortened, shown
 
 # --- Waits: the waits that are under way, for the commands `wait` and `wait end` of the control socket
 

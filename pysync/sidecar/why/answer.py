@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
 from pysync.queue import EventQueue
@@ -21,7 +22,6 @@ from pysync.sidecar.plans import parked_table
 from pysync.sidecar.why.events import Looked, Rename, Seen, Span, life, look
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
-from pysync.text import meant, quoted, shortened, shown
 
 # --- Naming: which object of the source a name means, at whatever end it is that object's name, and all its names
 

@@ -10,7 +10,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TException
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import nearest
 from pysync.journal import Query, Reader, Record
 from pysync.metastore.client import Reads
 from pysync.metastore.errors import MetastoreError
@@ -24,10 +25,8 @@ from pysync.replay.parking import related
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.replay.window.policy import Policy
 from pysync.sidecar.why.events import Seen, Span
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import nearest
 
 # --- Ends: whether source and target have an object now, asked where queue and journal know nothing of it
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pysync.health import DISABLED, decide
+from pysync.base.health import DISABLED, decide
+from pysync.base.text import count, shortened, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
 from pysync.targets.watched import TRASHED
-from pysync.text import count, shortened, span
 
 _LONGEST = 300
 _AWAY = frozenset({"waiting", "failing", "starting", "stopped"})

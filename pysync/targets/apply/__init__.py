@@ -27,15 +27,18 @@ from pysync.model.operation import (
     SayAgain,
 )
 from pysync.targets.apply import databases
-from pysync.targets.apply.constraints import drop_constraint, put_constraint
-from pysync.targets.apply.databases import drop_database, put_database
-from pysync.targets.apply.functions import drop_function, put_function
+from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
 from pysync.targets.apply.judge import Judge
 from pysync.targets.apply.judge_both_ways import BothWaysJudge
 from pysync.targets.apply.judge_one_way import OneWayJudge
-from pysync.targets.apply.partitions import drop_partitions, put_partitions
 from pysync.targets.apply.renames import rename_table
-from pysync.targets.apply.statistics import put_statistics
+from pysync.targets.apply.table_parts import (
+    drop_constraint,
+    drop_partitions,
+    put_constraint,
+    put_partitions,
+    put_statistics,
+)
 from pysync.targets.apply.tables import drop_table, put_table
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings

@@ -1,19 +1,24 @@
-"""Databases: put and drop. Every metastore has `default` of its own, so it is never dropped."""
+"""Databases and functions: put and drop."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pysync.base.text import count
 from pysync.model.definition import LAST_ID_KEY
-from pysync.model.operation import DropDatabase, PutDatabase
-from pysync.model.structs import copied
+from pysync.model.idl import copied
+from pysync.model.names import normalized
+from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
-from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import deletes_directory, drop_batches, tell_lost
+from pysync.targets.apply.tables import discard
+from pysync.targets.apply.writing import deletes_directory, drop_batches, into, linked, tell_lost
 from pysync.targets.base import Outcome, Rejected
+from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
 from pysync.targets.watched import WatchedStore
-from pysync.text import count
+
+# Databases: put and drop. Every metastore has `default` of its own, so it is never dropped.
+
 
 _MOST_NAMED = 5  # tables in the reason of a refusal
 
@@ -129,3 +134,43 @@ def _holds_tables(store: WatchedStore, operation: DropDatabase, names: list[str]
         f"{store.settings.name!r} still has {count(len(names), 'table')} there: {named}",
         "drop them at the target, or set cascade = true; then retry",
     )
+
+
+# Functions: put and drop. They carry no mark; that of their database counts.
+
+
+def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> Outcome:
+    """Create the function, or alter or replace it."""
+    database = store.reads.database(operation.database)
+    kept = store.reads.as_kept(operation.definition)
+    there = store.reads.function(operation.database, kept.functionName)
+    verdict = judge.function(operation, database, kept, there)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, database)
+    if there is not None and same(kept, there):
+        return Outcome.UNCHANGED
+    if there is None:
+        into(store, operation, operation.database, lambda: store.create_function(kept))
+    elif store.reads.is_linked(operation.database):
+        raise linked(store, f"database {operation.database}")
+    elif judge.alters_functions:
+        store.alter_function(kept, there)
+    else:
+        store.drop_function(operation.database, kept.functionName)
+        store.create_function(kept)
+    tell_lost(store, operation, store.reads.lost(kept))
+    return Outcome.APPLIED
+
+
+def drop_function(store: WatchedStore, operation: DropFunction, judge: Judge) -> Outcome:
+    """Drop the function if it is there."""
+    name = normalized(operation.function)
+    there = store.reads.function(operation.database, name)
+    if there is None:
+        return Outcome.UNCHANGED
+    database = store.reads.database(operation.database)
+    verdict = judge.function(operation, database, None, there)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, database)
+    store.drop_function(operation.database, name)
+    return Outcome.APPLIED

@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from pysync.model.births import births_of, with_births
-from pysync.model.home import Stance, home_of
-from pysync.model.mark import MARK_KEYS, Mark
+from pysync.model.mark import MARK_KEYS, Mark, Stance, births_of, home_of, with_births
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import (
     DatabaseOperation,
@@ -32,9 +30,8 @@ from pysync.model.operation import (
     SayAgain,
     TableOperation,
 )
-from pysync.targets.apply.asking import Asking
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
-from pysync.targets.apply.judging import BothWays
+from pysync.targets.apply.judging import Asking, BothWays
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, same

@@ -1,4 +1,4 @@
-"""The judge of a target that only receives: the marks of what is there decide (pysync.targets.apply.ownership)."""
+"""The judge of a target that only receives: the marks of what is there decide (pysync.targets.apply.judge)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
-from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.apply.judge import (
+    DEFAULT,
+    Judge,
+    Ownership,
+    Verdict,
+    ownership_for_drop,
+    ownership_of,
+    ownership_of_part,
+)
 from pysync.targets.apply.renames import is_half_done
 from pysync.targets.apply.writing import linked, stamped, taken, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother, total

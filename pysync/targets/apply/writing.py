@@ -10,12 +10,11 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.iceberg import written
+from pysync.model.idl import copied
+from pysync.model.locations import directories_of, shared_at, written
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
-from pysync.model.places import directories_of, shared_at
-from pysync.model.structs import copied
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings

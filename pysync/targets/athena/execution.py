@@ -1,21 +1,150 @@
-"""Running one statement in Athena: start it, wait for its end within a deadline, say what became of it."""
+"""Execution: a statement in Athena from start to end, and a change of the catalog by statements and Glue API."""
 
 from __future__ import annotations
 
+import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import structlog
 
-from pysync.errors import PysyncError
-from pysync.targets.athena.api import AthenaApi, Request
-from pysync.targets.athena.errors import Ending, failure
-from pysync.targets.athena.polling import Polling, Unanswered
+from pysync.base.errors import PysyncError
+from pysync.base.text import shortened
+from pysync.targets.athena import statements as ddl
+from pysync.targets.athena.api import AthenaApi, Ending, Request, failure
+from pysync.targets.athena.decisions import Decision
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.statements import subject, summary
 from pysync.targets.aws.session import shared
-from pysync.targets.base import OutcomeUnknown, Unavailable
+from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
+
+# How statements end: whoever waits for one asks Athena about all that are under way, in one call for all lanes.
+#
+# There is no thread for it. A lane that waits when it is time asks, and wakes the others. If Athena does not answer
+# it, another lane asks instead.
+
+
+Look = Callable[[Sequence[str]], Mapping[str, Ending]]
+"""Asks Athena how these queries are; says nothing of those that Athena says nothing of. Raises PysyncError."""
+
+HANGS_SECONDS = 5.0
+"""How long lanes wait for the answer to one of them, before the next lane asks."""
+SILENT_SECONDS = 15.0
+"""How long Athena may leave a query without an answer, before its end counts as unknown; at least some looks."""
+_SOME_LOOKS = 4
+_MOST_DOUBLINGS = 10
+
+
+class Unanswered(PysyncError):
+    """Athena does not say what became of a query."""
+
+
+@dataclass(slots=True)
+class _Awaited:
+    """A query that a lane waits for: what Athena said last, and when."""
+
+    heard: float
+    ending: Ending
+    error: PysyncError | None = None
+
+
+class Polling:
+    """The queries of a target that are under way; used by all its lanes."""
+
+    def __init__(self, look: Look, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._look = look
+        self._every = every_seconds
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._awaited: dict[str, _Awaited] = {}
+        self._next = 0.0
+        self._failures = 0
+
+    def ending(self, query: str, seconds: float) -> Ending:
+        """How a query ended; how it is after so many seconds, if it has not ended then.
+
+        Raises Unanswered if Athena has not answered for some time.
+        """
+        until = self._clock() + seconds
+        awaited = self._begin(query)
+        try:
+            while not awaited.ending.is_final and self._clock() < until:
+                if self._is_time(awaited, until):
+                    self._ask()
+                self._assert_answered(query, awaited)
+            self._assert_answered(query, awaited, last=True)
+        finally:
+            with self._changed:
+                self._awaited.pop(query, None)
+        return awaited.ending
+
+    def _begin(self, query: str) -> _Awaited:
+        with self._changed:
+            now = self._clock()
+            if not self._awaited:  # nothing ends at once
+                self._next = max(self._next, now + self._every)
+            return self._awaited.setdefault(query, _Awaited(now, Ending("QUEUED")))
+
+    def _is_time(self, awaited: _Awaited, until: float) -> bool:
+        """Wait until something has changed, or it is time to ask: then the caller asks, and others wait for that."""
+        with self._changed:
+            now = self._clock()
+            if awaited.ending.is_final:
+                return False
+            if now < self._next:
+                self._changed.wait(min(self._next, until) - now)
+                return False
+            self._next = now + HANGS_SECONDS
+            return True
+
+    def _ask(self) -> None:
+        """Ask about all queries, and wake the lanes that wait for them. After a failure the next time is later."""
+        with self._changed:
+            queries = list(self._awaited)
+        found: Mapping[str, Ending] = {}
+        error: PysyncError | None = None
+        try:
+            found = self._look(queries)
+        except PysyncError as failed:
+            error = failed
+        with self._changed:
+            self._failures = self._failures + 1 if error else 0
+            self._next = self._clock() + self._pause()
+            for query in queries:
+                self._note(query, found.get(query), error)
+            self._changed.notify_all()
+
+    def _pause(self) -> float:
+        if not self._failures:
+            return self._every
+        doubled: float = self._every * 2 ** min(self._failures, _MOST_DOUBLINGS)
+        longest = max(min(doubled, HANGS_SECONDS), self._every)
+        return random.uniform(longest / 2, longest)  # noqa: S311, so that several targets do not ask at once
+
+    def _note(self, query: str, ending: Ending | None, error: PysyncError | None) -> None:
+        awaited = self._awaited.get(query)
+        if awaited is None or awaited.ending.is_final:  # an answer that came late says less
+            return
+        if ending is not None:
+            awaited.heard, awaited.ending = self._clock(), ending
+        awaited.error = error
+
+    def _assert_answered(self, query: str, awaited: _Awaited, *, last: bool = False) -> None:
+        """Raise Unanswered after some time without an answer, or if the `last` look failed."""
+        patience = max(SILENT_SECONDS, _SOME_LOOKS * self._every)
+        is_silent = self._clock() - awaited.heard >= patience or (last and awaited.error is not None)
+        if awaited.ending.is_final or not is_silent:
+            return
+        said = awaited.error.message if awaited.error else "Athena says nothing of it"
+        raise Unanswered(f"query {query}: {said}", awaited.error.hint if awaited.error else None) from awaited.error
+
+
+# Running one statement in Athena: start it, wait for its end within a deadline, say what became of it.
+
 
 _SETTLE_SECONDS = 10.0
 """How long the end of a cancelled statement is waited for."""
@@ -117,3 +246,113 @@ class Athena:
         if not ending.is_final:
             raise Unavailable(f"query {query} on target {self._name!r} was cancelled but has not ended yet")
         self._unfinished.pop(about, None)
+
+
+# Changes: one write to a Glue Data Catalog, by Athena's statements and, for what they cannot express, by the Glue
+# API.
+#
+# The statements are decided from what is there and run, the object is read again, and the Glue API writes what still
+# differs. With `glue_api = "never"` nothing is begun that statements cannot finish.
+
+
+_SHOWN = 3
+
+
+class Statements(Protocol):
+    """Whatever runs statements: pysync.targets.athena.execution.Athena."""
+
+    def check(self) -> str:
+        """Say in a few words by what they run."""
+
+    def run(self, statement: str, database: str | None = None) -> None:
+        """Run one, with this database as the current one."""
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Call `on_call` with the name of each request from now on."""
+
+    def close(self) -> None:
+        """Close idle connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write: how the object is read, how its statements are decided, and how the Glue API would do it."""
+
+    what: str
+    read: Callable[[], Any]
+    decide: Callable[[Any], Decision]
+    by_glue: Callable[[Any], object]
+    database: str | None = None
+    partly: bool = False
+    """Whether what no statement can express shall not hold up the rest."""
+
+
+class Changer:
+    """Makes changes. With `only_ddl` (`glue_api = "never"`) it refuses those that statements cannot finish."""
+
+    def __init__(self, settings: AthenaSettings, athena: Statements) -> None:
+        self.only_ddl = settings.glue_api == "never"
+        self._name = settings.name
+        self._athena = athena
+
+    def make(self, change: Change, there: Any) -> bool:
+        """Bring the object, which is `there` now, to what the change says. Returns whether anything was done.
+
+        A statement that Athena refuses is left to the Glue API as well. Idempotent. Raises Rejected.
+        """
+        decision = change.decide(there)
+        if decision.is_nothing:
+            return False
+        if self.only_ddl and decision.needed and not (change.partly and decision.statements):
+            raise self._inexpressible(change.what, decision.needed)
+        if not decision.statements:
+            if not self.only_ddl:
+                change.by_glue(there)
+            return not self.only_ddl
+        self._run(decision.statements, change.database)
+        there = change.read()
+        rest = change.decide(there)
+        if self.only_ddl:
+            self._assert_done(change.what, rest)
+        elif not rest.is_nothing:
+            change.by_glue(there)
+        return True
+
+    def refusal(self, statement: str, database: str | None) -> str | None:
+        """Run a statement; returns why Athena refuses it, or None."""
+        try:
+            self._athena.run(statement, database)
+        except Rejected as error:
+            if not self.only_ddl:
+                short = ddl.summary(statement)
+                log.warning(
+                    "statement_refused", target=self._name, statement=short, fallback="Glue API", reason=str(error)
+                )
+            return error.message
+        return None
+
+    def assert_glue(self, what: str, reasons: Sequence[str]) -> None:
+        """Raise Rejected if the Glue API may not be used for something that no statement can express."""
+        if self.only_ddl:
+            raise self._inexpressible(what, reasons)
+
+    def _run(self, statements: Sequence[str], database: str | None) -> None:
+        """Run them up to the first that Athena refuses. The Glue API does that one and the rest, if it may."""
+        for statement in statements:
+            if self.only_ddl:
+                self._athena.run(statement, database)
+            elif self.refusal(statement, database) is not None:
+                return
+
+    def _assert_done(self, what: str, rest: Decision) -> None:
+        """Refuse what Athena reported as done, but which still differs."""
+        left = [*rest.needed, *(["the statements ran, but the result still differs"] if rest.statements else [])]
+        if left:
+            raise self._inexpressible(what, left)
+
+    def _inexpressible(self, what: str, reasons: Sequence[str]) -> Rejected:
+        shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
+        return Rejected(
+            shortened(f"Athena DDL cannot express this change ({what}, target {self._name!r}): {shown}"),
+            'set glue_api = "when-needed" so that the Glue API makes the change',
+        )

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pysync.targets.aws.settings import AwsSettings, Url
+from pysync.base.validation import Seconds, matching
+from pysync.targets.aws.session import AwsSettings, Url
 from pysync.targets.glue.settings import GlueSettings
-from pysync.validation import Seconds, matching
 
 PRIMARY = "primary"
 """The work group that Athena uses where none is named."""

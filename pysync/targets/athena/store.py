@@ -1,6 +1,6 @@
 """AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot say a Glue store does.
 
-Each write is a Change (`pysync.targets.athena.changes`).
+Each write is a Change (`pysync.targets.athena.execution`).
 """
 
 from __future__ import annotations
@@ -10,25 +10,31 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
 
+from pysync.base.text import shortened
 from pysync.metastore.client import Statistics
 from pysync.model.names import TableName
-from pysync.targets.athena import partitions as parts
+from pysync.targets.athena import decisions as parts
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.changes import Change, Changer, Statements
-from pysync.targets.athena.decision import Decision, some_of
-from pysync.targets.athena.differences import decision_of
+from pysync.targets.athena.api import tried
+from pysync.targets.athena.decisions import (
+    Decision,
+    decide_database,
+    decide_table,
+    decision_of,
+    same_columns,
+    some_of,
+    unsayable,
+)
+from pysync.targets.athena.execution import Change, Changer, Statements
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
-from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
-from pysync.targets.athena.trial import tried
-from pysync.targets.aws.inputs import OWNER_KEYS
 from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, of_logs, simulated
+from pysync.targets.aws.translate import OWNER_KEYS
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.glue.handles import Input
 from pysync.targets.glue.store import GlueStore
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
-from pysync.text import shortened
 
 _BATCH = 100_000
 """Partitions: all at once, as the statements for them are put together by their size."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
-from pysync.errors import PysyncError
-from pysync.targets.answers import Answer, answer
-from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
+from pysync.base.errors import PysyncError
+from pysync.targets.base import Answer, Forbidden, OutcomeUnknown, Rejected, Unavailable, answer
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"

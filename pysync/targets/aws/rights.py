@@ -13,14 +13,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, one_line
 from pysync.targets.aws.errors import classified
-from pysync.targets.aws.limits import s3_location
-from pysync.targets.aws.session import client
-from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.aws.session import AwsSettings, client
+from pysync.targets.aws.translate import s3_location
 from pysync.targets.base import Forbidden
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, one_line
 
 READS = (
     *("glue:BatchGetPartition", "glue:GetDatabase", "glue:GetDatabases", "glue:GetPartition", "glue:GetPartitions"),

@@ -1,21 +1,139 @@
-"""Handles: how a store of Glue's notes, at the structs that it gives out, what it needs to write them back.
-
-The handle of what was read is the object as Glue gave it; the handle of what `as_kept` gives is an Input.
-"""
+"""What an update must not lose: properties that others set, and the columns that partitions have of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import Any, Literal
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, WRITTEN_PARAMETERS_KEY
 from pysync.model.mark import MARK_KEYS, Mark
-from pysync.model.names import normalized
-from pysync.targets.aws.others import recorded, with_others, without_others
+from pysync.model.names import TableName, normalized
+from pysync.targets.aws import translate
 from pysync.targets.aws.translate import database_of, function_of, partition_of, table_of, translated
-from pysync.targets.glue.batches import input_of
+from pysync.targets.glue.catalog import GET_PAGE, Failures, Sender, chunks, input_of, update_partitions
+
+# Others: properties that others than pysync set on objects of the Data Catalog, which an update must not lose. Pure.
+#
+# Athena's partition projection, crawlers and Lake Formation keep their settings among an object's parameters, where
+# an update replaces everything. So pysync notes in a parameter of the object (the record) which parameters it wrote.
+# What is not in it is somebody else's: a comparison does not see it, and an update repeats it. What is in it, and
+# gone at the source, goes. The record is written by the call that writes the parameters, so no crash can part the
+# two.
+#
+# Objects are the dicts of Glue's API. How files are read (formats, serde and its parameters) is always the source's.
+
+
+Fields = Mapping[str, Any]
+Patterns = Sequence[str]
+
+_PREFIX = "pysync."
+_STORAGE = "StorageDescriptor"
+# Never somebody else's, and not in the record: so most partitions need none.
+_OURS = SERVER_PARAMETERS | STATISTICS | {"EXTERNAL", "metadata_location", "previous_metadata_location", "table_type"}
+_ALL = True
+"""In the record, in place of names: everything is pysync's, because the names do not fit into a parameter's value."""
+
+
+def recorded(fields: Fields) -> Fields:
+    """The input of a table, partition or database with the record of its parameters."""
+    parameters = {key: value for key, value in _parameters(fields).items() if key != WRITTEN_PARAMETERS_KEY}
+    names = {
+        "parameters": sorted(it for it in parameters if not _is_ours(it)),
+        "storage": sorted(_parameters(fields.get(_STORAGE))),
+    }
+    found = {part: its for part, its in names.items() if its}
+    if not found:
+        return {**fields, "Parameters": parameters} if "Parameters" in fields else fields
+    text = json.dumps(found, separators=(",", ":"))
+    if translate.length(text) > translate.VALUE.longest:
+        text = json.dumps({"parameters": _ALL, "storage": _ALL})
+    return {**fields, "Parameters": {**parameters, WRITTEN_PARAMETERS_KEY: text}}
+
+
+def without_others(there: Fields, keep: Patterns) -> Fields:
+    """An object as it was read, without the properties of others that are to be kept."""
+    record = _record(there)
+    found = _less(there, _others(_parameters(there), record.get("parameters", ()), keep))
+    storage = found.get(_STORAGE)
+    if storage:
+        others = _others(_parameters(storage), record.get("storage", ()), keep)
+        found = {**found, _STORAGE: _less(storage, others)} if others else found
+    return found
+
+
+def with_others(wanted: Fields, there: Fields, keep: Patterns) -> dict[str, Any]:
+    """The input of an update of the object that is there, with the properties of others that are to be kept."""
+    record = _record(there)
+    found = _more(wanted, _others(_parameters(there), record.get("parameters", ()), keep))
+    if keys := wanted.get("PartitionKeys"):
+        found["PartitionKeys"] = columns_with_others(keys, there.get("PartitionKeys"), keep)
+    storage, its = wanted.get(_STORAGE), there.get(_STORAGE) or {}
+    if storage:
+        made = _more(storage, _others(_parameters(its), record.get("storage", ()), keep))
+        if columns := storage.get("Columns"):
+            made["Columns"] = columns_with_others(columns, its.get("Columns"), keep)
+        found[_STORAGE] = made
+    return found
+
+
+def columns_with_others(
+    wanted: Sequence[Fields], there: Sequence[Fields] | None, keep: Patterns
+) -> list[dict[str, Any]]:
+    """Glue's columns with the parameters of the columns of the same names; a source has none."""
+    its = {column["Name"].lower(): _parameters(column) for column in there or ()}
+    return [_more(column, _others(its.get(column["Name"].lower(), {}), (), keep)) for column in wanted]
+
+
+def _others(parameters: Mapping[str, str], written: Collection[str] | bool, keep: Patterns) -> dict[str, str]:
+    """The parameters that pysync did not write, as far as they match the patterns."""
+    if isinstance(written, bool):
+        return {}
+    left = (key for key in parameters if key not in written and not _is_ours(key))
+    return {key: parameters[key] for key in left if any(fnmatchcase(key, pattern) for pattern in keep)}
+
+
+def _record(there: Fields) -> Mapping[str, Collection[str] | bool]:
+    """The names in an object's record, by the part that they are in; empty if it has none that can be read."""
+    try:
+        found = json.loads(_parameters(there).get(WRITTEN_PARAMETERS_KEY, "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return {part: _names(names) for part, names in found.items()} if isinstance(found, dict) else {}
+
+
+def _names(value: Any) -> Collection[str] | bool:
+    if isinstance(value, list):
+        return frozenset(it for it in value if isinstance(it, str))
+    return _ALL if value is _ALL else ()
+
+
+def _is_ours(key: str) -> bool:
+    return key in _OURS or key.startswith(_PREFIX)
+
+
+def _parameters(item: Fields | None) -> Mapping[str, str]:
+    return (item or {}).get("Parameters") or {}
+
+
+def _less(item: Fields, others: Mapping[str, str]) -> Fields:
+    if not others:
+        return item
+    return {**item, "Parameters": {key: value for key, value in _parameters(item).items() if key not in others}}
+
+
+def _more(item: Fields, others: Mapping[str, str]) -> dict[str, Any]:
+    return {**item, "Parameters": {**others, **_parameters(item)}} if others else dict(item)
+
+
+# Handles: how a store of Glue's notes, at the structs that it gives out, what it needs to write them back.
+#
+# The handle of what was read is the object as Glue gave it; the handle of what `as_kept` gives is an Input.
+
 
 # What stays at Glue where the source says nothing: it may have been put there by hand.
 _STAYS = ("Description", "LastAnalyzedTime", "LocationUri", "CreateTableDefaultPermissions")
@@ -38,7 +156,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """Structs with handles; `keep` are the patterns of parameters of others that stay (pysync.targets.aws.others)."""
+    """Structs with handles; `keep` are the patterns of parameters of others that stay (pysync.targets.glue.handles)."""
 
     keep: Sequence[str]
 
@@ -107,3 +225,57 @@ def columns_of(item: Mapping[str, Any]) -> Sequence[Any]:
 def _belonging(item: Any) -> dict[str, str]:
     """The database of a table or function, which is in no input."""
     return {"DatabaseName": normalized(item.dbName)} if isinstance(item, hive.Table | hive.Function) else {}
+
+
+# A table's columns in its partitions, which have their own: Athena refuses to read partitions that do not fit.
+
+
+Policy = Literal["none", "append", "full"]
+
+
+def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) -> Sequence[Any]:
+    """The columns that a partition shall have, of its own and its table's."""
+    if policy == "full":
+        return table
+    is_beginning = _types(partition) == _types(table[: len(partition)])
+    return table if policy == "append" and is_beginning else partition
+
+
+def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> int:
+    """Give the partitions the columns, as the policy says; how many were changed.
+
+    Parameters of the partitions' columns stay if they match `keep`.
+    """
+    changed = 0
+    for found in chunks(send.catalog.partitions(name), GET_PAGE):
+        others = [partition for partition in map(input_of, found) if _take(partition, columns, policy, keep)]
+        failures = Failures(name)
+        update_partitions(send, name, others, failures)  # one that is gone needs no columns
+        failures.raise_any()
+        changed += len(others)
+    return changed
+
+
+def same_columns(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
+    """Whether two lists of Glue's columns are the same, but for their parameters, which others set."""
+    return [_told(column) for column in wanted] == [_told(column) for column in there]
+
+
+def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> bool:
+    """Put the columns into the partition's input. True if they differ from those that it had."""
+    storage = partition.get("StorageDescriptor") or {}
+    mine = storage.get("Columns") or []
+    wanted = list(columns_for(policy, mine, columns))
+    if same_columns(wanted, mine):
+        return False
+    partition["StorageDescriptor"] = {**storage, "Columns": columns_with_others(wanted, mine, keep)}
+    return True
+
+
+def _told(column: Mapping[str, Any]) -> tuple[Any, ...]:
+    rest = (column.get(name) or "" for name in ("Type", "Comment"))
+    return column["Name"].lower(), *rest
+
+
+def _types(columns: Sequence[Any]) -> list[tuple[str, str]]:
+    return [(column["Name"].lower(), column.get("Type", "")) for column in columns]

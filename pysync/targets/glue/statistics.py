@@ -2,18 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from botocore.exceptions import ClientError
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Statistics
 from pysync.model.names import TableName, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, code, of_code
-from pysync.targets.aws.inputs import partition_values as kept_values
-from pysync.targets.aws.statistics import statistics_input, statistics_of
-from pysync.targets.glue.batches import Sender, chunks
+from pysync.targets.aws.translate import partition_values as kept_values
+from pysync.targets.glue.catalog import Sender, chunks
+
+# Column statistics: from the metastore's structs to Glue's, and back. Pure.
+#
+# Glue knows seven types. It has no histograms and no statistics of timestamps, and takes no negative counts: HMS has
+# -1 where nothing is known. What it cannot hold is left out.
+
+
+_DAY = 86400
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_DAYS = (-719_162, 2_932_896)
+"""Year 1 to 9999: what boto can send."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """One type of statistics: its names at both ends, its fields, and how its lowest and highest value travel."""
+
+    name: str
+    field: str
+    struct: Callable[..., Any]
+    counts: Mapping[str, str]
+    to_glue: Callable[[Any], Any] | None = None
+    from_glue: Callable[[Any], Any] = lambda value: value
+
+    @property
+    def member(self) -> str:
+        """The member of Glue's structure."""
+        return f"{self.name.capitalize()}ColumnStatisticsData"
+
+
+_RANGE = {"lowValue": "MinimumValue", "highValue": "MaximumValue"}
+_NULLS = {"numNulls": "NumberOfNulls"}
+_DISTINCT = {**_NULLS, "numDVs": "NumberOfDistinctValues"}
+_LENGTHS = {"maxColLen": "MaximumLength", "avgColLen": "AverageLength"}
+
+
+def _of_date(date: Any) -> Any:
+    days = date.daysSinceEpoch
+    return _EPOCH + timedelta(days=days) if _DAYS[0] <= days <= _DAYS[1] else None
+
+
+def _of_decimal(decimal: Any) -> dict[str, Any]:
+    return {"UnscaledValue": decimal.unscaled, "Scale": decimal.scale}
+
+
+_TYPES = (
+    _Type(
+        *("BOOLEAN", "booleanStats", hive.BooleanColumnStatsData),
+        {"numTrues": "NumberOfTrues", "numFalses": "NumberOfFalses", **_NULLS},
+    ),
+    _Type("LONG", "longStats", hive.LongColumnStatsData, _DISTINCT, lambda value: value),
+    _Type(
+        *("DOUBLE", "doubleStats", hive.DoubleColumnStatsData, _DISTINCT),
+        lambda value: value if math.isfinite(value) else None,
+    ),
+    _Type("STRING", "stringStats", hive.StringColumnStatsData, {**_LENGTHS, **_DISTINCT}),
+    _Type("BINARY", "binaryStats", hive.BinaryColumnStatsData, {**_LENGTHS, **_NULLS}),
+    _Type(
+        *("DECIMAL", "decimalStats", hive.DecimalColumnStatsData, _DISTINCT, _of_decimal),
+        lambda value: hive.Decimal(unscaled=bytes(value["UnscaledValue"]), scale=value["Scale"]),
+    ),
+    _Type(
+        *("DATE", "dateStats", hive.DateColumnStatsData, _DISTINCT, _of_date),
+        lambda value: hive.Date((value - _EPOCH) // timedelta(days=1)),
+    ),
+)
+
+
+def statistics_input(item: Any, analyzed: datetime) -> dict[str, Any] | None:
+    """The ColumnStatistics of Glue's for a ColumnStatisticsObj; None if Glue cannot hold it."""
+    found = next((it for it in _TYPES if getattr(item.statsData, it.field, None) is not None), None)
+    data = _data(found, getattr(item.statsData, found.field)) if found is not None else None
+    if found is None or data is None:
+        return None
+    return {
+        "ColumnName": item.colName.lower(),
+        "ColumnType": item.colType,
+        "AnalyzedTime": analyzed,
+        "StatisticsData": {"Type": found.name, found.member: data},
+    }
+
+
+def statistics_of(found: Mapping[str, Any]) -> Any | None:
+    """The ColumnStatisticsObj of Glue's; None for a type that nobody here knows."""
+    its = found["StatisticsData"]
+    kind = next((it for it in _TYPES if it.name == its["Type"] and it.member in its), None)
+    if kind is None:
+        return None
+    data = its[kind.member]
+    fields = {mine: data[theirs] for mine, theirs in kind.counts.items() if theirs in data}
+    fields |= {mine: kind.from_glue(data[theirs]) for mine, theirs in _RANGE.items() if theirs in data}
+    stats = hive.ColumnStatisticsData(**{kind.field: kind.struct(**fields)})
+    return hive.ColumnStatisticsObj(found["ColumnName"], found.get("ColumnType", ""), stats)
+
+
+def _data(kind: _Type, its: Any) -> dict[str, Any] | None:
+    counts = {theirs: getattr(its, mine) for mine, theirs in kind.counts.items()}
+    if any(it is None or not math.isfinite(it) or it < 0 for it in counts.values()):
+        return None
+    ends = {theirs: getattr(its, mine) for mine, theirs in _RANGE.items()} if kind.to_glue is not None else {}
+    sent = {name: kind.to_glue(it) for name, it in ends.items() if it is not None} if kind.to_glue else {}
+    return {**counts, **{name: it for name, it in sent.items() if it is not None}}
+
+
+# Column statistics in Glue: written for 25 columns a call, deleted one by one, read for one partition a call.
+
 
 _PER_GET = 100
 _PER_UPDATE = 25

@@ -17,16 +17,19 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics
+from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
-from pysync.model.table_formats import data_location
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
-from pysync.targets.aws.inputs import partition_values as kept_values
 from pysync.targets.aws.rights import by_the_api, of_logs, simulated
 from pysync.targets.aws.session import client, tell_calls
+from pysync.targets.aws.translate import partition_values as kept_values
 from pysync.targets.aws.translate import translated
 from pysync.targets.base import MissingDatabase, Rejected, Unavailable
-from pysync.targets.glue.batches import (
+from pysync.targets.glue.catalog import (
+    GET_PAGE,
+    Catalog,
     Failures,
     Sender,
     chunks,
@@ -34,17 +37,22 @@ from pysync.targets.glue.batches import (
     delete_partitions,
     update_partitions,
 )
-from pysync.targets.glue.catalog import GET_PAGE, Catalog
-from pysync.targets.glue.columns import columns_for, same_columns, spread
-from pysync.targets.glue.extras import Extras, Index
-from pysync.targets.glue.handles import Handles, columns_of, fields_of, is_link, partition_fields
+from pysync.targets.glue.handles import (
+    Handles,
+    columns_for,
+    columns_of,
+    fields_of,
+    is_link,
+    partition_fields,
+    same_columns,
+    spread,
+)
 from pysync.targets.glue.log_columns import LogColumns
-from pysync.targets.glue.settings import GlueSettings
+from pysync.targets.glue.settings import Extras, GlueSettings, Index
 from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
 from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
-from pysync.text import count
 
 _TABLES_PER_CALL = 100
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none

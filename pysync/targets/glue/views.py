@@ -12,10 +12,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from pysync.model.definition import VIEW
+from pysync.model.idl import copied
 from pysync.model.names import TableName
-from pysync.model.structs import copied
 from pysync.targets.aws.errors import code
-from pysync.targets.aws.limits import VIEW_TEXT
+from pysync.targets.aws.translate import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.views.translation import MARKS, encoded, is_presto

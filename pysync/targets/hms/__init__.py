@@ -7,8 +7,7 @@ from functools import partial
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.targets.base import TargetKind
-from pysync.targets.hms.connections import Connections
-from pysync.targets.hms.settings import HmsSettings
+from pysync.targets.hms.connections import Connections, HmsSettings
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.target import StoreTarget
 

@@ -10,19 +10,18 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.metastore.client import Statistics, read_statistics
-from pysync.model import constraints, idl
+from pysync.model import definition, idl
 from pysync.model.again import PLACE, is_word
-from pysync.model.constraints import Constraints
+from pysync.model.definition import Constraints
 from pysync.model.event import VISITED
-from pysync.model.iceberg import POINTER_KEY, pointer
+from pysync.model.locations import POINTER_KEY, pointer
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.connections import Connections
-from pysync.targets.hms.errors import classified, is_race
+from pysync.targets.hms.connections import Connections, classified, is_race
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
 
 _MANAGED_PLACE = "Unable to create database managed directory"
 
@@ -235,7 +234,7 @@ class HmsStore(HiveStore):
 
     def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
         """The columns of one kind."""
-        return self.hms.call(lambda client: constraints.read(client, kind, name.database, name.table))
+        return self.hms.call(lambda client: definition.read(client, kind, name.database, name.table))
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
         """Add one constraint."""

@@ -6,7 +6,7 @@ Copying and `verify --on-spark` use the same session and its settings (`session`
 from __future__ import annotations
 
 from pysync.targets.base import Target, TargetKind
-from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark.session import SparkSettings
 
 __all__ = ["KIND", "SparkSettings", "spark_target"]
 

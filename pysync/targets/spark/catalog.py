@@ -1,26 +1,109 @@
-"""The catalog of a Spark session, read and written in the structs of a metastore.
-
-It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in the
-metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's parameters,
-and hides what Spark notes of its own tables. Drops go to Hive's class below it: Spark's own delete the files of managed
-tables, and all in a database's directory.
-"""
+"""The catalog of a Spark session, read and written in the structs of a metastore; its errors as a metastore's."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.errors import PysyncError
+from pysync.base.text import one_line
+from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import normalized, partition_values
 from pysync.model.wire import decode
 from pysync.targets.base import Unavailable
-from pysync.targets.spark import forms
-from pysync.targets.spark.as_kept import uncounted, with_format
-from pysync.targets.spark.errors import speaking
-from pysync.targets.spark.jvm import Jvm
-from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark import translate
+from pysync.targets.spark.session import SparkHost, reason
+from pysync.targets.spark.translate import Jvm, uncounted, with_format
+
+# Errors of a Spark session as errors of a metastore, which pysync.targets.hms.connections sorts into kinds.
+
+
+_HIVES = "org.apache.hadoop.hive.metastore.api."
+_MOST_CAUSES = 20
+_LONGEST = 400  # characters: what was tried stands before it
+_BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
+_ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
+_IN_THE_WAY = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
+# What Spark or Hive's own code in its process refuse: types, names, formats and serdes whose class is not there.
+_REFUSED = re.compile(
+    r"AnalysisException|ParseException|IllegalArgumentException|HiveException|SerDeException|ClassNotFoundException|"
+    r"SparkUnsupportedOperationException|URISyntaxException|InvalidFormatException|NoClassDefFoundError"
+)
+
+# A serde that Hive's own code in Spark's process does not find; as a MetaException that would be taken for an accident.
+_NO_CLASS = re.compile(r"ClassNotFoundException|NoClassDefFoundError|does not exist")
+_KINDS = (
+    (_IN_THE_WAY, hive.AlreadyExistsException),
+    (_ABSENT, hive.NoSuchObjectException),
+    (_REFUSED, hive.InvalidObjectException),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A Java exception: its class and what it says."""
+
+    name: str
+    text: str
+
+
+@contextmanager
+def speaking(host: SparkHost, session: Any, what: str) -> Iterator[None]:
+    """Turn what py4j and pyspark raise into errors of a metastore; `what` says what was tried.
+
+    Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark, which is an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError) as error:
+        if host.failed(session):
+            raise MetastoreCallFailed(
+                f"Spark ended during {what}: {reason(error)}", f"its log: {host.log_file}"
+            ) from error
+        raise meant(causes(error), what) from error
+
+
+def causes(error: BaseException) -> list[Cause]:
+    """The Java exception behind an error of pyspark's, and its causes; empty if there is none."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[Cause] = []
+    while java is not None and len(found) < _MOST_CAUSES:
+        found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
+        java = java.getCause()
+    return found or [Cause(type(error).__name__, str(error))]
+
+
+def meant(found: Sequence[Cause], what: str) -> Exception:
+    """The error of a metastore that says the same. Pure."""
+    for cause in found:
+        kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
+        if kind is not None and not (kind is hive.MetaException and _NO_CLASS.search(cause.text)):
+            return kind(one_line(cause.text, _LONGEST) or cause.name)  # type: ignore[no-any-return]
+    said = next((line for cause in found if (line := one_line(cause.text, _LONGEST))), found[-1].name)
+    if any(_BROKEN.search(cause.name) for cause in found):
+        return MetastoreCallFailed(f"Spark's metastore did not answer {what}: {said}")
+    told = [f"{cause.name}: {cause.text}" for cause in found]
+    for pattern, refusal in _KINDS:
+        if any(pattern.search(text) for text in told):
+            return refusal(said)  # type: ignore[no-any-return]
+    return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "see the log of Spark")
+
+
+# The catalog of a Spark session, read and written in the structs of a metastore.
+#
+# It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in
+# the metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's
+# parameters, and hides what Spark notes of its own tables. Drops go to Hive's class below it: Spark's own delete the
+# files of managed tables, and all in a database's directory.
+
 
 _SINGLY = 20
 """Up to so many partitions are read one by one, without listing the names of all."""
@@ -36,7 +119,7 @@ T = TypeVar("T")
 class SparkCatalog:
     """The catalog, for one thread at a time.
 
-    Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does not start.
+    Raises what a metastore raises (pysync.targets.spark.catalog), and Unavailable while Spark does not start.
     """
 
     def __init__(self, host: SparkHost) -> None:
@@ -60,7 +143,7 @@ class SparkCatalog:
         def read() -> Any | None:
             if not self._client.databaseExists(name):
                 return None
-            return forms.database(self._jvm.read(self._client.getDatabase(name)))
+            return translate.database(self._jvm.read(self._client.getDatabase(name)))
 
         return self._ask("getDatabase", read)
 
@@ -94,7 +177,7 @@ class SparkCatalog:
         found = self._ask("getPartitions", lambda: self._client.getPartitions(database, table, self._jvm.option(None)))
         for start in range(0, found.size(), _SLICE):
             for form in self._ask("getPartitions", lambda at=start: self._jvm.read(found.slice(at, at + _SLICE))):  # type: ignore[misc]
-                yield forms.partition(form, of)
+                yield translate.partition(form, of)
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """Those of the named Partitions that are there, in no promised order."""
@@ -123,7 +206,7 @@ class SparkCatalog:
             found = self._client.getFunctionOption(database, name)
             if not found.isDefined():
                 return None
-            return forms.function(database, name, *self._jvm.function_form(found.get()))
+            return translate.function(database, name, *self._jvm.function_form(found.get()))
 
         return self._ask("getFunction", read)
 
@@ -134,7 +217,7 @@ class SparkCatalog:
 
         def write() -> None:
             place = f"{self._session.conf.get('spark.sql.warehouse.dir')}/{normalized(database.name)}.db"
-            self._client.createDatabase(self._jvm.database(forms.database_form(database, place)), False)
+            self._client.createDatabase(self._jvm.database(translate.database_form(database, place)), False)
 
         self._ask("createDatabase", write)
 
@@ -143,7 +226,7 @@ class SparkCatalog:
 
         def write() -> None:
             there = self._jvm.read(self._client.getDatabase(name))
-            form = forms.database_form(database, "")
+            form = translate.database_form(database, "")
             self._client.alterDatabase(self._jvm.database({**form, "locationUri": there["locationUri"]}))
 
         self._ask("alterDatabase", write)
@@ -187,7 +270,7 @@ class SparkCatalog:
             of = self._table(raw)
             parts = self._partitions(partitions, of)
             self._client.createPartitions(*self._named(raw, database, table), parts, if_not_exists)
-            others = [it for it in partitions if not forms.same_format(it.sd, of.sd)]
+            others = [it for it in partitions if not translate.same_format(it.sd, of.sd)]
             if others:
                 self._client.alterPartitions(database, table, self._partitions(others, of))
 
@@ -251,15 +334,15 @@ class SparkCatalog:
     def _some_partitions(self, of: Any, names: Sequence[str]) -> list[Any]:
         raw = self._client.getRawHiveTable(of.dbName, of.tableName)
         keys = [key.name for key in of.partitionKeys]
-        each = (self._client.getPartitionOption(raw, self._jvm.map(forms.spec(name, keys))) for name in names)
-        return [forms.partition(self._jvm.read(found.get()), of) for found in each if found.isDefined()]
+        each = (self._client.getPartitionOption(raw, self._jvm.map(translate.spec(name, keys))) for name in names)
+        return [translate.partition(self._jvm.read(found.get()), of) for found in each if found.isDefined()]
 
     def _partitions(self, parts: Sequence[Any], of: Any) -> Any:
         keys = [key.name for key in of.partitionKeys]
-        return self._jvm.partitions([forms.partition_form(it, keys) for it in parts])
+        return self._jvm.partitions([translate.partition_form(it, keys) for it in parts])
 
     def _function(self, function: Any) -> Any:
-        class_name, resources = forms.function_form(function)
+        class_name, resources = translate.function_form(function)
         return self._jvm.function(function.dbName, function.functionName, class_name, resources)
 
     def _hive(self) -> Any:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.errors import REFUSALS, classified
-from pysync.targets.spark.as_kept import as_kept
+from pysync.targets.hms.connections import REFUSALS, classified
 from pysync.targets.spark.catalog import SparkCatalog
-from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark.session import SparkSettings
+from pysync.targets.spark.translate import as_kept
 from pysync.targets.store import Capability
-from pysync.text import count
 
 
 class SparkStore(HiveStore):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pysync.text import count, one_line
+from pysync.base.text import count, one_line
 from pysync.web.site import segment, span
 from pysync.web.views.charts import BAD, GOOD, IDLE, OUTCOMES, WARN, tone_of_outcome, worst_tone
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.health import Problem
-from pysync.text import count
+from pysync.base.health import Problem
+from pysync.base.text import count
 from pysync.web.site import UNKNOWN, ago, number, segment, size, span
 from pysync.web.views.charts import (
     BAD,

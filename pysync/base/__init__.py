@@ -1,0 +1,1 @@
+"""Base: what every room uses: errors, text, files, logs, health, measures. Imports nothing of ours."""

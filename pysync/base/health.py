@@ -1,0 +1,236 @@
+"""The verdict: whether all is as it should be, and what is not, made of the status. Pure.
+
+Where there is a problem `pysync status` ends with 1, `/health` answers 503, and `pysync_well` is 0: they cannot differ.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, duration
+
+REFUSED_SECONDS = 60.0
+"""A listener that is locked out tries every other second; a refusal that is older is over."""
+
+DISABLED = "disabled"
+"""The state of a target that pysync.toml has disabled."""
+
+_OTHER_QUEUE_SECONDS = 3600.0
+_STALE_SECONDS = 600.0
+_MIB = 1024 * 1024
+_ILL = frozenset({"failing", "stopped"})
+_WORKERS_OF_TARGETS = (
+    "drain-",
+    "last-ids-",
+    "log-schemas-",
+    "partition-filters-",
+    "replay-",
+    "scope-",
+    "trash-",
+    "verify-",
+    "views-",
+)
+_OF_WORKERS = frozenset({"worker_failing", "worker_waiting"})
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that somebody has to look at. Its codes are a promise: docs/status.md lists them.
+
+    `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty. The severity
+    is that of the alert for it: conf/monitoring.
+    """
+
+    code: str
+    severity: Literal["critical", "warning"]
+    text: str
+    target: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.hint})" if self.hint else self.text
+
+    def concerns(self, target: str) -> bool:
+        """Whether this target has the problem: its own problems, and those of workers that serve all targets."""
+        return self.target == target or (not self.target and self.code in _OF_WORKERS)
+
+    def as_json(self) -> dict[str, str]:
+        """As it stands in the status; `read` takes it back."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, status: Status) -> list[Problem]:
+        """The problems of a status that a sidecar has sent."""
+        return [cls(**{it.name: told[it.name] for it in fields(cls)}) for told in status["problems"]]
+
+
+def decide(target: str) -> str:
+    """The ways out of a hold of a target's drops: the one that harms least comes first."""
+    return f"look at pysync plan --target {target}; {ways_out(target)}"
+
+
+def ways_out(target: str) -> str:
+    """The decisions about a hold, for whoever has seen what is held."""
+    return f"to keep the objects: pysync resume {target} --keep; to drop them: pysync resume {target}"
+
+
+def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:
+    """What somebody has to look at, at the time `now` in seconds since 1970 (not given: now). None: all is well.
+
+    `grace` is how many seconds a target or listener may wait for what comes back by itself.
+    """
+    now = time.time() if now is None else now
+    return [
+        *failing(status),
+        *_full(status["queue"]),
+        *_waiting_workers(status, grace, now),
+        *listening(status, grace, now),
+        *_gaps(status),
+        *_targets(status),
+        *_disorder(status["targets"], now),
+        *_waiting_targets(status["targets"], grace, now),
+    ]
+
+
+def without_status(error: PysyncError) -> Problem:
+    """The problem of a sidecar that cannot make its status: the disk of the queue does not answer."""
+    return Problem("status_failed", "critical", f"the sidecar cannot make its status: {error}")
+
+
+def failing(status: Status) -> list[Problem]:
+    """The workers that fail again and again, or have ended: a new start may help, and nothing else here does."""
+    return [
+        Problem(
+            "worker_failing",
+            "critical",
+            f"worker {it['name']} is {it['state']}{_why(it)}",
+            target=target_of(it["name"]),
+            hint="journalctl -u pysync",
+        )
+        for it in status["workers"]
+        if it["state"] in _ILL
+    ]
+
+
+def target_of(worker: str) -> str:
+    """The target that a worker works for, by its name: `drain-dr`, `log-schemas-dr`; empty for one that serves all."""
+    return next((worker[len(it) :] for it in _WORKERS_OF_TARGETS if worker.startswith(it)), "")
+
+
+def _full(queue: Status) -> Iterator[Problem]:
+    if queue["free_bytes"] <= queue["min_free_bytes"]:
+        left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
+        text = f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
+        yield Problem("queue_full", "critical", text, hint="df -h")
+
+
+def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
+    """The workers that wait, without the drains of targets that wait so long themselves: that is told once."""
+    told = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
+    for it in status["workers"]:
+        if it["name"] not in told and _is_late(it, grace, now):
+            text = f"worker {it['name']} {_waits(it, now)}"
+            yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]))
+
+
+def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:
+    """What keeps changes of the source from coming in."""
+    now = time.time() if now is None else now
+    found = [problem for it in status["listeners"] for problem in _listener(it, grace, now)]
+    # Without a bridge the notification log is polled, and no listener is expected.
+    return found if status["bridge"] is None else [*found, *_bridge(status, grace, now)]
+
+
+def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:
+    bridge, since = status["bridge"], status["no_listener_since"]
+    if since is not None and now - since > grace:
+        text = f"no listener has reported for {duration(now - since)}: is it in hive-site.xml?"
+        yield Problem("no_listener", "critical", text, hint="pysync hive-site")
+    if now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
+        text = (
+            f"the bridge refuses a caller, {count(bridge['refused_connections'], 'time')} so far: if it is a listener, "
+            "it has another token than this sidecar"
+        )
+        yield Problem("bridge_refuses", "warning", text, hint="pysync check")
+
+
+def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
+    name, since = f"listener {listener['instance']} of {listener['source']}", listener["waiting_since"]
+    if listener["state"] == "silent":
+        at = listener["heard_at"]
+        heard = "since the sidecar started" if at is None else f"for {duration(now - at)}"
+        text = (
+            f"{name} is lost: it has not reported {heard}, and its metastore did not report a shutdown; if the "
+            "metastore is gone for good, remove the listener"
+        )
+        yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {listener['instance']}")
+    elif since is not None and now - since > grace:
+        size = count(listener["waiting_bytes"], "byte")
+        text = f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
+        yield Problem("listener_undelivered", "warning", text, hint="journalctl -u pysync")
+
+
+def _gaps(status: Status) -> list[Problem]:
+    """A problem for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
+    return [
+        Problem("gap_open", "warning", f"a gap is open: {gap['reason']}")
+        for gap in status["gaps"]
+        if gap["state"] == "open"
+    ]
+
+
+def _targets(status: Status) -> Iterator[Problem]:
+    for it in status["targets"]:
+        name = it["name"]
+        if it["state"] == DISABLED:
+            continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
+        if brake := it["brake"]:
+            text = f"target {name} holds the drop of {brake['summary']}; nothing of it was dropped here"
+            yield Problem("drops_held", "critical", text, target=name, hint=f"pysync plan --target {name}")
+        elif it["paused"]:
+            text = f"target {name} is paused: {it['paused']['reason']}"
+            yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
+        if it["parked"]:
+            text = f"target {name} has {count(it['parked'], 'parked event')}"
+            yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
+
+
+def _disorder(targets: Sequence[Status], now: float) -> Iterator[Problem]:
+    """The targets whose state does not come from this queue alone."""
+    for it in targets:
+        name, other = it["name"], it["other_queue"]
+        if other is not None and now - other["at"] < _OTHER_QUEUE_SECONDS:
+            text = (
+                f"another sidecar writes to target {name} for the same source, the last time to {other['table']}; "
+                "run one sidecar for each source"
+            )
+            yield Problem("other_queue", "warning", text, target=name, hint=f"pysync actions --table {other['table']}")
+        if it["stale_since"] is not None and now - it["stale_since"] < _STALE_SECONDS:
+            text = f"target {name} has newer state than many new events of the source"
+            yield Problem("events_stale", "warning", text, target=name, hint=f"pysync verify --target {name}")
+
+
+def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Iterator[Problem]:
+    for it in targets:
+        if _is_late(it, grace, now):
+            text = f"target {it['name']} {_waits(it, now)}"
+            yield Problem("target_waiting", "critical", text, target=it["name"], hint="pysync check")
+
+
+def _waits(part: Status, now: float) -> str:
+    return f"has been waiting for {duration(now - part['waiting_since'])}{_why(part)}"
+
+
+def _is_late(part: Status, grace: float, now: float) -> bool:
+    return part["waiting_since"] is not None and now - part["waiting_since"] > grace
+
+
+def _why(part: Status) -> str:
+    error = part.get("last_error")
+    return f": {error['reason']}" if error else ""

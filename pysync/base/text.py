@@ -1,0 +1,151 @@
+"""Text for people and in files; a value that is kept for a moment."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from typing import Any, Generic, TypeVar
+
+# Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times.
+
+
+_STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
+
+# What moves the cursor, recolours or reorders what stands around it (Unicode's control and bidirectional characters,
+# and its line separators), and bytes that are no text (Python reads them as halves of surrogate pairs, which cannot be
+# printed); tabs and line feeds stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# A page that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
+_PAGE = re.compile(r"(?:\bb?['\"])?\s*(?<!\w)<(?:!doctype\s+html|html)\b.*", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title[^>]*>([^<]+)", re.IGNORECASE)
+
+_NEAR = 0.65  # of difflib: two letters exchanged in a word of three
+
+LONGEST = 500
+"""Characters of an error's message: it travels in logs, in status and on the web page."""
+
+
+def plain(text: str) -> str:
+    r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
+    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text in at most `longest` characters; what is cut off its end is an ellipsis."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page.
+
+    An HTML page in it is replaced by its title.
+    """
+    return shortened(" ".join(without_pages(text).split()), longest)
+
+
+def without_pages(text: str) -> str:
+    """The text with the title of an HTML page in place of the page."""
+    return _PAGE.sub(_titled, text)
+
+
+def _titled(page: re.Match[str]) -> str:
+    title = _TITLE.search(page.group())
+    return f" an HTML page, {' '.join(title[1].split())!r}" if title else " an HTML page"
+
+
+def quoted(text: str, longest: int = 80) -> str:
+    """The text in quotes, in one line, as a message names what somebody wrote."""
+    return repr(shortened(text, longest))
+
+
+def shown(value: Any) -> str:
+    """A value of whatever type: a text in quotes, what has parts as JSON, and `nothing` for None."""
+    if isinstance(value, (str, float)):  # a float may be inf, which JSON does not know
+        return repr(value)
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def meant(given: str, known: Collection[str], listed: str = "known") -> str:
+    """What to write instead of `given`, as a hint: the nearest of the `known` words, else all of them.
+
+    `did you mean dr?`, `its targets: dr, lake`; `listed` is what stands before all of them.
+    """
+    near = nearest(given, known)
+    return f"did you mean {near}?" if near else f"{listed}: {', '.join(known) or 'none'}"
+
+
+def nearest(given: str, known: Collection[str]) -> str | None:
+    """The one of the `known` words that is most like `given`; None if none is."""
+    words = {_bare(word): word for word in known}
+    near = get_close_matches(_bare(given), words, n=1, cutoff=_NEAR)
+    return words[near[0]] if near else None
+
+
+def told(error: BaseException) -> str:
+    """What an error says, without Python's words round it: of the system's errors neither number nor file."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _bare(word: str) -> str:
+    return word.strip().lower().lstrip("-")
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """`1 partition`, `1,200 partitions`; `plural` is for words that take more than an s."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
+
+
+def span(word: str, first: int, last: int) -> str:
+    """`event 2`, `events 2 to 4`."""
+    return f"{word} {first}" if first == last else f"{word}s {first} to {last}"
+
+
+def duration(seconds: float) -> str:
+    """`12.4 s`, `5m 3s`, `2h 5m`, `9d 4h`, `3y 9d`."""
+    if seconds < _STEPS["m"]:
+        return f"{seconds:.1f} s"
+    left, parts = round(seconds), list[str]()
+    for unit, length in _STEPS.items():
+        number, left = divmod(left, length)
+        if number or parts:
+            parts.append(f"{number}{unit}")
+    return " ".join(it for it in parts[:2] if not it.startswith("0"))
+
+
+def toml_string(value: str) -> str:
+    """The text as TOML writes it, in quotes."""
+    # JSON leaves DEL as it is, and TOML forbids it.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# Moment: an answer that is expensive to find, given again to whoever asks within a moment.
+
+
+T = TypeVar("T")
+
+
+class Moment(Generic[T]):
+    """What `find` returns, found anew once it is older than `seconds`. From any thread: who comes meanwhile waits.
+
+    An error is not kept. `clock` returns seconds that only grow.
+    """
+
+    def __init__(self, find: Callable[[], T], seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._find = find
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._found: tuple[float, T] | None = None
+
+    def __call__(self) -> T:
+        """The answer, at most so old."""
+        with self._lock:
+            now = self._clock()
+            if self._found is None or now - self._found[0] >= self._seconds:
+                self._found = now, self._find()
+            return self._found[1]

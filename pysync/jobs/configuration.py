@@ -1,0 +1,231 @@
+"""What a pysync.toml makes of names, and what a change of it means for the queue and the sidecar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pysync.base.errors import PysyncError
+from pysync.config_file.file import Change, Draft, drafted, locked
+from pysync.control import client
+from pysync.control.client import NoSidecar, Unanswered, ask
+from pysync.model.names import TableName
+from pysync.queue.store import FILE
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Looks, Policy, Traits
+from pysync.sections import read_text
+from pysync.sidecar import registry
+from pysync.sidecar.registry import Act, Kept
+from pysync.targets.base import Rejected
+from pysync.targets.settings import TargetSettings
+
+# What the policies of a pysync.toml make of names and locations, told without any server.
+
+
+_NOT_TAKEN: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "location", "refused", "rename")),
+    "rivals": [],
+    "policy": None,
+    "depends_on": [],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What is known of the definition of a table of the source; None: not known."""
+
+    location: str | None = None
+    type: str | None = None
+    format: str | None = None
+    owner: str | None = None
+    parameters: Mapping[str, str] | None = None
+    partition: Mapping[str, str] | None = None
+    """The values of the keys of a partition."""
+
+    def rule_against(self, traits: Traits) -> str | None:
+        """The rule by which a table like this is not taken; None if what is known is not against it."""
+        scheme = traits.scheme(self.location)
+        looks = Looks(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
+        unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
+        return replace(traits, **unknown).rule_against_looks(looks)
+
+    def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
+        """The rule by which the partition is not taken; None if it is, or if none was given. Keys count as strings."""
+        if self.partition is None:
+            return None
+        keys = [(key, "string") for key in self.partition]
+        return policy.rule_against_partition(table, keys, list(self.partition.values()))
+
+    def undecided(self, traits: Traits) -> list[str]:
+        """The settings that decide by what is not known."""
+        return [setting for field, setting, value in self._asked() if value is None and getattr(traits, field)]
+
+    def _asked(self) -> Sequence[tuple[str, str, object]]:
+        return (
+            ("schemes", "include_schemes", self.location),
+            ("types", "include_types", self.type),
+            ("formats", "include_formats", self.format),
+            ("owners", "include_owners", self.owner),
+            ("parameters", "exclude_parameters", self.parameters),
+        )
+
+
+def tried(
+    targets: Sequence[TargetSettings], names: Sequence[str], definition: Definition | None = None
+) -> list[dict[str, Any]]:
+    """What each target makes of each name at the source, `db` or `db.table`, as JSON values (docs/scope.md).
+
+    `definition` is what is known of the tables. Pure: nothing is read.
+    """
+    known = definition or Definition()
+    return [
+        {"object": name, "targets": [_tried(settings, name, known) for settings in targets]}
+        for name in (str(TableName.parse(it)) if "." in it else it.lower() for it in names)
+    ]
+
+
+def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, Any]:
+    policy, mapping = Policy.of(settings), NameMapping.of(settings)
+    name = TableName.parse(text) if "." in text else text
+    against, depends_on = policy.rule_against(name), list[str]()
+    if against is None and isinstance(name, TableName):
+        traits = policy.deciding(name).traits
+        against = known.rule_against(traits) or known.rule_against_partition(policy, name)
+        depends_on = known.undecided(traits) if against is None else []
+    found: dict[str, Any] = {"target": settings.name, "taken": against is None}
+    found["rule"] = against or policy.rule_for(name)
+    if against is not None:
+        return {**found, **_NOT_TAKEN}
+    found["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
+    try:
+        found |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
+    except Rejected as error:
+        found |= {"location": None, "refused": str(error)}
+    rivals = [str(it) for it in mapping.rivals_of(name) if policy.takes(it)]
+    decides = policy.deciding(name).name or None
+    return {
+        **found,
+        "rename": mapping.renames.rule(name),
+        "rivals": rivals,
+        "policy": decides,
+        "depends_on": depends_on,
+    }
+
+
+# Reconfiguring: a change of pysync.toml and what it means for the queue, beside a running sidecar or without one.
+#
+# In this order, so that a kill after any step leaves a whole: what becomes of a renamed or removed target is noted in
+# the queue, with the digest of the file that it belongs to. Then the file is replaced. Then the sidecar reloads it,
+# or the queue is changed here. A start in between does what was noted if the file has that digest, and else forgets
+# it.
+
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a change: whether the file differs now, and the keys that the sidecar took, None where none runs.
+
+    `kept` is what the queue kept of the target of the act, where no sidecar runs.
+    """
+
+    draft: Draft
+    taken: tuple[str, ...] | None
+    kept: Kept | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether the file was changed."""
+        return self.draft.before != self.draft.after
+
+
+def reconfigure(
+    path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, tell: Tell
+) -> Done:
+    """Change the file as a whole, have the sidecar take it, and carry out `act`; each of that only where it is needed.
+
+    Idempotent: what was cut short is completed by the same call. `decided` is the text that a person was shown before
+    the decision. `why` is what the journal says. Raises UsageError with the problems of the new file, and PysyncError
+    where another text than `decided` is in it, or the sidecar refuses it; then nothing is changed.
+    """
+    read_text(path)  # what is wrong with the path is told by the words for that
+    with locked(path) as lock:
+        draft = drafted(path, change, lock)
+        if decided is not None and draft.before != decided:
+            raise PysyncError(f"{path} was changed by somebody else meanwhile", "run the command again")
+        try:
+            status = ask(draft.config.queue.directory, "status")
+        except NoSidecar:
+            return Done(draft, None, _resting(draft, act))
+        return Done(draft, _running(draft, act, status, why, tell))
+
+
+def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, tell: Tell) -> tuple[str, ...]:
+    """Change the file beside the sidecar of that status; the keys that it took."""
+    _assert_its_file(draft, status)
+    directory = draft.config.queue.directory
+    act = _needed(draft, act, [it["name"] for it in status["targets"]])
+    if act is None and draft.after == draft.before and not (status["config"]["changes"] or status["config"]["problem"]):
+        return ()
+    if act is not None:
+        noted = asdict(replace(act, digest=draft.digest))
+        ask(directory, "expect", act=noted, named=[it.name for it in draft.config.targets])
+    draft.put()
+    try:
+        before, answer = client.begin(directory, act=act and asdict(act), why=why)
+    except (NoSidecar, Unanswered):
+        raise  # it may have taken the file, or will take it when it starts
+    except PysyncError as error:
+        _take_back(draft, error)
+        raise
+    client.wait(directory, before, tell)
+    return tuple(answer["changes"])
+
+
+def _take_back(draft: Draft, refused: PysyncError) -> None:
+    """Undo the change that was refused. Raises PysyncError, with both reasons, where that is not possible."""
+    try:
+        draft.take_back()
+    except PysyncError as error:
+        raise PysyncError(
+            f"{refused.message}; {draft.path} keeps the change: {error.message}", refused.hint
+        ) from refused
+
+
+def _assert_its_file(draft: Draft, status: dict[str, Any]) -> None:
+    if status["config"] is None:
+        raise PysyncError("a job of its own runs on the queue", f"wait for process {status['pid']} to end")
+    its = Path(status["config"]["file"])
+    if its.resolve() != draft.path.resolve():
+        raise PysyncError(f"the sidecar runs with another file: {its}", f"name that one: -c {its}")
+
+
+def _resting(draft: Draft, act: Act | None) -> Kept | None:
+    """Change the file, and the queue if there is one; what that kept of the target."""
+    directory = draft.config.queue.directory
+    if act is None or not (directory / FILE).exists():
+        draft.put()
+        return None
+    named = [it.name for it in draft.config.targets]
+    with registry.resting(directory) as queue:
+        kept = registry.kept(queue, act.target)
+        act = _needed(draft, act, list(queue.positions()))
+        if act is not None:
+            registry.assert_acted(queue, named, act)
+            registry.ask_for(queue, replace(act, digest=draft.digest))
+        draft.put()
+        registry.carry_out(queue, named, draft.digest)
+        return kept or (registry.kept(queue, act.to) if act is not None and act.to is not None else None)
+
+
+def _needed(draft: Draft, act: Act | None, known: Collection[str]) -> Act | None:
+    """The act, if the queue, with the targets `known`, has anything to do for it, or would refuse it.
+
+    A rename in a file that says it already may be one that was cut short, was done before, or is a mistake.
+    """
+    if act is None or act.target in known:
+        return act
+    return act if act.to is not None and draft.before == draft.after else None

@@ -1,1 +1,0 @@
-"""Measures: what pysync measures of its own work: durations, rates and counts. Numbers and clocks only."""

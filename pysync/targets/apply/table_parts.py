@@ -1,0 +1,356 @@
+"""Partitions, constraints and column statistics: put and drop. They carry no mark; the mark of their table counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.base.text import count
+from pysync.metastore.client import Statistics
+from pysync.metastore.errors import MetastoreUnsupported
+from pysync.model.definition import by_name, comparable
+from pysync.model.definition import name_of as constraint_name
+from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
+from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint, PutPartitions, PutStatistics
+from pysync.targets.apply.judge import OUTCOMES, Judge, Ownership, Verdict, ownership_of_part
+from pysync.targets.apply.writing import drop_batches, tell_lost
+from pysync.targets.base import Incomplete, Outcome, Rejected, total
+from pysync.targets.diff import same
+from pysync.targets.hive import name_of, slices
+from pysync.targets.store import Exists, Refused, Written, refused_as_one
+from pysync.targets.watched import WatchedStore
+
+# Partitions: put and drop, in batches. They carry no mark; the mark of their table counts.
+
+
+Values = tuple[str, ...]
+
+_ENOUGH = 10  # refused partitions after which no other batch is tried: then it may be the table that is wrong
+
+
+def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) -> Outcome:
+    """Add the partitions that are absent, alter those that differ. May raise Incomplete if the table is not there.
+
+    Partitions that the store refuses do not stop the others: Rejected is raised at the end.
+    """
+    table = store.reads.table(operation.table)
+    if table is None:
+        return judge.without_table(operation, "partitions")
+    verdict = judge.parts(operation, table)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, table)
+    wanted, refused = as_kept(store, operation.table, table, operation.partitions)
+    put = _put_without_reading if operation.fresh and judge.adds_without_reading(operation, table) else _put
+    outcomes = []
+    for keys in slices(list(wanted), store.reads.batch):
+        outcomes.append(put(store, operation, table, {key: wanted[key] for key in keys}, judge, refused=refused))
+        if len(refused) >= _ENOUGH:
+            break
+    if Outcome.APPLIED in outcomes:
+        lost = [it for kept in wanted.values() for it in store.reads.lost(kept)]
+        tell_lost(store, operation, list(dict.fromkeys(lost)))
+    outcome = judge.outcome_of_parts(operation, table, total(outcomes))
+    if refused:
+        raise refused_as_one(operation.table, refused)
+    return outcome
+
+
+def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge) -> Outcome:
+    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
+    table = store.reads.table(operation.table)
+    if table is None:
+        return Outcome.UNCHANGED
+    verdict = judge.parts(operation, table)
+    # In a table of others it counts whether the partitions are there at all.
+    if verdict not in {Verdict.DO, Verdict.FOREIGN}:
+        return judge.outcome_without_write(operation, verdict, table)
+    keys = table.partitionKeys or ()
+    if verdict is Verdict.FOREIGN and len(keys) != len(operation.keys):
+        return Outcome.FOREIGN  # no partition of another's table can be meant
+    for values in operation.values:
+        fitting(operation.table, operation.keys, values)
+        fitting(operation.table, keys, values)
+    drop = _drop if verdict is Verdict.DO else _leave_all
+    outcomes = [drop(store, operation, table, batch, judge) for batch in slices(operation.values, store.reads.batch)]
+    return judge.outcome_of_parts(operation, table, total(outcomes))
+
+
+def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:
+    """Raise Rejected where a partition's values do not fit its table's partition keys."""
+    if len(keys) != len(values):
+        raise Rejected(
+            f"a partition of {name} has {count(len(values), 'value')}, but the table has "
+            f"{count(len(keys), 'partition key')}"
+        )
+
+
+def as_kept(
+    store: WatchedStore, name: TableName, table: Any, partitions: Sequence[Any]
+) -> tuple[dict[Values, Any], list[Refused]]:
+    """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
+    found: dict[Values, Any] = {}
+    refused: list[Refused] = []
+    for partition in partitions:
+        try:
+            fitting(name, table.partitionKeys or (), partition.values)
+            kept = store.reads.as_kept(partition, table)
+            found[key_of(kept.values)] = kept
+        except Rejected as error:
+            refused.append(Refused(tuple(partition.values), error))
+    return found, refused
+
+
+def by_values(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
+    """The existing ones of the partitions with these values."""
+    return {key_of(item.values): item for item in store.reads.partitions_of(table, values)}
+
+
+def key_of(values: Sequence[str]) -> Values:
+    """What identifies a partition. An empty value is the default partition, as it is in names."""
+    return tuple(value or DEFAULT_PARTITION for value in values)
+
+
+def _put_without_reading(
+    store: WatchedStore,
+    operation: PutPartitions,
+    table: Any,
+    wanted: Mapping[Values, Any],
+    judge: Judge,
+    *,
+    refused: list[Refused],
+) -> Outcome:
+    """Add the partitions without a look. If one of them exists, none is added, and they are compared."""
+    try:
+        store.add_partitions(table, list(wanted.values()))
+    except Exists:
+        return _put(store, operation, table, wanted, judge, refused=refused)
+    return Outcome.APPLIED
+
+
+def _put(
+    store: WatchedStore,
+    operation: PutPartitions,
+    table: Any,
+    wanted: Mapping[Values, Any],
+    judge: Judge,
+    *,
+    refused: list[Refused],
+) -> Outcome:
+    there = by_values(store, table, list(wanted))
+    verdicts = {key: judge.part(operation, table, item, there.get(key)) for key, item in wanted.items()}
+    todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
+    absent = [item for key, item in todo.items() if key not in there]
+    changed = [(item, there[key]) for key, item in todo.items() if key in there and not same(item, there[key])]
+    done = store.put_partitions(table, absent, changed) if absent or changed else Written(any=False)
+    refused += done.refused
+    if judge.is_conflict_as_batch(operation, verdicts, wanted, there):
+        return Outcome.CONFLICT
+    return _outcome(verdicts.values(), changed=done.any)
+
+
+def _drop(
+    store: WatchedStore, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge
+) -> Outcome:
+    there = by_values(store, table, values)
+    verdicts = {key: judge.part(operation, table, None, item) for key, item in there.items()}
+    todo = [there[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
+    if todo:
+        for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
+            store.drop_partitions(table, batch, delete_data=delete_data)
+    if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), there):
+        return Outcome.CONFLICT
+    return _outcome(verdicts.values(), changed=bool(todo))
+
+
+def _leave_all(
+    store: WatchedStore,
+    operation: DropPartitions,  # noqa: ARG001
+    table: Any,
+    values: Sequence[Sequence[str]],
+    judge: Judge,  # noqa: ARG001
+) -> Outcome:
+    """The outcome for partitions that may not be dropped."""
+    return Outcome.FOREIGN if store.reads.partitions_of(table, values) else Outcome.UNCHANGED
+
+
+def _outcome(verdicts: Iterable[Verdict], *, changed: bool) -> Outcome:
+    """The outcome of a batch, by the verdicts on its partitions, and by whether any was written."""
+    found = {OUTCOMES[verdict] for verdict in verdicts if verdict in OUTCOMES}
+    return Outcome.APPLIED if changed and Outcome.CONFLICT not in found else total(found)
+
+
+# Constraints: put and drop. They carry no mark; the mark of their table counts.
+#
+# Hive 2.3 has primary and foreign keys only. A kind that the target does not have is left out (Outcome.UNSUPPORTED).
+
+
+def put_constraint(store: WatchedStore, operation: PutConstraint, judge: Judge) -> Outcome:
+    """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
+    # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
+    table = store.reads.table(operation.table)
+    if table is None:
+        return judge.without_table(operation, "constraint")
+    verdict = judge.parts(operation, table)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, table)
+    try:
+        outcome = total(
+            [_put_constraint(store, operation, table, judge, columns) for columns in by_name(operation.columns)]
+        )
+    except MetastoreUnsupported:
+        return Outcome.UNSUPPORTED
+    return judge.outcome_of_parts(operation, table, outcome)
+
+
+def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge) -> Outcome:
+    """Drop the constraint of that name; UNCHANGED if it is not there."""
+    table = store.reads.table(operation.table)
+    names = set[str]() if table is None else _names_like(store, table, operation.constraint)
+    if not names:
+        return Outcome.UNCHANGED
+    verdict = judge.parts(operation, table)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, table)
+    for name in names:
+        store.drop_constraint(operation.table, name)
+    return Outcome.APPLIED
+
+
+def _names_like(store: WatchedStore, table: Any, constraint: str) -> set[str]:
+    """The names of the table's constraints that match in any case, spelled as they are there."""
+    wanted = normalized(constraint)
+    columns = chain.from_iterable(store.reads.constraints(table).values())
+    return {name for name in map(constraint_name, columns) if normalized(name) == wanted}
+
+
+def _put_constraint(
+    store: WatchedStore, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]
+) -> Outcome:
+    there = _replaced(store, operation.table, wanted[0])
+    described = [comparable(column) for column in wanted]
+    if same(described, there):
+        return Outcome.UNCHANGED
+    verdict = judge.part(operation, table, described, there or None)
+    if verdict is not Verdict.DO:
+        return OUTCOMES[verdict]
+    # HMS has no call that alters a constraint.
+    if there:
+        store.drop_constraint(operation.table, constraint_name(there[0]))
+    store.add_constraint(wanted)
+    return Outcome.APPLIED
+
+
+def _replaced(store: WatchedStore, name: TableName, column: Any) -> list[Any]:
+    """The columns, in order, of the existing constraint that the new one would replace."""
+    there = store.reads.constraints_of(type(column), name)
+    # A table has at most one primary key, and its name may be generated: the name does not identify it.
+    if isinstance(column, hive.SQLPrimaryKey):
+        return there
+    if isinstance(column, hive.SQLForeignKey):
+        parent = TableName.of(column.pktable_db, column.pktable_name)
+        if store.reads.table(parent) is None:
+            raise Incomplete.of(store.settings.name, parent, "constraint")
+    wanted = normalized(constraint_name(column))
+    return [other for other in there if wanted and normalized(constraint_name(other)) == wanted]
+
+
+# Column statistics: written where they differ, deleted where the source has none. They carry no mark.
+
+
+_SKETCHES = frozenset({"bitVectors", "histogram"})
+"""A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
+
+_NOT_OURS = {
+    Ownership.NEWER: Outcome.STALE,
+    Ownership.FOREIGN: Outcome.FOREIGN,
+    Ownership.RIVAL: Outcome.FOREIGN,
+}
+
+
+def put_statistics(store: WatchedStore, operation: PutStatistics, judge: Judge) -> Outcome:  # noqa: ARG001
+    """Bring the column statistics to the source's.
+
+    Writes none for a table that is missing or foreign, and none for a column of another name or type. Whoever the judge
+    is, they go only from the source that wrote the table.
+    """
+    name = operation.table
+    table = store.reads.table(name)
+    found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
+    if table is None or found is not Ownership.OWN:
+        return _NOT_OURS.get(found, Outcome.UNCHANGED)
+    there = store.reads.column_statistics(table, list(operation.statistics))
+    known = partial(_is_known, _knows_timestamps(store, operation))
+    wanted = {part: _fitting(_kept(store, filter(known, its)), table) for part, its in operation.statistics.items()}
+    different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
+    changed = _present(store, table, different)
+    # A write leaves the statistics of all other columns: those that the source has no more are deleted.
+    for part, its in changed.items():
+        store.drop_column_statistics(name, part, _columns(there[part]).keys() - _columns(its).keys())
+    some = {part: its for part, its in changed.items() if its}
+    if some:
+        store.put_column_statistics(name, some)
+    return Outcome.APPLIED if changed else Outcome.UNCHANGED
+
+
+def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
+    """Give the table `new` the column statistics of `old` and of its partitions, which it has, too."""
+    names = store.reads.partition_names(old) if old.partitionKeys else ()
+    batches = (names[at : at + store.reads.batch] for at in range(0, len(names), store.reads.batch))
+    for parts in ([""], *batches):
+        found = {part: its for part, its in store.reads.column_statistics(old, parts).items() if its}
+        if found:
+            store.put_column_statistics(name_of(new), found)
+
+
+def _knows_timestamps(store: WatchedStore, operation: PutStatistics) -> bool:
+    # Only asked if needed: the answer costs a call.
+    if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):
+        return True
+    return store.reads.knows_timestamps(operation.table.database)
+
+
+def _is_known(knows_timestamps: bool, item: Any) -> bool:
+    """Whether the target can read the statistics. Those of a type that pysync does not know arrive empty."""
+    return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
+
+
+def _kept(store: WatchedStore, statistics: Iterable[Any]) -> list[Any]:
+    """The statistics as the store will return them, without those that it cannot hold."""
+    return [kept for it in statistics if (kept := store.reads.kept_statistics(it)) is not None]
+
+
+def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
+    """The statistics of columns that the table has, with the same type."""
+    types = {column.name.lower(): column.type.lower() for column in table.sd.cols}
+    return [it for it in statistics if types.get(it.colName.lower()) == it.colType.lower()]
+
+
+def _same(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
+    return _columns(wanted) == _columns(there)
+
+
+def _columns(statistics: Sequence[Any]) -> dict[str, Any]:
+    """The statistics of each column, as plain values."""
+    return {it.colName.lower(): _plain(it.statsData) for it in statistics}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "thrift_spec"):
+        fields = {name: _plain(it) for name, it in vars(value).items() if name not in _SKETCHES}
+        return {name: it for name, it in fields.items() if it is not None}
+    return value
+
+
+def _present(store: WatchedStore, table: Any, changed: Statistics) -> Statistics:
+    """The statistics without those of missing partitions."""
+    partitions = [part for part in changed if part]
+    if not partitions:
+        return changed
+    keys = [key.name for key in table.partitionKeys or ()]
+    found = store.reads.partitions_by_name(name_of(table), partitions)
+    there = {"", *(partition_name(keys, it.values) for it in found)}
+    return {part: its for part, its in changed.items() if part in there}
