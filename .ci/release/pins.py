@@ -34,8 +34,8 @@ from release.project import (
 
 _TOOLS = ("pip", "setuptools", "wheel", "build", "editables", "hatchling", "py4j")
 """What builds pysync and the packages that come as sources."""
-_COMPILERS = ("gssapi", "cython", "setuptools")
-"""The package that is compiled, and what its build installs."""
+_COMPILERS = ("gssapi", "cython==3.3.0", "setuptools")
+"""The package that is compiled, and what its build installs: gssapi 1.12.0 asks for exactly this Cython."""
 _OF_CONSTRAINTS = (
     "# The versions of all packages; those that pip checks by their hashes are in the files beside this one."
 )
