@@ -14,7 +14,7 @@ from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.model.names import TableName
 from pysync.queue.store import FILE
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.policy import Looks, Policy, Traits
+from pysync.replay.window.policy import Policy, TableTraits, Traits
 from pysync.sections import read_text
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act, Kept
@@ -47,9 +47,9 @@ class Definition:
     def rule_against(self, traits: Traits) -> str | None:
         """The rule by which a table like this is not taken; None if what is known is not against it."""
         scheme = traits.scheme(self.location)
-        looks = Looks(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
+        looks = TableTraits(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
         unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
-        return replace(traits, **unknown).rule_against_looks(looks)
+        return replace(traits, **unknown).rule_against_traits(looks)
 
     def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
         """The rule by which the partition is not taken; None if it is, or if none was given. Keys count as strings."""

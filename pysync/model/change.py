@@ -151,7 +151,9 @@ class Change:
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
     whose: Whose | None = None  # for targets with both_ways
-    told: list[Any] = field(default_factory=list)  # the tables that were dropped with a database, for the same
+    dropped_tables: list[Any] = field(
+        default_factory=list
+    )  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
 

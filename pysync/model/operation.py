@@ -71,12 +71,12 @@ class PutDatabase(DatabaseOperation):
 class DropDatabase(DatabaseOperation):
     """Drop the database with those of its tables that are from the same source; it stays if others are left in it.
 
-    `told` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and the
-    database with them if it was born elsewhere and is empty.
+    `dropped_tables` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and
+    the database with them if it was born elsewhere and is empty.
     """
 
     delete_data: bool = False
-    told: Sequence[Any] = ()
+    dropped_tables: Sequence[Any] = ()
     tables_alone: bool = False
 
     @property

@@ -225,9 +225,9 @@ def test_what_is_not_folded_says_what_it_found_too(story):
 
 def test_the_drop_of_a_database_tells_of_the_tables_that_went_with_it(story):
     story.drop_database()
-    story.changes[0].told = [of(), of(name="db.u")]
+    story.changes[0].dropped_tables = [of(), of(name="db.u")]
     (drop,) = story.operations()
-    assert ([it.tableName for it in drop.told], drop.tables_alone) == (["t", "u"], False)
+    assert ([it.tableName for it in drop.dropped_tables], drop.tables_alone) == (["t", "u"], False)
 
 
 def test_the_drop_of_a_database_that_others_tell_of_is_of_the_tables_alone():
