@@ -166,28 +166,28 @@ def _is_secret_word(before: str, word: str, after: str) -> bool:
 def _without_named(text: str) -> str:
     """The text without the values that stand behind the name of a secret: `name=value`, `"name": "value"`."""
     done, parts, has_partitions = 0, list[str](), not _HAS_OPTIONS.search(text)
-    for found in _NAMED.finditer(text):
+    for match in _NAMED.finditer(text):
         # `/token=1/` is the directory of a partition, except in addresses that have options.
-        is_partition = has_partitions and text[found.start() - 1 : found.start()] == "/"
-        if found.start() < done or is_partition or not is_secret(found["name"]):
+        is_partition = has_partitions and text[match.start() - 1 : match.start()] == "/"
+        if match.start() < done or is_partition or not is_secret(match["name"]):
             continue
-        form = _form_of_value(found)
-        value = form.match(text, found.end()) if form else None
-        if value and not _HARMLESS.match(text, found.end()):
+        form = _form_of_value(match)
+        value = form.match(text, match.end()) if form else None
+        if value and not _HARMLESS.match(text, match.end()):
             quote = value.groupdict().get("quote") or ""
-            parts += [text[done : found.end()], quote, HIDDEN]
+            parts += [text[done : match.end()], quote, HIDDEN]
             done = value.end()
     return "".join([*parts, text[done:]])
 
 
-def _form_of_value(found: re.Match[str]) -> re.Pattern[str] | None:
+def _form_of_value(match: re.Match[str]) -> re.Pattern[str] | None:
     """What the value behind a name looks like; None where a word of a sentence is behind it, not a value."""
-    name, sign = found["name"], found["sign"]
+    name, sign = match["name"], match["sign"]
     if sign.endswith(">"):
         return _ELEMENT
-    is_option = found.group().startswith("--") or (name.startswith("-") and "." not in name)
+    is_option = match.group().startswith("--") or (name.startswith("-") and "." not in name)
     if not set(sign) & {"=", ":"} and not is_option:
         return _SETTING if "." in name and sign.isspace() else None
     header = _HEADERS.get(name.lower().rpartition("-")[2].rpartition(".")[2])
-    quoted = found.string[found.end() : found.end() + 1] in {"'", '"', "\\"}
+    quoted = match.string[match.end() : match.end() + 1] in {"'", '"', "\\"}
     return header if header and sign.strip() == ":" and not quoted else _VALUE

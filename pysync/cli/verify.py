@@ -117,10 +117,10 @@ def _targets(file: Path, loaded: Config, name: str | None) -> list[TargetSetting
 
 
 def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
-    found = [it for it in targets if it.copy_files is not None]
-    if not found:
+    copying = [it for it in targets if it.copy_files is not None]
+    if not copying:
         raise UsageError(f"--data: no target in {file} copies files", "set copy = true in a [[targets]] table")
-    return found
+    return copying
 
 
 def _verified(look: Look, selection: Selection | None, *, fix: bool) -> Report:
@@ -182,8 +182,8 @@ def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
     from pysync.web.pages import verify_html  # noqa: PLC0415 - an extra
 
-    found = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
-    return verify_html(loaded.source.name, found, time.time()).encode()
+    documents = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
+    return verify_html(loaded.source.name, documents, time.time()).encode()
 
 
 def _write(file: Path, data: bytes, option: str) -> None:

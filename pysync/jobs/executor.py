@@ -66,10 +66,10 @@ class ItemText(_Value):
 
     def item(self) -> Item:
         """The item again. Raises ValueError if there is none."""
-        found = self.database or self.extra or self.table
-        if found is None:
+        item = self.database or self.extra or self.table
+        if item is None:
             raise ValueError("the task has an empty item")
-        return found
+        return item
 
 
 class Work(_Value):
@@ -148,10 +148,10 @@ def _partitions(executor: LocalExecutor, work: Work) -> tuple[Tally, ...]:
 
 
 def _assert_version(request: str) -> None:
-    asked = json.loads(request)["job"]["version"]
-    if asked != __version__:
+    version = json.loads(request)["job"]["version"]
+    if version != __version__:
         raise PysyncError(
-            f"the executor has pysync {__version__}, but the driver has pysync {asked}",
+            f"the executor has pysync {__version__}, but the driver has pysync {version}",
             "install the same version everywhere",
         )
 

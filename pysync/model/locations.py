@@ -52,8 +52,8 @@ def name_below(location: str, directory: str) -> str | None:
 
 def directories_of(database: Any) -> list[str]:
     """The directories of a `ttypes.Database`, in which its tables are; none of None."""
-    found = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))
-    return [it for it in found if it]
+    locations = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))
+    return [it for it in locations if it]
 
 
 def _contains(outer: Place, inner: Place) -> bool:
@@ -108,8 +108,8 @@ def is_iceberg(parameters: Mapping[str, str] | None) -> bool:
 
 def written(parameters: Mapping[str, str] | None) -> dict[str, str]:
     """The parameter that records the written pointer."""
-    found = pointer(parameters)
-    return {WRITTEN_KEY: found} if found else {}
+    commit = pointer(parameters)
+    return {WRITTEN_KEY: commit} if commit else {}
 
 
 # Table formats with a schema of their own, beside the metastore's: which tables have one, and where they are.
@@ -167,8 +167,8 @@ def format_of(table: Any) -> TableFormat | None:
         return "hudi"
     provider = _provider(table)
     if provider not in {"", "hive"}:
-        found: TableFormat = next((it for it in get_args(TableFormat) if it == provider), "other")
-        return found
+        table_format: TableFormat = next((it for it in get_args(TableFormat) if it == provider), "other")
+        return table_format
     return "other" if "storage_handler" in (table.parameters or {}) else _format_by_class(table.sd)
 
 

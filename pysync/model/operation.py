@@ -35,8 +35,13 @@ class Operation:
     @property
     def asks_only(self) -> bool:
         """Whether it was read at a cluster that is not the home: a target that differs is asked what the home has."""
-        its = self.condition
-        return its is not None and its.stance is Stance.REQUEST and not its.before and not its.parts
+        condition = self.condition
+        return (
+            condition is not None
+            and condition.stance is Stance.REQUEST
+            and not condition.before
+            and not condition.parts
+        )
 
     @property
     def drops(self) -> int:

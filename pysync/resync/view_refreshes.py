@@ -161,8 +161,8 @@ class ViewRefreshes:
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it to the address of the source")
         with self._source() as source:
-            found = chosen(source, self._scope, lambda view: self._reads(view, due), source.views)
-            fed = self._feed.queue({**it, "targets": self._target} for it in found)
+            views = chosen(source, self._scope, lambda view: self._reads(view, due), source.views)
+            fed = self._feed.queue({**it, "targets": self._target} for it in views)
         if fed.refreshes:
             log.info("view_refreshes_queued", target=self._target, views=fed.refreshes)
         return fed.whole

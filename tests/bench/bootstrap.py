@@ -211,7 +211,9 @@ def _verify(source: EmbeddedMetastore, config: Config, say: Say) -> Row:
     began = time.perf_counter()
     opened = partial(target_kind(settings.kind).open, settings)
     comparison = Comparison(partial(Metastore, source.uri), opened, settings, config.source.name)
-    drift = [it for it in comparison.run(tell=lambda name, at, of: say(f"compared {at} of {of}: {name}")) if it.drift]
+    drift = [
+        it for it in comparison.run(on_progress=lambda name, at, of: say(f"compared {at} of {of}: {name}")) if it.drift
+    ]
     seconds = time.perf_counter() - began
     if drift:
         raise RuntimeError(f"the ends differ: {drift[:3]}")
