@@ -39,8 +39,8 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/consistency.md."""
-        told = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
-        return {**told, "position": self.position, **self.more}
+        fields = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
+        return {**fields, "position": self.position, **self.more}
 
 
 def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:

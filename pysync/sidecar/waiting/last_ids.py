@@ -59,8 +59,8 @@ class LastIds:
         self.worker.well()
 
     def _wanted(self, database: str) -> Names | None:
-        found = self._objects.upto(self._drain, database)
-        if not found or found <= self._asked.get(database, 0):
+        last_id = self._objects.upto(self._drain, database)
+        if not last_id or last_id <= self._asked.get(database, 0):
             return None
-        self._asked[database] = found
-        return {"database": database, "targets": self._drain.name, "event_id": str(found)}
+        self._asked[database] = last_id
+        return {"database": database, "targets": self._drain.name, "event_id": str(last_id)}

@@ -106,10 +106,10 @@ class Reaching:
             return None
         now = self._clock()
         self._parked_since = now if self._parked_since is None else self._parked_since
-        told = _parked(self.drain.name, parked)
+        verdict = _parked(self.drain.name, parked)
         if now - self._parked_since < _PATIENCE_SECONDS:
-            return waits("parked", told, position=position)
-        return cannot("parked", told, f"pysync parked list {self.drain.name}", position)
+            return waits("parked", verdict, position=position)
+        return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
 
     def _on_its_way(self, position: int) -> Verdict:
         name, pause = self.drain.name, self.drain.paused()

@@ -62,10 +62,10 @@ class Upto:
         if hindered is not None:
             return hindered
         if self._upto is None:
-            found = self._arrival.look()
-            if isinstance(found, Verdict):
-                return found
-            self._upto = found
+            verdict = self._arrival.look()
+            if isinstance(verdict, Verdict):
+                return verdict
+            self._upto = verdict
         behind = self._reaching.look(self._upto)
         name, target = self._reaching.objects.source, self._reaching.drain.name
         return behind or Verdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
@@ -244,8 +244,8 @@ class ObjectStatus:
 
     def upto(self, drain: Drain, name: str) -> int | None:
         """The event id of the source's log up to which everything of an object of the source is at the target."""
-        found: int | None = self._of(drain, name)["event_id"]
-        return found
+        event_id: int | None = self._of(drain, name)["event_id"]
+        return event_id
 
     def _of(self, drain: Drain, name: str) -> dict[str, Any]:
         objects = Objects.of(name, drain.translator.mapping)
@@ -280,18 +280,18 @@ class ObjectStatus:
         return min(come, waiting.event_id - 1) if waiting.event_id else int(come) if not waiting.events else None
 
     def _waiting(self, translator: Translator, objects: Objects, position: int) -> _Waiting:
-        found, until = _Waiting(), time.monotonic() + _MOST_STATUS_SECONDS
+        waiting, until = _Waiting(), time.monotonic() + _MOST_STATUS_SECONDS
         while events := self.queue.events(position, _CHUNK, _BYTES):
             for queued in events:
-                _add(found, queued, translator.mapping.key, objects)
+                _add(waiting, queued, translator.mapping.key, objects)
             position = events[-1].position
             if time.monotonic() > until:
-                found.whole = position >= self.queue.last
+                waiting.whole = position >= self.queue.last
                 break
-        return found
+        return waiting
 
 
-def _add(found: _Waiting, queued: Queued, named: Callable[[str], str], objects: Objects) -> None:
+def _add(waiting: _Waiting, queued: Queued, named: Callable[[str], str], objects: Objects) -> None:
     try:
         event = decode_event(queued.data)
     except PysyncError:
@@ -299,7 +299,7 @@ def _add(found: _Waiting, queued: Queued, named: Callable[[str], str], objects: 
     names = objects_of(event, queued.position)
     if names and objects.concerned(frozenset(map(named, names))):
         at = queued.at_ms if event.instance == SIDECAR else event.time_ms
-        found.add(at / 1000, event.notification_id)
+        waiting.add(at / 1000, event.notification_id)
 
 
 def _lag(waiting: _Waiting, now: float) -> float:
