@@ -79,7 +79,7 @@ class GapWatch:
                 _number(report["waiting"]),
             )
             source, lost = str(report.get("source", "")), _number(report.get("lost", 0))
-            sent_ms = _number(report["now"]) if "now" in report else None  # older listeners do not say
+            sent_ms = _number(report["now"]) if "now" in report else None
         except (ValueError, TypeError, KeyError, RecursionError):
             return ""
         if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):

@@ -94,7 +94,7 @@ def _line(label: str, text: str, *, bad: bool = False) -> Line:
 
 # --- The text of `pysync status TARGET`: everything that the sidecar knows of one target. Pure.
 #
-# An older sidecar does not measure latency, calls and rate: then the text says `not known`.
+# What the status does not have is `not known`.
 
 _MOST_REASONS = 5
 _NOT_KNOWN = "not known"

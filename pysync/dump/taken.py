@@ -60,7 +60,7 @@ def last_begun(notes: NotesOf, target: str) -> Taken | None:
 def by_scope(notes: NotesOf, target: str) -> list[Taken]:
     """The dumps that a target took last of each scope, in the order in which they were loaded."""
     last, scopes = last_taken(notes, target), _read(notes, _scopes(target), _LIST) or []
-    # An older pysync keeps the last dump alone.
+    # After a kill between the two notes of `note_taken` the last dump is not among the scopes.
     return scopes if last is None or any(it.id == last.id for it in scopes) else [*scopes, last]
 
 

@@ -359,7 +359,6 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         began_at=time.time(),
         files=wanted.files,
         data_under=data_under,
-        # The oldest format that will do, so that an older pysync can load the dump.
     )
 
 

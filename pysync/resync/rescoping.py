@@ -86,7 +86,7 @@ def scopes_of(settings: TargetSettings, stored: KeptScope | None) -> list[dict[s
 def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     """Whether the target's scope differs from the kept one. If so, a gap is opened, and the new scope is kept.
 
-    A scope that was never kept (a new target, or a queue of an older pysync) is kept without a gap. A shadow writes
+    A scope that was never kept (a new target) is kept without a gap. A shadow writes
     nothing, and a disabled target gets nothing, so its kept scope stays until it applies again.
     """
     stored = kept_scope(queue, settings.name)

@@ -111,7 +111,7 @@ Status = Callable[[], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command answered: its value, or in words why there is none; `is_missing`: an older sidecar lacks it."""
+    """What a command answered: its value, or in words why there is none; `is_missing`: there is no such command."""
 
     value: Mapping[str, Any] | None
     problem: str = ""

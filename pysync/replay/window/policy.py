@@ -438,7 +438,7 @@ def _named_keys(table: Any) -> tuple[TableName, Keys]:
 
 
 def _is_of_index(change: Change) -> bool:
-    """Whether it is about the table of an index. Its drop passes: an older pysync may have created the table."""
+    """Whether it is about the table of an index. Its drop passes, as that of every table."""
     table = change.table or (change.after or [None])[0]
     return isinstance(table, hive.Table) and is_index(table)
 

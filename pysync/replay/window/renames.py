@@ -197,7 +197,7 @@ class Renames:
     def check(self) -> None:
         """Raise UsageError that names entries which do not go together (see `Entries.check`).
 
-        Not part of `of`: a scope that an older release has kept may have such entries.
+        Not part of `of`: the entries of a former scope are only read backwards.
         """
         for it in self.settings:
             it.databases.check(merges=True)
