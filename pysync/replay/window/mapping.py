@@ -19,7 +19,7 @@ from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import VIEWS
 from pysync.model.event import Event, Kind
-from pysync.model.locations import LOCATION_KEYS, Form, SourceFiles, data_location
+from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.replay.window.policy import Policy
@@ -109,7 +109,7 @@ class Rewriting:
 
     def located(self, parameters: dict[str, str]) -> dict[str, str]:
         """Parameters with their locations mapped."""
-        return {k: (self.locations.map(v) or v) if k in LOCATION_KEYS else v for k, v in parameters.items()}
+        return {k: (self.locations.map(v) or v) if is_location_key(k) else v for k, v in parameters.items()}
 
     def place(self, storage: Any) -> None:
         """Map the locations of a storage descriptor, in place."""
@@ -119,9 +119,9 @@ class Rewriting:
         places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
         if places:
             storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
-        serde = storage.serdeInfo
-        if serde is not None and serde.parameters:
-            serde.parameters = self.located(serde.parameters)
+        for described in (storage, storage.serdeInfo):
+            if described is not None and described.parameters:
+                described.parameters = self.located(described.parameters)
 
 
 @dataclass(frozen=True, slots=True)

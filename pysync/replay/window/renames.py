@@ -315,7 +315,8 @@ def _shown(names: Parts | None) -> str:
 
 _ARCHIVE = re.compile(ARCHIVED + r"(/.*)")
 _PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)")
-_EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
+_EMPTY_AUTHORITY = re.compile(r"^([a-z][a-z0-9+.-]*):///")
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,5 +366,7 @@ def _climbs(path: str) -> bool:
 
 
 def plain(location: str) -> str:
-    """The location without an empty authority: `file:///a` and `file:/a` are the same."""
-    return _EMPTY_AUTHORITY.sub(r"\1:/", location)
+    """The location without an empty authority, its scheme in lower case: `FILE:///a` and `file:/a` are the same."""
+    scheme = _SCHEME.match(location)
+    found = location if scheme is None else scheme[0].lower() + location[scheme.end() :]
+    return _EMPTY_AUTHORITY.sub(r"\1:/", found)
