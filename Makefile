@@ -13,7 +13,7 @@ TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITE ?= quick
-SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos aws
+SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos mutation aws
 SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
@@ -120,7 +120,7 @@ suite-versions:
 
 # The login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc).
 suite-kerberos:
-	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true
+	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet --require-hashes --build-constraint .ci/kerberos.txt -r .ci/kerberos.txt >/dev/null 2>&1 || true
 	@$(PYTEST) --timeout=600 tests/versions/test_kerberos.py $(ARGS)
 
 # README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2).
@@ -135,6 +135,11 @@ suite-views:
 suite-aws:
 	@$(PYTEST) -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
 
+# Mutants of the parts that decide: counts, and what no test notices (docs/testing.md). ARGS="--part fold --size 100"; hours.
+suite-mutation:
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt -r tests/mutation/requirements.txt
+	@$(BIN)/python -m tests.mutation $(ARGS)
+
 # The images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour).
 suite-container: $(CONTAINER_TOOLS)/.setup
 	@$(PYTEST) -s --timeout=1800 tests/container $(ARGS)
@@ -148,13 +153,13 @@ suite-chaos:
 	@PYSYNC_EXAMPLES=40 $(PYTEST) tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
 	@PYSYNC_ROUNDS=3 PYSYNC_SECONDS=180 $(PYTEST) -s tests/chaos/test_both_ways.py $(ARGS)
 
-$(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
+$(CONTAINER_TOOLS)/.setup: .ci/checkers.txt
 	@[ "$$(id -u)" = 0 ] || { echo "the images are built and run as root: sudo make test SUITE=container"; exit 2; }
 	@command -v apt-get >/dev/null || { echo "the base of the images is made from Debian's packages: this needs a Debian"; exit 2; }
 	@echo "installing buildah, debootstrap and iproute2, and the checkers of tests/container/requirements.txt"
 	@apt-get install --yes --quiet --quiet --no-install-recommends buildah debootstrap iproute2
 	@$(PYTHON) -m venv $(CONTAINER_TOOLS)
-	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt -r tests/container/requirements.txt
+	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r .ci/checkers.txt
 	@touch $@
 
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
@@ -175,24 +180,24 @@ format: setup ## write the code as ruff would
 pictures: setup $(JAR)
 	@$(BIN)/python -m tests.pictures
 
-$(TOOLS)/.setup: pyproject.toml .ci/constraints.txt
+$(TOOLS)/.setup: .ci/build.txt .ci/release.txt
 	@echo "installing the tools of a release (once; half a minute)"
 	@rm -rf $(TOOLS)
 	@$(PYTHON) -m venv $(TOOLS)
-	@$(TOOLS)/bin/python -m pip install --quiet --upgrade -c .ci/constraints.txt pip
-	@$(TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt --group release
+	@$(TOOLS)/bin/python -m pip install --quiet --upgrade --require-hashes -r .ci/build.txt
+	@$(TOOLS)/bin/python -m pip install --quiet --require-hashes --no-build-isolation -r .ci/release.txt
 	@touch $@
 
 # What users install and nothing else, not even pip.
-$(RUNTIME)/.setup: .ci/requirements.txt | $(TOOLS)/.setup
+$(RUNTIME)/.setup: .ci/requirements.txt .ci/build.txt .ci/kerberos.txt | $(TOOLS)/.setup
 	@echo "installing what users install (once; two minutes)"
 	@rm -rf $(RUNTIME)
 	@$(PYTHON) -m venv --without-pip $(RUNTIME)
-	@$(TOOLS)/bin/python -m pip --python $(RUNTIME)/bin/python install --quiet --require-hashes -r .ci/requirements.txt || \
+	@$(TOOLS)/bin/python -m pip --python $(RUNTIME)/bin/python install --quiet --require-hashes --build-constraint .ci/build.txt --build-constraint .ci/kerberos.txt -r .ci/requirements.txt || \
 		{ echo "if it is gssapi that fails: it is compiled, and needs gcc and MIT's library (Debian: apt-get install gcc libkrb5-dev)"; exit 2; }
 	@touch $@
 
-# write the pins in .ci (constraints, requirements, development, build) anew; lines that were deleted get the newest version
+# write the pins in .ci anew: lines that were deleted get the newest version
 pins: $(TOOLS)/.setup
 	@$(RELEASE) pins
 

@@ -87,7 +87,7 @@ def load_partial(path: Path) -> Partial:
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
-    found = _targets(listed, sections, problems, lives=True)
+    targets = _targets(listed, sections, problems, lives=True)
     source = _section(SourceConfig, tables, "source")
     return Partial(
         source=source,
@@ -96,8 +96,8 @@ def load_partial(path: Path) -> Partial:
         web=_section(WebConfig, tables, "web"),
         listens=_table(tables.get("source")).get("capture") != "notification-log",
         status_grace=sections.status_grace if sections else Sections.model_fields["status_grace"].default,
-        targets=tuple(target for target in found if target),
-        unread=tuple(_name_of(table, at) for at, table in enumerate(listed) if not found[at]),
+        targets=tuple(target for target in targets if target),
+        unread=tuple(_name_of(table, at) for at, table in enumerate(listed) if not targets[at]),
         problems=tuple(str(refusal(path, text, problems)).splitlines()),
     )
 
@@ -119,9 +119,9 @@ def _targets(
     listed: list[Any], sections: Sections | None, problems: list[str], *, lives: bool
 ) -> list[TargetSettings | None]:
     """The targets, None for one that cannot be read; all that is wrong with them, each and together, is a problem."""
-    found = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
-    targets = tuple(target for target in found if target)
-    for at, target in enumerate(found):
+    checked_targets = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
+    targets = tuple(target for target in checked_targets if target)
+    for at, target in enumerate(checked_targets):
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     # From the raw tables: a name that is given twice is told even where such a target has another fault.
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
@@ -130,7 +130,7 @@ def _targets(
     problems += _uncopied(sections, targets, lives=lives)
     # What cannot be read has no names.
     problems += [] if problems else _meeting(targets)
-    return found
+    return checked_targets
 
 
 def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | None:
@@ -192,10 +192,10 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
 
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
-    found = [target for target in targets if target.copy_files is not None]
+    copying = [target for target in targets if target.copy_files is not None]
     problems = _sparks([wish for target in targets if (wish := target.spark_request())])
     problems += _exposed_sessions(sections, targets)
-    if lives and found and sections is not None and sections.source.metastore is None:
+    if lives and copying and sections is not None and sections.source.metastore is None:
         problems.append(
             "source.metastore: missing; targets with copy read there which table or partition an insert changed"
         )
@@ -221,11 +221,11 @@ def _sparks(wishes: list[SparkRequest]) -> list[str]:
 def _exposed_sessions(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
     """Why somebody without a secret could get into a Spark session."""
     wishes = [target.spark_request() for target in targets]
-    found = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]
+    exposures = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]
     if sections is not None and (sections.spark.master or sections.spark.settings):
         spread = [sections.spark.wish(it or SparkRequest(None, ())) for it in wishes if not (it and it.catalog)]
-        found += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
-    return list(dict.fromkeys(found))
+        exposures += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
+    return list(dict.fromkeys(exposures))
 
 
 def _meeting(targets: Sequence[TargetSettings]) -> list[str]:
@@ -254,13 +254,13 @@ def _names_in(target: TargetSettings) -> set[TableName]:
 
     New names of renames count, too: the source may have such a table, and another target may take it.
     """
-    found = {TableName(_ANY, _ANY)}
+    names = {TableName(_ANY, _ANY)}
     for _, policy in target.each_policy():
         renames = [*policy.databases.items(), *policy.tables.items()]
         for entry in (*policy.include, *chain.from_iterable(renames)):
             database, _, table = re.sub(r"[*?]", _ANY, entry).partition(".")
-            found.add(TableName.of(database, table or _ANY))
-    return found
+            names.add(TableName.of(database, table or _ANY))
+    return names
 
 
 def _names_at(target: TargetSettings, samples: Collection[TableName]) -> set[str]:

@@ -41,11 +41,11 @@ _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TUPLE = re.compile(r"\(((?:'[^']*',? ?)+)\)")
 
 
-def fault(said: str) -> tuple[Place | None, str]:
+def fault(message: str) -> tuple[Place | None, str]:
     """Where a text is no TOML, and why, out of what the parser says; at no place where its end is missing."""
-    found = _AT.search(said)
-    at = (int(found[1]), int(found[2])) if found and found[1] else None
-    why = _TUPLE.sub(lambda it: ".".join(re.findall(r"'([^']*)'", it[1])), _AT.sub("", said))
+    match = _AT.search(message)
+    at = (int(match[1]), int(match[2])) if match and match[1] else None
+    why = _TUPLE.sub(lambda it: ".".join(re.findall(r"'([^']*)'", it[1])), _AT.sub("", message))
     why = why.replace("Cannot overwrite a value", "the key is there twice")
     return at, (why[:1].lower() + why[1:]) + ("" if at else ", at the end of the file")
 
@@ -55,7 +55,7 @@ def places(text: str) -> Mapping[str, Place]:
 
     A table of an array has its number. Keys of inline tables are at the key of the table.
     """
-    found: dict[str, Place] = {}
+    keys: dict[str, Place] = {}
     counts: dict[str, int] = {}
     table = ""
     for number, line in _statements(text):
@@ -64,17 +64,17 @@ def places(text: str) -> Mapping[str, Place]:
             if header[1] == "[[":
                 counts[name] = counts.get(name, -1) + 1
             table = _numbered(name, counts)
-            found.setdefault(table, (number, header.start(1) + 1))
+            keys.setdefault(table, (number, header.start(1) + 1))
         elif key := _KEY.match(line):
-            found.setdefault(f"{table}.{_plain(key[1])}".lstrip("."), (number, key.start(1) + 1))
-    return found
+            keys.setdefault(f"{table}.{_plain(key[1])}".lstrip("."), (number, key.start(1) + 1))
+    return keys
 
 
-def place_of(key: str, found: Mapping[str, Place]) -> Place | None:
+def place_of(key: str, places: Mapping[str, Place]) -> Place | None:
     """The place of a key, else that of the nearest table or key around it; None if none of them is in the file."""
     while key:
-        if key in found:
-            return found[key]
+        if key in places:
+            return places[key]
         key = key[: max(key.rfind("."), key.rfind("["), 0)]
     return None
 
@@ -371,10 +371,10 @@ def load_outline(path: Path) -> Outline:
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
-    found = [checked(_Named, _table(it), f"targets[{at}]", problems) for at, it in enumerate(listed)]
+    targets = [checked(_Named, _table(it), f"targets[{at}]", problems) for at, it in enumerate(listed)]
     if problems or sections is None:
         raise refusal(path, text, problems)
-    return Outline(sections.queue.directory, tuple(target.name for target in found if target))
+    return Outline(sections.queue.directory, tuple(target.name for target in targets if target))
 
 
 def read_text(path: Path) -> str:
@@ -395,8 +395,8 @@ def tables_in(text: str, path: Path) -> dict[str, Any]:
     try:
         tables: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        place, said = fault(str(error))
-        raise UsageError(f"{path}{_shown(place)} is not TOML: {said}") from error
+        place, message = fault(str(error))
+        raise UsageError(f"{path}{_shown(place)} is not TOML: {message}") from error
     return tables
 
 
@@ -420,8 +420,8 @@ def checked(model: type[M], table: dict[str, Any], where: str, problems: list[st
 
 def refusal(path: Path, text: str, problems: list[str]) -> UsageError:
     """All of the problems of a file, one a line, in the order of the file: `pysync.toml:7:1: targets[0].lanes: …`."""
-    found = places(text)
-    placed = [(place_of(problem.partition(": ")[0], found), problem) for problem in problems]
+    keys = places(text)
+    placed = [(place_of(problem.partition(": ")[0], keys), problem) for problem in problems]
     placed.sort(key=lambda it: it[0] or (sys.maxsize, 0))
     return UsageError("\n".join(f"{path}{_shown(at)}: {problem}" for at, problem in placed))
 

@@ -125,15 +125,15 @@ class Worker:
             log.warning("worker_waiting", worker=self.name, reason=reason, attempt=self._errors)
 
     def _run(self) -> None:
-        found = WorkerState.STOPPED
+        state = WorkerState.STOPPED
         try:
             with suppress(QueueClosed):  # the sidecar is ending
                 while not self.stopping.is_set():
                     self.stopping.wait(self._seconds_after_turn())
         except Finished:
-            found = WorkerState.FINISHED
+            state = WorkerState.FINISHED
         finally:
-            self._state = found
+            self._state = state
             self._ended()
 
     def _seconds_after_turn(self) -> float:

@@ -30,7 +30,7 @@ _MOST_WORKERS = 8
 _SERVERS = {Path(__file__).parent / name for name in ("integration", "listener")}
 
 # No test is about speed, and machines are busy. The suite chaos looks for new examples, all others take the same ones.
-hypothesis_settings.register_profile("pysync", deadline=None, derandomize=EXAMPLES == 1)
+hypothesis_settings.register_profile("pysync", deadline=None, derandomize=EXAMPLES <= 1)
 hypothesis_settings.load_profile("pysync")
 
 

@@ -1,4 +1,4 @@
-"""The pins: .ci/constraints.txt (all versions) and three files with hashes, for users, development and building.
+"""The pins: .ci/constraints.txt (all versions), and files with hashes, one for each thing that is installed.
 
 uv finds versions that fit each Python from 3.10 on, and keeps pinned versions. To upgrade packages, delete their lines
 from constraints.txt and run `make pins`. The others have the SHA-256 of every file that pip may download (wheels for
@@ -16,10 +16,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from release.project import BUILD, COMPILED, CONSTRAINTS, DEVELOPMENT, NOT_SHIPPED, REQUIREMENTS, extras, read_toml, run
+from release.project import (
+    BUILD,
+    CHECKERS,
+    CHECKERS_WANTED,
+    COMPILED,
+    CONSTRAINTS,
+    DEVELOPMENT,
+    KERBEROS,
+    NOT_SHIPPED,
+    RELEASE,
+    REQUIREMENTS,
+    extras,
+    read_toml,
+    run,
+)
 
 _TOOLS = ("pip", "setuptools", "wheel", "build", "editables", "hatchling", "py4j")
 """What builds pysync and the packages that come as sources."""
+_COMPILERS = ("gssapi", "cython==3.3.0", "setuptools")
+"""The package that is compiled, and what its build installs: gssapi 1.12.0 asks for exactly this Cython."""
 _OF_CONSTRAINTS = (
     "# The versions of all packages; those that pip checks by their hashes are in the files beside this one."
 )
@@ -30,6 +46,12 @@ _OF_DEVELOPMENT = """\
 # What `make setup` installs, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt."""
 _OF_BUILD = """\
 # What builds packages in `make setup` and `make dist`, with hashes: written by `make pins` from .ci/constraints.txt."""
+_OF_RELEASE = """\
+# The tools of `make release`, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt."""
+_OF_KERBEROS = """\
+# gssapi, and what compiles it, with hashes: written by `make pins` from .ci/constraints.txt."""
+_OF_CHECKERS = """\
+# What checks the files for containers, with hashes: written by `make pins` from tests/container/requirements.txt."""
 _FILE = re.compile(
     r"""\.tar\.gz$ | \.zip$
     | -(py2\.)?py3-none-any\.whl$
@@ -45,8 +67,11 @@ def write_pins() -> None:
     CONSTRAINTS.write_text(_versions(), encoding="utf-8")
     _write_hashes(REQUIREMENTS, _OF_REQUIREMENTS, _of_pysync(extras()))
     _write_hashes(DEVELOPMENT, _OF_DEVELOPMENT, _of_pysync([*({*extras()} - {COMPILED}), NOT_SHIPPED]))
-    with _tools() as tools:
-        _write_hashes(BUILD, _OF_BUILD, [tools])
+    _write_hashes(RELEASE, _OF_RELEASE, ["--group", "release"])
+    _write_hashes(CHECKERS, _OF_CHECKERS, [CHECKERS_WANTED])
+    for file, head, names in ((BUILD, _OF_BUILD, _TOOLS), (KERBEROS, _OF_KERBEROS, _COMPILERS)):
+        with _asking_for(names) as wanted:
+            _write_hashes(file, head, [wanted])
 
 
 def _write_hashes(file: Path, head: str, wanted: Words) -> None:
@@ -63,18 +88,18 @@ def _of_pysync(wanted: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _tools() -> Iterator[Path]:
-    """A file that asks for them."""
+def _asking_for(names: Iterable[str]) -> Iterator[Path]:
+    """A file that asks for these packages."""
     with tempfile.TemporaryDirectory() as work:
-        file = Path(work) / "tools.in"
-        file.write_text("\n".join(_TOOLS), encoding="utf-8")
+        file = Path(work) / "packages.in"
+        file.write_text("\n".join(names), encoding="utf-8")
         yield file
 
 
 def _versions() -> str:
-    with _tools() as tools:
-        plain = ("--no-annotate", "--no-header")
-        lines = _compile(["pyproject.toml", tools, "--all-extras", "--group", "release", *plain])
+    with _asking_for([*_TOOLS, *_COMPILERS]) as tools:
+        wanted = ("pyproject.toml", tools, CHECKERS_WANTED, "--all-extras", "--group", "release")
+        lines = _compile([*wanted, "--no-annotate", "--no-header"])
     return "\n".join([_OF_CONSTRAINTS, *(_line(*line.partition(" ; ")[::2]) for line in lines.splitlines()), ""])
 
 

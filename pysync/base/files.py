@@ -135,8 +135,8 @@ def rights_at(path: Path, owner: Owner | None, *, make: bool = False, follow: bo
     """
     with ExitStack() as stack:
 
-        def guard(found: os.stat_result, at: Path) -> None:
-            if owner is not None and _is_users(found, at, owner):
+        def guard(status: os.stat_result, at: Path) -> None:
+            if owner is not None and _is_users(status, at, owner):
                 stack.enter_context(as_user(owner))
 
         place = _descend(path.absolute(), guard, make=make, follow=follow)
@@ -151,8 +151,8 @@ def is_users(path: Path, owner: Owner | None) -> bool:
     """
     seen = list[bool]()
 
-    def guard(found: os.stat_result, at: Path) -> None:
-        seen.append(_is_users(found, at, owner))
+    def guard(status: os.stat_result, at: Path) -> None:
+        seen.append(_is_users(status, at, owner))
 
     with suppress(FileNotFoundError, NotADirectoryError):
         place = _descend(path.absolute(), guard, follow=True)
@@ -186,20 +186,20 @@ def remove(path: Path, expected: os.stat_result, owner: Owner | None) -> None:
     Raises PysyncError if the path is not what it was (`expected`, as by lstat), UsageError as `rights_at`, and OSError.
     """
     with suppress(FileNotFoundError), rights_at(path, owner) as place:
-        found = place.found()
-        if found is None:
+        status = place.found()
+        if status is None:
             return
-        if not os.path.samestat(found, expected) or found.st_uid != expected.st_uid:
+        if not os.path.samestat(status, expected) or status.st_uid != expected.st_uid:
             raise PysyncError(f"{path} was replaced by somebody else", "look at it, then run the command again")
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             shutil.rmtree(place.path)
         else:
             os.unlink(path.name, dir_fd=place.directory)
 
 
-def is_open(found: os.stat_result) -> bool:
+def is_open(status: os.stat_result) -> bool:
     """Whether others may write to a directory, and so replace what is in it. With the sticky bit, as on /tmp, no."""
-    return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not found.st_mode & stat.S_ISVTX
+    return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not status.st_mode & stat.S_ISVTX
 
 
 def _groups(owner: Owner) -> list[int]:
@@ -209,16 +209,16 @@ def _groups(owner: Owner) -> list[int]:
         return [owner[1]]
 
 
-def _is_users(found: os.stat_result, at: Path, owner: Owner | None) -> bool:
+def _is_users(status: os.stat_result, at: Path, owner: Owner | None) -> bool:
     """Whether this belongs to `owner`. Raises UsageError if others could change it. Only root has to know."""
     if os.geteuid() != _ROOT:
         return False
     allowed = {_ROOT} if owner is None else {_ROOT, owner[0]}
-    is_link = stat.S_ISLNK(found.st_mode)
-    if found.st_uid not in allowed or (not is_link and is_open(found)):
+    is_link = stat.S_ISLNK(status.st_mode)
+    if status.st_uid not in allowed or (not is_link and is_open(status)):
         hint = f"chmod go-w {at}, chown it to root, or name another place"
         raise UsageError(f"root does not use {at}: other users can write to it", hint)
-    return found.st_uid != _ROOT
+    return status.st_uid != _ROOT
 
 
 def _descend(path: Path, guard: Guard, *, make: bool = False, follow: bool = False) -> Place:

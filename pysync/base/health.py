@@ -67,7 +67,7 @@ class Problem:
     @classmethod
     def read(cls, status: Status) -> list[Problem]:
         """The problems of a status that a sidecar has sent."""
-        return [cls(**{it.name: told[it.name] for it in fields(cls)}) for told in status["problems"]]
+        return [cls(**{it.name: problem[it.name] for it in fields(cls)}) for problem in status["problems"]]
 
 
 def decide(target: str) -> str:
@@ -132,9 +132,9 @@ def _full(queue: Status) -> Iterator[Problem]:
 
 def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
     """The workers that wait, without the drains of targets that wait so long themselves: that is told once."""
-    told = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
+    reported = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
     for it in status["workers"]:
-        if it["name"] not in told and _is_late(it, grace, now):
+        if it["name"] not in reported and _is_late(it, grace, now):
             text = f"worker {it['name']} {_waits(it, now)}"
             yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]))
 
@@ -142,9 +142,9 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
 def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What keeps changes of the source from coming in."""
     now = time.time() if now is None else now
-    found = [problem for it in status["listeners"] for problem in _listener(it, grace, now)]
+    problems = [problem for it in status["listeners"] for problem in _listener(it, grace, now)]
     # Without a bridge the notification log is polled, and no listener is expected.
-    return found if status["bridge"] is None else [*found, *_bridge(status, grace, now)]
+    return problems if status["bridge"] is None else [*problems, *_bridge(status, grace, now)]
 
 
 def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:
@@ -164,9 +164,9 @@ def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
     name, since = f"listener {listener['instance']} of {listener['source']}", listener["waiting_since"]
     if listener["state"] == "silent":
         at = listener["heard_at"]
-        heard = "since the sidecar started" if at is None else f"for {duration(now - at)}"
+        silence = "since the sidecar started" if at is None else f"for {duration(now - at)}"
         text = (
-            f"{name} is lost: it has not reported {heard}, and its metastore did not report a shutdown; if the "
+            f"{name} is lost: it has not reported {silence}, and its metastore did not report a shutdown; if the "
             "metastore is gone for good, remove the listener"
         )
         yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {listener['instance']}")

@@ -64,10 +64,10 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
 def _is_journal() -> bool:
     """Whether standard error goes to the journal: then systemd says which stream that is (systemd.exec(5))."""
     try:
-        found = os.fstat(sys.stderr.fileno())
+        status = os.fstat(sys.stderr.fileno())
     except OSError:  # it is no file, but what a test or a notebook has put in its place
         return False
-    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 def _prioritized(render: Processor) -> Processor:
@@ -106,8 +106,8 @@ def _catch_what_nobody_catches() -> None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    told = "".join(traceback.format_exception(kind, error, trace))
-    log.error("exception_uncaught", thread=threading.current_thread().name, traceback=told)
+    text = "".join(traceback.format_exception(kind, error, trace))
+    log.error("exception_uncaught", thread=threading.current_thread().name, traceback=text)
 
 
 def _uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
@@ -117,20 +117,20 @@ def _uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
 
 
 def _ignored(args: sys.UnraisableHookArgs) -> None:
-    told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+    text = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
     # A name, and not the object's own text, which could be anything.
     where = getattr(args.object, "__qualname__", type(args.object).__name__)
-    log.warning("exception_ignored", where=where, traceback=told)
+    log.warning("exception_ignored", where=where, traceback=text)
 
 
 def _from_library(_: Any, __: str, event: EventDict) -> EventDict:
     """A library's message is no key: it becomes a field of `library_logged`."""
     record: logging.LogRecord = event["_record"]
-    found = {**event, "event": "library_logged", "logger": record.name, "message": event["event"]}
-    exception = found.pop("exc_info", None)
+    entry = {**event, "event": "library_logged", "logger": record.name, "message": event["event"]}
+    exception = entry.pop("exc_info", None)
     if exception:
-        found["traceback"] = logging.Formatter().formatException(exception)
-    return found
+        entry["traceback"] = logging.Formatter().formatException(exception)
+    return entry
 
 
 def _masked(_: Any, __: str, event: EventDict) -> EventDict:

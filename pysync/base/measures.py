@@ -71,7 +71,7 @@ class Rate:
 # A call is never held up once an operation has begun, so no lock and no half-sent request waits. It is counted, and
 # the next operation begins when the calls so far are within the limit: a token bucket that may go into debt.
 
-_LOOK_SECONDS = 1.0  # the limit may be another one by then
+_EVERY_SECONDS = 1.0  # the limit may be another one by then
 _LEAST_SECONDS = 0.001
 
 
@@ -122,7 +122,7 @@ class Throttle:
         with self._lock:
             self._waiting += 1
         try:
-            while (seconds := self._debt()) and not stop.wait(min(seconds + _LEAST_SECONDS, _LOOK_SECONDS)):
+            while (seconds := self._debt()) and not stop.wait(min(seconds + _LEAST_SECONDS, _EVERY_SECONDS)):
                 pass
         finally:
             with self._lock:
@@ -272,12 +272,12 @@ class Slice:
         self.target.add([delays.target], len(visible))
         self.blame(Worst(name, max(visible), now))
 
-    def blame(self, found: Worst) -> None:
+    def blame(self, worst: Worst) -> None:
         """Note the object if it is among the worst."""
-        known = self._worst.get(found.object)
-        if known is not None and known.seconds >= found.seconds:
+        known = self._worst.get(worst.object)
+        if known is not None and known.seconds >= worst.seconds:
             return
-        self._worst[found.object] = found
+        self._worst[worst.object] = worst
         if len(self._worst) > _MOST_WORST:
             del self._worst[min(self._worst.values(), key=lambda it: it.seconds).object]
 
@@ -314,11 +314,11 @@ class Ring:
 
     def total(self, now: float) -> Slice:
         """All of the slices that are not too old at that time, in a new one."""
-        found, number = Slice(), now // self._seconds
+        total, number = Slice(), now // self._seconds
         for it in self._slices:
             if number - self._count < it.number <= number + 1:
-                found.take(it)
-        return found
+                total.take(it)
+        return total
 
 
 # --- Latency: how long changes took from their commit at the source until a target had them. From any thread
@@ -363,9 +363,11 @@ class Latency:
         return {
             "recent": _quantiles(recent.visible),
             "day": _quantiles(day.visible),
-            "parts": {part: _quantiles(its, "p50", "p99") for part, its in _parts(recent).items()},
+            "parts": {part: _quantiles(durations, "p50", "p99") for part, durations in _parts(recent).items()},
             "worst": [{"object": it.object, "seconds": _rounded(it.seconds), "at": it.at} for it in day.worst],
-            "since_start": {part: _buckets(its) for part, its in {"visible": all_.visible, **_parts(all_)}.items()},
+            "since_start": {
+                part: _buckets(durations) for part, durations in {"visible": all_.visible, **_parts(all_)}.items()
+            },
         }
 
     def _turn(self, now: float) -> None:
@@ -383,8 +385,8 @@ def _parts(of: Slice) -> dict[str, Histogram]:
 
 def _quantiles(of: Histogram, *names: str) -> dict[str, Any]:
     """`p50` and so on; with `count` where no names are given."""
-    found = {name: _rounded(of.quantile(int(name[1:]) / 100)) for name in names or ("p50", "p90", "p99")}
-    return found if names else {**found, "count": of.count}
+    quantiles = {name: _rounded(of.quantile(int(name[1:]) / 100)) for name in names or ("p50", "p90", "p99")}
+    return quantiles if names else {**quantiles, "count": of.count}
 
 
 def _buckets(of: Histogram) -> dict[str, Any]:

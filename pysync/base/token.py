@@ -34,7 +34,7 @@ def read_private(path: Path, what: str, hint: str) -> str:
     try:
         with path.open(encoding="ascii") as file:
             # Of the file that is open: its name may stand for another one by now.
-            found = os.fstat(file.fileno())
+            status = os.fstat(file.fileno())
             text = file.read().strip()
     except FileNotFoundError:
         raise UsageError(f"{what} {path} does not exist", hint) from None
@@ -42,9 +42,9 @@ def read_private(path: Path, what: str, hint: str) -> str:
         raise UsageError(f"cannot read {what} {path}: it holds no text", hint) from None
     except OSError as error:
         raise UsageError(f"cannot read {what} {path}: {told(error)}", hint) from error
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UsageError(f"{what} {path} can be read by other users", f"chmod 600 {path}")
-    if _is_others(found):
+    if _is_others(status):
         raise UsageError(f"{what} {path} belongs to another user", "chown it to the user that pysync runs as")
     assert_unreachable(path, what)
     return text
@@ -82,12 +82,12 @@ def assert_unreachable(path: Path, what: str = "the token file") -> None:
     """Raises UsageError when somebody but our user and root could put another file in the place of this one."""
     for directory in _above(path):
         try:
-            found = directory.stat()
+            status = directory.stat()
         except FileNotFoundError:
             continue  # whoever writes the file gets that error
         except OSError as error:
             raise UsageError(f"cannot read {directory}: {error.strerror}") from error
-        if is_open(found) or _is_others(found):
+        if is_open(status) or _is_others(status):
             raise UsageError(
                 f"other users can replace {what} {path}: they can write to {directory}",
                 f"chmod go-w {directory}, chown the directory, or keep the file in another directory",
@@ -100,5 +100,5 @@ def _above(path: Path) -> Iterator[Path]:
     yield from path.resolve().parents
 
 
-def _is_others(found: os.stat_result) -> bool:
-    return found.st_uid not in {_ROOT, os.geteuid()}
+def _is_others(status: os.stat_result) -> bool:
+    return status.st_uid not in {_ROOT, os.geteuid()}

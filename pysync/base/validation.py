@@ -67,21 +67,21 @@ def matching(pattern: str, form: str) -> AfterValidator:
 
 def seconds(text: str) -> int | None:
     """How long `5m` is; None if that is no time. Raises ValueError for what is longer than ten years."""
-    found = re.fullmatch(r"(0|[1-9][0-9]*)([smhd])", text)
-    if not found:
+    match = re.fullmatch(r"(0|[1-9][0-9]*)([smhd])", text)
+    if not match:
         return None
-    if len(found[1]) > len(str(_MOST_SECONDS)) or int(found[1]) * _UNITS[found[2]] > _MOST_SECONDS:
+    if len(match[1]) > len(str(_MOST_SECONDS)) or int(match[1]) * _UNITS[match[2]] > _MOST_SECONDS:
         raise ValueError(f"{text!r:.{_LONGEST}} is too long; the maximum is {_MOST_DAYS}d")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def _duration(least: int, form: str) -> BeforeValidator:
     def check(value: Any) -> int:
         # A number without its unit would have to be guessed at.
-        found = seconds(value) if isinstance(value, str) else None
-        if found is None or found < least:
+        number = seconds(value) if isinstance(value, str) else None
+        if number is None or number < least:
             raise ValueError(f"{_given(value)} is not {form}")
-        return found
+        return number
 
     return BeforeValidator(check)
 
@@ -149,15 +149,15 @@ def readable(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
     text = _TEXTS.get(fault["type"])
     if text is None:
         return str(fault["msg"]).removeprefix("Value error, ")
-    said = text.format(**{**fault.get("ctx", {}), "input": _given(fault["input"])})
+    message = text.format(**{**fault.get("ctx", {}), "input": _given(fault["input"])})
     *above, key = fault["loc"] or ("",)
     if fault["type"] == "extra_forbidden":
         near = nearest(str(key), _keys(model, above))
-        return f"{said}; did you mean {near}?" if near else said
+        return f"{message}; did you mean {near}?" if near else message
     if fault["type"] in {"literal_error", "enum"} and isinstance(fault["input"], str):
         near = nearest(fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
-        return f"{quoted(fault['input'])} is not allowed; did you mean {near!r}?" if near else said
-    return said
+        return f"{quoted(fault['input'])} is not allowed; did you mean {near!r}?" if near else message
+    return message
 
 
 def _given(value: Any) -> str:

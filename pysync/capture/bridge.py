@@ -299,19 +299,19 @@ class Reception:
     def _taken(self, payloads: Sequence[str]) -> list[str]:
         """The answer to each. Beside an unsupported event none is taken: those behind it must not overtake it."""
         try:
-            found = [_read(payload) for payload in payloads]
+            reads = [_read(payload) for payload in payloads]
         except UnsupportedEvent as error:
             log.error("event_unsupported", reason=str(error))
             return ["unsupported"] * len(payloads)
-        events = [it for it in found if not isinstance(it, _NoEvent)]
-        answers = [self._kept(it) for it in found if isinstance(it, _NoEvent)]
+        events = [it for it in reads if not isinstance(it, _NoEvent)]
+        answers = [self._kept(it) for it in reads if isinstance(it, _NoEvent)]
         return answers + [self._queued(events)] * len(events) if events else answers
 
-    def _queued(self, found: Sequence[_Read]) -> str:
-        events = [it.event for it in found]
+    def _queued(self, reads: Sequence[_Read]) -> str:
+        events = [it.event for it in reads]
         try:
             news = self._intake.append_all(
-                [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in found]
+                [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in reads]
             )
             # What cannot be noted fails the whole batch: it is sent again, and what is queued is known then.
             for event in events:
@@ -340,13 +340,13 @@ class Reception:
         for cluster in filter(None, (lost(event) for lost in self._lost)):
             self._watch.lost(event, cluster)
 
-    def _kept(self, found: _NoEvent) -> str:
+    def _kept(self, unreadable: _NoEvent) -> str:
         try:
-            self._intake.keep_unreadable(found.data, found.reason)
+            self._intake.keep_unreadable(unreadable.data, unreadable.reason)
         except (QueueFull, QueueFailed) as error:
             log.error("append_failed", events=1, reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
-        log.error("event_unreadable", reason=found.reason, bytes=len(found.data))
+        log.error("event_unreadable", reason=unreadable.reason, bytes=len(unreadable.data))
         return "unreadable"
 
 

@@ -72,15 +72,19 @@ class GapWatch:
         QueueFailed is raised. From any thread.
         """
         try:
-            told: dict[str, Any] = json.loads(payload)
-            instance, highest, waiting = str(told["instance"]), _number(told["sequence"]), _number(told["waiting"])
-            source, lost = str(told.get("source", "")), _number(told.get("lost", 0))
-            sent_ms = _number(told["now"]) if "now" in told else None  # older listeners do not say
+            report: dict[str, Any] = json.loads(payload)
+            instance, highest, waiting = (
+                str(report["instance"]),
+                _number(report["sequence"]),
+                _number(report["waiting"]),
+            )
+            source, lost = str(report.get("source", "")), _number(report.get("lost", 0))
+            sent_ms = _number(report["now"]) if "now" in report else None
         except (ValueError, TypeError, KeyError, RecursionError):
             return ""
         if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):
             return ""
-        if told.get("ended") is True:
+        if report.get("ended") is True:
             self._end(instance)
             return "ok"
         if sent_ms is not None:
@@ -89,7 +93,7 @@ class GapWatch:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0
         self.roll.told(instance, source, given=highest, waiting=waiting, lost=lost)
-        return self.calls.told(instance, highest, told)
+        return self.calls.told(instance, highest, report)
 
     def heard(self, instance: str, notification_id: int | None = None) -> None:
         """Note that an event came from a listener, and its id in the notification log, if any. From any thread."""
@@ -148,17 +152,17 @@ class GapWatch:
         reason = f"{cluster} may have lost changes"
         self.queue.gaps.open(f"{TOLD}{event.instance}:{event.sequence}", reason)
 
-    def look(self, seconds: float) -> int:
+    def check(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
 
         At most two of them count: a sidecar that was stopped itself must not take that for silence.
         """
-        found = 0
+        gaps = 0
         for instance in self._instances():
             if _is_listener(instance.instance):
-                found += self._look_at(instance, min(seconds, _LONGEST_TICK))
+                gaps += self._check_instance(instance, min(seconds, _LONGEST_TICK))
         self.roll.save()
-        return found
+        return gaps
 
     def _is_one_too_many(self, instance: str) -> bool:
         with self._lock:
@@ -188,7 +192,7 @@ class GapWatch:
         self._has_heard = True
         return listener
 
-    def _look_at(self, instance: Instance, seconds: float) -> int:
+    def _check_instance(self, instance: Instance, seconds: float) -> int:
         with self._lock:
             listener = self._listeners.setdefault(instance.instance, _Listener())
             listener.silent += seconds
@@ -198,8 +202,8 @@ class GapWatch:
             listener.held = listener.held + seconds if holes == listener.holes else 0.0
             listener.holes = holes
             certain = holes and listener.held >= _HOLE_SECONDS and (listener.idle or listener.ended)
-        found = self._record_end(instance) if over else 0
-        return found + (self._record_holes(instance, holes) if certain else 0)
+        gaps = self._record_end(instance) if over else 0
+        return gaps + (self._record_holes(instance, holes) if certain else 0)
 
     def _record_end(self, instance: Instance) -> int:
         # Only as its last event: a listener that has sent more since did not end in order.
@@ -211,9 +215,9 @@ class GapWatch:
         )
 
     def _record_holes(self, instance: Instance, holes: tuple[tuple[int, int], ...]) -> int:
-        told = (f"{span('event', *hole)} of metastore {instance.instance} did not arrive" for hole in holes)
+        reasons = (f"{span('event', *hole)} of metastore {instance.instance} did not arrive" for hole in holes)
         keys = (_missing(instance.instance, *hole) for hole in holes)
-        return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
+        return sum(self._record(key, reason) for key, reason in zip(keys, reasons, strict=True))
 
     def _record(self, key: str, reason: str) -> int:
         return int(self.queue.gaps.open(key, reason))
@@ -224,12 +228,12 @@ def _missing(instance: str, first: int, last: int) -> str:
     return f"missing:{instance}:{first}-{last}"
 
 
-def _number(told: object) -> int:
+def _number(value: object) -> int:
     """A number as listeners tell it. Raises ValueError for any other, which would get into logs and the queue."""
     # Not isinstance: true and false are ints, too.
-    if type(told) is not int or not 0 <= told <= MOST:
+    if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("this is not a valid number of events or bytes")
-    return told
+    return value
 
 
 def _is_listener(name: str) -> bool:

@@ -58,8 +58,8 @@ class Refusals:
     def tell(self) -> None:
         """Log how many came since the last line. A reason for which none came is calm: its next is logged at once."""
         with self._lock:
-            told, self._untold = self._untold, Counter({reason: 0 for reason, more in self._untold.items() if more})
-        for reason, more in told.items():
+            counted, self._untold = self._untold, Counter({reason: 0 for reason, more in self._untold.items() if more})
+        for reason, more in counted.items():
             if more:
                 log.warning("caller_refused", reason=reason, more=more, refused=self._total)
 
@@ -185,10 +185,10 @@ class SidecarSide:
 
     def answer(self, hello: str) -> tuple[str, Keys]:
         """The line that answers the listener's first one, and the keys if it proves itself. Raises Unproven."""
-        found = _HELLO.fullmatch(hello)
-        if found is None:
+        match = _HELLO.fullmatch(hello)
+        if match is None:
             raise Unproven("the caller sent no greeting")
-        keys = Keys(self.secret, found[1], self.nonce)
+        keys = Keys(self.secret, match[1], self.nonce)
         return f"{VERSION} {self.nonce} {keys.proof_of_sidecar()}", keys
 
 
@@ -205,11 +205,11 @@ class ListenerSide:
 
     def keys(self, answer: str) -> Keys:
         """The keys, once the sidecar's line has proved it. Raises Unproven."""
-        found = _ANSWER.fullmatch(answer)
-        if found is None:
+        match = _ANSWER.fullmatch(answer)
+        if match is None:
             raise Unproven("the caller did not answer the greeting")
-        keys = Keys(self.secret, self.nonce, found[1])
-        check(keys.proof_of_sidecar(), found[2])
+        keys = Keys(self.secret, self.nonce, match[1])
+        check(keys.proof_of_sidecar(), match[2])
         return keys
 
 

@@ -120,7 +120,7 @@ class Overlaps:
         """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
         self._new.append((time.monotonic(), event))
         if len(self._new) > _WAITING:
-            self._look(renames=True)  # whether renames are wanted is not known here
+            self._check(renames=True)  # whether renames are wanted is not known here
 
     def recall(self, queue: EventQueue) -> None:
         """Note the last events that are still queued, by when they came: a new process knows of no overlaps."""
@@ -136,7 +136,7 @@ class Overlaps:
         With `renames` all tables that were renamed since the last call are among them.
         """
         while self._new:
-            self._look(renames)
+            self._check(renames)
         with self._looking:
             due = [
                 name
@@ -156,16 +156,16 @@ class Overlaps:
 
     def lately(self, limit: int = 1000) -> list[TableName]:
         """The tables whose events came last, the latest first."""
-        found: dict[TableName, None] = {}
+        tables: dict[TableName, None] = {}
         with self._looking:
             for name, _ in reversed(self._last):
                 if name.table:
-                    found[name] = None
-                if len(found) == limit:
+                    tables[name] = None
+                if len(tables) == limit:
                     break
-        return list(found)
+        return list(tables)
 
-    def _look(self, renames: bool) -> None:
+    def _check(self, renames: bool) -> None:
         """Look at the oldest event that nobody has looked at, if there is one."""
         with self._looking:
             if self._new:  # else another thread was faster
@@ -186,9 +186,9 @@ class Overlaps:
     def _note_table(self, came: _Came, event: Event, table: TableName, wanted: bool) -> None:
         # A list, not a generator: `_overlaps` also remembers the event, and must be called for every key.
         suspicious = [wanted, *(self._overlaps(key, came) for key in _keys(event, table))]
-        asked, at = self._asked.get(table), came.at
-        if asked is not None:
-            asked.changed = at
+        request, at = self._asked.get(table), came.at
+        if request is not None:
+            request.changed = at
         elif any(suspicious):
             self._asked[table] = _Asked(at, at)
 
@@ -225,14 +225,14 @@ class Overlaps:
 def _tables(event: Event) -> set[TableName]:
     """The tables that an event is about, two for a rename; or the database, if it is of that or a function."""
     if event.kind is Kind.ALTER_TABLE:
-        found = {named_in_event(event), named_in_event(replace(event, before=event.after))}
+        names = {named_in_event(event), named_in_event(replace(event, before=event.after))}
     elif event.kind in _PARTITIONS or event.kind in _TABLES:
-        found = {named_in_event(event)}
+        names = {named_in_event(event)}
     elif event.kind in _DATABASES or event.kind in _FUNCTIONS:
-        found = {_database(event)}
+        names = {_database(event)}
     else:
-        found = set()
-    return {name for name in found if name is not None}
+        names = set()
+    return {name for name in names if name is not None}
 
 
 def _keys(event: Event, table: TableName) -> Iterator[_KeyOf]:

@@ -50,7 +50,7 @@ class Clocks:
                 del self._offsets[self._seen.popitem(last=False)[0]]
 
     def offset(self, instance: str) -> float | None:
-        """How many seconds the listener's clock is ahead of ours; None if it has not told (older listeners do not)."""
+        """How many seconds the listener's clock is ahead of ours; None if it has not said so."""
         return self._offsets.get(instance)  # without the lock: it is asked for every event
 
 
@@ -94,11 +94,11 @@ class RollCalls:
 
         `ok`, and to a report of every two seconds the newest roll call, with `soon` if it has not heard of that before.
         """
-        heard = report.get("heard")
+        answer = report.get("heard")
         # A report with events still waiting was sent before them: it says nothing of what has come.
-        if report.get("waiting") != 0 or not isinstance(heard, str):
+        if report.get("waiting") != 0 or not isinstance(answer, str):
             return "ok"
-        call = self._heard(heard)
+        call = self._heard(answer)
         with self._lock:
             if len(self._answers) < _MOST or instance in self._answers:
                 self._answers[instance] = Answered(call, sequence)
@@ -111,8 +111,8 @@ class RollCalls:
             return self._answers.get(instance)
 
     def _heard(self, text: str) -> int:
-        found = _HEARD.fullmatch(text)
-        return int(found[2]) if found and found[1] == self._process else 0
+        match = _HEARD.fullmatch(text)
+        return int(match[2]) if match and match[1] == self._process else 0
 
 
 # --- The roll: the listeners that are expected to report, and what each told of itself last.
@@ -206,10 +206,10 @@ class Roll:
     def forget(self, instance: str) -> bool:
         """The same for one of which nobody knows that it has ended: it is back as soon as it is heard."""
         with self._lock:
-            found = self._drop(instance)
-        if found:
+            dropped = self._drop(instance)
+        if dropped:
             log.info("listener_ended", instance=instance)
-        return found
+        return dropped
 
     def save(self) -> None:
         """Keep for the next sidecar who is on the roll, if that has changed. Raises QueueFull and QueueFailed."""

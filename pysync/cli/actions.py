@@ -140,27 +140,27 @@ def actions(
     outline = load_outline(config)
     assert_target(config, target, outline.targets)
     wanted = {"target": target, "outcome": outcome, "database": database, "table": table, "since": since}
-    asked = asking(outline.directory, "actions")
-    answer = _gathered(asked, wanted, limit)
+    ask_actions = asking(outline.directory, "actions")
+    answer = _gathered(ask_actions, wanted, limit)
     if as_json and not follow:
         print_json(answer)
         return
     _print(answer, as_json=as_json)
     if follow:
-        _follow(asked, wanted, answer["records"][0]["id"] if answer["records"] else 0, as_json=as_json)
+        _follow(ask_actions, wanted, answer["records"][0]["id"] if answer["records"] else 0, as_json=as_json)
 
 
 def asking(directory: Path, command: str) -> Ask:
     """What asks the sidecar for `actions` or `why`; where none runs, it reads the journal, and says so once."""
-    told = list[str]()
+    limits = list[str]()
 
     def run(request: Mapping[str, Any]) -> dict[str, Any]:
         try:
             return ask(directory, command, **request)
         except NoSidecar as error:
             answer = _read(directory, request)
-            if not told:
-                told.append(error.message)
+            if not limits:
+                limits.append(error.message)
                 say(f"pysync: {error.message}; this is what its journal holds", err=True)
             return answer
 
@@ -175,31 +175,31 @@ def _read(directory: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     return listed(Reader(directory / FILE), request)
 
 
-def _gathered(asked: Ask, wanted: Mapping[str, Any], limit: int) -> dict[str, Any]:
+def _gathered(ask_actions: Ask, wanted: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """One answer out of as many as it takes."""
-    found, before = list[Any](), None
+    records, before = list[Any](), None
     while True:
-        answer = asked({**wanted, "before": before, "limit": min(limit - len(found), _MOST)})
-        found += answer["records"]
+        answer = ask_actions({**wanted, "before": before, "limit": min(limit - len(records), _MOST)})
+        records += answer["records"]
         before = answer["next"]
-        if before is None or len(found) == limit:
-            return {"records": found, "next": before}
+        if before is None or len(records) == limit:
+            return {"records": records, "next": before}
 
 
-def _follow(asked: Ask, wanted: Mapping[str, Any], last: int, *, as_json: bool) -> None:
+def _follow(ask_actions: Ask, wanted: Mapping[str, Any], last: int, *, as_json: bool) -> None:
     try:
         while True:
             time.sleep(_FOLLOW_SECONDS)
-            answer = _gathered(asked, {**wanted, "after": last}, _MOST_FOLLOWED)
+            answer = _gathered(ask_actions, {**wanted, "after": last}, _MOST_FOLLOWED)
             _print(answer, as_json=as_json)
-            last = answer["records"][0]["id"] if answer["records"] else min(last, _newest(asked))
+            last = answer["records"][0]["id"] if answer["records"] else min(last, _newest(ask_actions))
     except KeyboardInterrupt:
         return
 
 
-def _newest(asked: Ask) -> int:
+def _newest(ask_actions: Ask) -> int:
     """The id of the newest record; a journal that was begun anew begins with 1."""
-    records = asked({"limit": 1})["records"]
+    records = ask_actions({"limit": 1})["records"]
     return records[0]["id"] if records else 0
 
 

@@ -85,12 +85,12 @@ def explained(error: Any) -> UsageError:
     context = error.ctx
     if hasattr(error, "possibilities"):
         known = [name for it in context.command.get_params(context) for name in it.opts if name.startswith("--")]
-        said = f"there is no option {quoted(error.option_name)}"
-        return UsageError(f"{place(context)}{said}", meant(error.option_name, known, "options"))
+        text = f"there is no option {quoted(error.option_name)}"
+        return UsageError(f"{place(context)}{text}", meant(error.option_name, known, "options"))
     if isinstance(error, typer.BadParameter) and error.param is not None and error.message:
         return UsageError(f"{place(context)}{name_of(error.param)}: {error.message}")
-    said = one_line(error.format_message()).rstrip(".")
-    return UsageError(f"{place(context)}{said[:1].lower()}{said[1:]}", f"see: {context.command_path} --help")
+    text = one_line(error.format_message()).rstrip(".")
+    return UsageError(f"{place(context)}{text[:1].lower()}{text[1:]}", f"see: {context.command_path} --help")
 
 
 def _failed(error: OSError) -> PysyncError:

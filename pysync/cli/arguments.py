@@ -80,8 +80,8 @@ def instant(value: Any) -> float:
             return time.time() - ago
         return max(0.0, datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError):
-        told = f"{quoted(text)} is no time; write 30m, 2h or 7d (ago), or 2026-01-31T12:00"
-        raise typer.BadParameter(told) from None
+        fault = f"{quoted(text)} is no time; write 30m, 2h or 7d (ago), or 2026-01-31T12:00"
+        raise typer.BadParameter(fault) from None
 
 
 def period(value: Any) -> float:
@@ -89,24 +89,24 @@ def period(value: Any) -> float:
     if isinstance(value, (int, float)):  # a default
         return float(value)
     try:
-        found = seconds(str(value).strip())
+        length = seconds(str(value).strip())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if not found:
+    if not length:
         raise typer.BadParameter(f"{quoted(str(value))} is not a length of time; write 30s, 5m or 2h")
-    return float(found)
+    return float(length)
 
 
 def ago(value: Any) -> int:
     """How long ago, in seconds."""
     text = str(value).strip()
     try:
-        found = seconds(text)
+        span = seconds(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if found is None:
+    if span is None:
         raise typer.BadParameter(f"{quoted(text)} is not a duration; write 30m, 12h or 7d")
-    return found
+    return span
 
 
 class Bound(NamedTuple):
@@ -124,8 +124,8 @@ def bound(value: Any) -> Bound:
     try:
         return Bound(None, instant(text))
     except typer.BadParameter:
-        told = f"{quoted(text)} is neither a position nor a time; write 4711, 2h (ago) or 2026-01-31T12:00"
-        raise typer.BadParameter(told) from None
+        fault = f"{quoted(text)} is neither a position nor a time; write 4711, 2h (ago) or 2026-01-31T12:00"
+        raise typer.BadParameter(fault) from None
 
 
 def choice(*known: str) -> Callable[[Any], str]:

@@ -23,7 +23,7 @@ from pysync.jobs.oneoff import is_finished, run_once
 
 _POLL_SECONDS = 0.5
 
-Tell = Callable[[Mapping[str, Any]], None]
+OnProgress = Callable[[Mapping[str, Any]], None]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,12 +47,12 @@ def bootstrap(
         status = _by_the_sidecar(config, target)
     except NoSidecar:
         status = _by_itself(config, target)
-    found = _result(status)
+    result = _result(status)
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        _print(found)
-    if any(item["parked"] for item in found["targets"]) or is_in_vain(found):
+        _print(result)
+    if any(item["parked"] for item in result["targets"]) or is_in_vain(result):
         raise typer.Exit(1)
 
 
@@ -60,11 +60,11 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "bootstrap")
     try:
-        with shown() as tell:
+        with shown() as show:
             while not is_finished(status := ask_about(config, None, "status")):
-                tell(status)
+                show(status)
                 time.sleep(_POLL_SECONDS)
-            tell(status)
+            show(status)
     except NoSidecar as error:
         raise PysyncError(
             "the sidecar stopped during the bootstrap", "start the sidecar again: the bootstrap continues"
@@ -80,15 +80,15 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
     logs.configure("error", loaded.log.format)  # the progress bar tells the rest
     names = [it.name for it in chosen(config, target, loaded.targets)]
     try:
-        with shown() as tell:
-            return run_once(loaded, names, tell)
+        with shown() as show:
+            return run_once(loaded, names, show)
     except KeyboardInterrupt:
         say("stopped; run the command again to continue", err=True)
         raise
 
 
 @contextmanager
-def shown() -> Iterator[Tell]:
+def shown() -> Iterator[OnProgress]:
     """A bar for every target on standard error; what is to be called with each new status."""
     name, state = (TextColumn(f"{{task.{it}}}", markup=False) for it in ("description", "fields[so_far]"))
     with Progress(name, BarColumn(), state, console=Console(stderr=True)) as bars:
@@ -96,46 +96,46 @@ def shown() -> Iterator[Tell]:
 
         def tell(status: Mapping[str, Any]) -> None:
             states = {target["name"]: target for target in status["targets"]}
-            found = status["bootstrap"]
-            for item in found["targets"]:
+            bootstrap = status["bootstrap"]
+            for item in bootstrap["targets"]:
                 name = item["name"]
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=None, so_far="")
-                told = bootstrap_so_far(found, item) + _trouble(found, states[name])
-                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=plain(told))
+                line = bootstrap_so_far(bootstrap, item) + _trouble(bootstrap, states[name])
+                bars.update(tasks[name], total=bootstrap["tables"], completed=item["tables"], so_far=plain(line))
 
         yield tell
 
 
-def _trouble(found: Mapping[str, Any], target: Mapping[str, Any]) -> str:
+def _trouble(bootstrap: Mapping[str, Any], target: Mapping[str, Any]) -> str:
     """Why it does not go on, if so."""
     error = target["last_error"]
     if target["paused"]:
         return f"; paused: {target['paused']['reason']}"
     if target["state"] in {"waiting", "failing"} and error:
         return f"; {target['state']}: {error['reason']}"
-    return f"; waiting: {found['reason']}" if found["reason"] else ""
+    return f"; waiting: {bootstrap['reason']}" if bootstrap["reason"] else ""
 
 
 def _result(status: Mapping[str, Any]) -> dict[str, Any]:
     """The bootstrap of a status, with what was parked of each target."""
     parked = {target["name"]: target["parked"] for target in status["targets"]}
-    found = status["bootstrap"]
-    return {**found, "targets": [{**item, "parked": parked[item["name"]]} for item in found["targets"]]}
+    bootstrap = status["bootstrap"]
+    return {**bootstrap, "targets": [{**item, "parked": parked[item["name"]]} for item in bootstrap["targets"]]}
 
 
-def _print(found: Mapping[str, Any]) -> None:
+def _print(bootstrap: Mapping[str, Any]) -> None:
     columns = ("target", "tables", "partitions", "partitions/s", "parked")
     rows = [
         (it["name"], it["tables"], it["partitions"], f"{it['partitions_per_second']:,.0f}", it["parked"])
-        for it in found["targets"]
+        for it in bootstrap["targets"]
     ]
-    print_table(f"bootstrap: {duration(found['seconds'])}", columns, rows)
-    for item in found["targets"]:
+    print_table(f"bootstrap: {duration(bootstrap['seconds'])}", columns, rows)
+    for item in bootstrap["targets"]:
         if item["parked"]:
             say(
                 f"target {item['name']} refused {count(item['parked'], 'event')}; see: pysync parked list "
                 f"{item['name']}"
             )
-    for line in left_out(found):
+    for line in left_out(bootstrap):
         say(line)

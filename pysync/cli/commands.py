@@ -76,9 +76,9 @@ class Commands(Group):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None if there is none."""
         if cmd_name in MODULES and cmd_name not in self.commands:
-            found = Family()
-            import_module(f"pysync.cli.{MODULES[cmd_name]}").register(found)
-            self.commands.update(typer.main.get_group(found).commands)
+            family = Family()
+            import_module(f"pysync.cli.{MODULES[cmd_name]}").register(family)
+            self.commands.update(typer.main.get_group(family).commands)
         return super().get_command(ctx, cmd_name)
 
     def summaries(self, ctx: Any) -> Iterator[tuple[str, Sequence[Entry]]]:  # noqa: ARG002 - the group's

@@ -52,8 +52,8 @@ def copy(
     name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
     wanted = Wanted(tables or [], delete=delete, dry_run=dry_run)
     logs.configure("error", loaded.log.format)
-    with _progress() as tell:
-        done, refused = copy_now(loaded, name, wanted, tell)
+    with _progress() as on_progress:
+        done, refused = copy_now(loaded, name, wanted, on_progress)
     if as_json:
         print_json(_as_json(done, refused))
     else:

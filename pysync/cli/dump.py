@@ -169,8 +169,8 @@ def dump(
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
     wanted = Wanted(_within(policy), since, to, limit, files, _within(replace), tuple(data_under or ()))
-    with until_stopped(), table_bar() as tell:
-        manifest = dump_once(loaded, directory, wanted, tell)
+    with until_stopped(), table_bar() as on_progress:
+        manifest = dump_once(loaded, directory, wanted, on_progress)
     if as_json:
         print_json(_dumped(directory, manifest))
     else:
@@ -228,13 +228,13 @@ def load(
         if any(it["refused"] for it in plans):
             raise typer.Exit(1)
         return
-    with until_stopped(), opened_dump(directory) as found_whole, shown() as tell:
-        found = load_once(loaded, found_whole, names, tell, force=force, files=files)
+    with until_stopped(), opened_dump(directory) as whole_dump, shown() as on_progress:
+        result = load_once(loaded, whole_dump, names, on_progress, force=force, files=files)
     if as_json:
-        print_json(loaded_json(found))
+        print_json(loaded_json(result))
     else:
-        _print_loaded(found)
-    if is_incomplete(found):
+        _print_loaded(result)
+    if is_incomplete(result):
         raise typer.Exit(1)
 
 
@@ -242,8 +242,8 @@ def load(
 def opened_dump(directory: Path) -> Iterator[Dump]:
     """A dump that was checked as a whole, and is not removed while the block runs."""
     with held(directory):
-        with progress("checking the dump") as tells:
-            dump = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
+        with progress("checking the dump") as on_progress:
+            dump = open_dump(directory, lambda done, all_: on_progress(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
         yield dump
 
 
@@ -332,37 +332,37 @@ def not_taken_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
             yield f"  and {total - _MOST} more, as listed in {directory}/files-*.jsonl"
 
 
-def loaded_json(found: Loaded) -> dict[str, Any]:
+def loaded_json(result: Loaded) -> dict[str, Any]:
     """What came of a load, as JSON values (docs/dump.md)."""
-    told = found.status["bootstrap"]
+    bootstrap = result.status["bootstrap"]
     return {
-        "id": found.manifest.id,
-        "source": found.manifest.source,
-        "last_id": found.manifest.upto,
-        "seconds": told["seconds"],
+        "id": result.manifest.id,
+        "source": result.manifest.source,
+        "last_id": result.manifest.upto,
+        "seconds": bootstrap["seconds"],
         "targets": [
             {
                 "name": it["name"],
                 "tables": it["tables"],
                 "partitions": it["partitions"],
                 "left_out": it["left_out"],
-                "parked": [{"table": row.table, "reason": row.reason} for row in found.parked[it["name"]]],
+                "parked": [{"table": row.table, "reason": row.reason} for row in result.parked[it["name"]]],
             }
-            for it in told["targets"]
+            for it in bootstrap["targets"]
         ],
     }
 
 
-def is_incomplete(found: Loaded) -> bool:
+def is_incomplete(result: Loaded) -> bool:
     """Whether a target refused something, or got no table because all of them came from its own cluster."""
-    return any(found.parked.values()) or is_in_vain(found.status["bootstrap"])
+    return any(result.parked.values()) or is_in_vain(result.status["bootstrap"])
 
 
-def _print_loaded(found: Loaded) -> None:
-    for it in found.status["bootstrap"]["targets"]:
+def _print_loaded(result: Loaded) -> None:
+    for it in result.status["bootstrap"]["targets"]:
         tables = count(it["tables"] - it["left_out"], "table")
         say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
-        for row in found.parked[it["name"]]:
+        for row in result.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
-    for words in left_out(found.status["bootstrap"]):
+    for words in left_out(result.status["bootstrap"]):
         say(words)

@@ -58,13 +58,13 @@ def events(
 
 def _gathered(directory: Path, since: int | None, limit: int, table: str | None) -> dict[str, Any]:
     """One answer out of as many as it takes: the sidecar looks at a part of the queue at a time."""
-    with progress("reading the queue") as tell:
-        found = list[dict[str, Any]]()
+    with progress("reading the queue") as on_progress:
+        events = list[dict[str, Any]]()
         for answer in _answers(directory, since, limit, table):
-            found += answer["events"]
+            events += answer["events"]
             limit -= len(answer["events"])
-            tell(f"position {answer['next']} of {answer['last']}, {count(len(found), 'event')} found")
-    return {**answer, "events": found}
+            on_progress(f"position {answer['next']} of {answer['last']}, {count(len(events), 'event')} found")
+    return {**answer, "events": events}
 
 
 def _answers(directory: Path, since: int | None, limit: int, table: str | None) -> Iterator[dict[str, Any]]:

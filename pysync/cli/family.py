@@ -24,9 +24,9 @@ Entry = tuple[str, str]
 
 def arguments(command: Any, context: typer.Context) -> list[Entry]:
     """The arguments of a command."""
-    found = [it for it in command.get_params(context) if it.param_type_name == "argument"]
+    parameters = [it for it in command.get_params(context) if it.param_type_name == "argument"]
     # The library adds Python's name of the type: `TABLE <list[str]>`.
-    return [(_shown(it), text) for it in found for _, text in [it.get_help_record(context)]]
+    return [(_shown(it), text) for it in parameters for _, text in [it.get_help_record(context)]]
 
 
 def options(command: Any, context: typer.Context) -> list[Entry]:
@@ -41,8 +41,8 @@ def options(command: Any, context: typer.Context) -> list[Entry]:
 def usage(command: Any, context: typer.Context) -> list[str]:
     """What follows the name of a command: `[OPTIONS]`, `TARGET`, `[DB.TABLE]...`."""
     own = [] if isinstance(command, TyperCommand) else ["COMMAND", "[ARGS]..."]
-    found = [it for it in command.get_params(context) if it.param_type_name == "argument"]
-    return ["[OPTIONS]", *(_shown(it) if it.required else f"[{_word(it)}]{_more(it)}" for it in found), *own]
+    parameters = [it for it in command.get_params(context) if it.param_type_name == "argument"]
+    return ["[OPTIONS]", *(_shown(it) if it.required else f"[{_word(it)}]{_more(it)}" for it in parameters), *own]
 
 
 def first_sentence(text: str) -> str:
@@ -118,8 +118,8 @@ class Group(_Summary, TyperGroup):
 
     def summaries(self, ctx: Any) -> Iterator[tuple[str, Sequence[Entry]]]:
         """Under headings: the commands, and a sentence about each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        yield "Commands", [(name, command.get_short_help_str()) for name, command in found if command]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        yield "Commands", [(name, command.get_short_help_str()) for name, command in commands if command]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """A whole sentence about each: the library would cut it."""

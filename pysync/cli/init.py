@@ -78,17 +78,17 @@ class Asker:
 
     def answers(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the answers to all `questions`. Required options that are missing become problems."""
-        found = dict(given)
+        answers = dict(given)
         if not is_terminal():
-            if flags := missing(found):
+            if flags := missing(answers):
                 self.problems.append(
                     f"missing options: {', '.join(flags)}; give them, or run pysync init on a terminal"
                 )
-            return found | {it.key: it.default or "" for it in questions(found)}
+            return answers | {it.key: it.default or "" for it in questions(answers)}
         if not self.problems:
-            for it in questions(found):
-                found[it.key] = self._answer(it, found)
-        return found
+            for it in questions(answers):
+                answers[it.key] = self._answer(it, answers)
+        return answers
 
     def hive_site(self, given: Path | None) -> Path | None:
         """Return the hive-site.xml to edit, or None."""
@@ -100,8 +100,10 @@ class Asker:
         former = [str(it.parent) for it in self.former.files if it.suffix == ".jar"] if self.former else []
         return self._path(given, _HIVE_LIB, (*former, *_LIBS), Path.is_dir, _not_directory)
 
-    def _answer(self, question: Question, found: Mapping[str, str]) -> str:
-        return self._asked(question.label, question.text, question.default, lambda it: problem(question.key, it, found))
+    def _answer(self, question: Question, answers: Mapping[str, str]) -> str:
+        return self._asked(
+            question.label, question.text, question.default, lambda it: problem(question.key, it, answers)
+        )
 
     def _path(
         self,
@@ -264,12 +266,12 @@ def init(
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
         raise UsageError("\n".join(problems))
     executable = _executable()
-    found = plan(places, user, text, executable)
-    if found.problems:
-        raise UsageError("\n".join(found.problems))
-    if flags := ignored(found.settings, given, prefixes, port=bridge_port, state=state):
-        found = replace(found, notes=(*found.notes, _ignored_note(found.config, flags)))
-    _do(found, list(_next(found, places, user, executable)), dry_run=dry_run, as_json=as_json)
+    steps = plan(places, user, text, executable)
+    if steps.problems:
+        raise UsageError("\n".join(steps.problems))
+    if flags := ignored(steps.settings, given, prefixes, port=bridge_port, state=state):
+        steps = replace(steps, notes=(*steps.notes, _ignored_note(steps.config, flags)))
+    _do(steps, list(_next(steps, places, user, executable)), dry_run=dry_run, as_json=as_json)
 
 
 def _text(
@@ -289,11 +291,11 @@ def _text(
         except (OSError, UnicodeDecodeError):
             return ""  # loading the file reports the problem
     answers = asker.answers({**given, "location": ""} if prefixes else given)
-    asked = asker.prefixes([answers["location"]] if answers.get("location") else [])
+    answered = asker.prefixes([answers["location"]] if answers.get("location") else [])
     if asker.problems:
         return ""
     values = config_values(
-        answers, {**prefixes, **asked}, token=directory / "token", port=port or _PORT, state=state or _STATE
+        answers, {**prefixes, **answered}, token=directory / "token", port=port or _PORT, state=state or _STATE
     )
     return config_text(shipped(CONFIG), values)
 
@@ -305,71 +307,71 @@ def _ignored_note(file: Path, flags: list[str]) -> str:
 def _executable() -> Path | None:
     """Return the command `pysync` of this installation, or None if there is none."""
     beside = Path(sys.executable).with_name("pysync")
-    found = str(beside) if beside.exists() else shutil.which("pysync")
-    return Path(found).absolute() if found else None
+    executable = str(beside) if beside.exists() else shutil.which("pysync")
+    return Path(executable).absolute() if executable else None
 
 
-def _do(found: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
-    states: list[State] = [step.state() for step in found.steps]
-    for step in found.steps if not dry_run else ():
+def _do(steps: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
+    states: list[State] = [step.state() for step in steps.steps]
+    for step in steps.steps if not dry_run else ():
         try:
             step.apply()
         except OSError as error:
             message = f"cannot write {step.path}: {error.strerror}"
             raise PysyncError(message, "remove the cause and run the same command again") from error
     if as_json:
-        print_json(_as_json(found, states, next_, dry_run=dry_run))
+        print_json(_as_json(steps, states, next_, dry_run=dry_run))
     else:
-        _print(found, states, next_, dry_run=dry_run)
+        _print(steps, states, next_, dry_run=dry_run)
 
 
-def _as_json(found: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
+def _as_json(planned: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
     steps = [
         {"what": step.what, "path": str(step.path), "state": state}
-        for step, state in zip(found.steps, states, strict=True)
+        for step, state in zip(planned.steps, states, strict=True)
     ]
     return {
         "dry_run": dry_run,
         "changed": any(state in {"create", "change"} for state in states),
         "steps": steps,
-        "hive_site": found.properties,
-        "notes": list(found.notes),
+        "hive_site": planned.properties,
+        "notes": list(planned.notes),
         "next": next_,
     }
 
 
-def _print(found: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> None:
+def _print(steps: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> None:
     words = {state: state for state in states} if dry_run else _DONE
-    rows = [(words[state], step.what, step.path) for step, state in zip(found.steps, states, strict=True)]
+    rows = [(words[state], step.what, step.path) for step, state in zip(steps.steps, states, strict=True)]
     print_table("pysync init, dry run: nothing is written" if dry_run else "pysync init", ("", "what", "path"), rows)
     if not any(state in {"create", "change"} for state in states):
         say("nothing to do: everything exists already")
-    for step in found.steps:
+    for step in steps.steps:
         if isinstance(step, HiveSite):
             print_changes(step.path, step.rewrite.changes)
         if dry_run and isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
             say(f"\n--- {step.path}\n{step.content.decode()}")
-    for note in found.notes:
+    for note in steps.notes:
         say(f"note: {note}")
-    if found.properties and not any(isinstance(step, HiveSite) for step in found.steps):
-        say(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(found.properties)}")
+    if steps.properties and not any(isinstance(step, HiveSite) for step in steps.steps):
+        say(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(steps.properties)}")
     say("\nNext:\n")
     for line in next_:
         say(f"  {line}")
 
 
-def _next(found: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:
+def _next(steps: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:
     """Yield the next steps of a person, as shell commands."""
     pysync = shlex.quote(str(executable or "pysync"))
     if pwd.getpwnam(user).pw_uid != os.geteuid():
         pysync = f"runuser -u {shlex.quote(user)} -- {pysync}"
-    config = "" if found.config == DEFAULT_CONFIG else f" -c {shlex.quote(str(found.config))}"
+    config = "" if steps.config == DEFAULT_CONFIG else f" -c {shlex.quote(str(steps.config))}"
     yield f"{pysync} check{config}"
     if places.units == _UNITS:
         yield "systemctl daemon-reload && systemctl enable --now pysync"
     else:
         yield f"{pysync} run{config} &"
-    if found.properties:
+    if steps.properties:
         if not places.hive_lib:
             yield f'cp "$({pysync} jar)" "$HIVE_HOME/lib/"'
         if not places.hive_site:

@@ -28,15 +28,15 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def escaped(text: str) -> str:
     """Plain text, so that a terminal shows, and a person may copy, these very characters."""
-    found = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
-    return rf"\&{found}" if found.startswith(".") else found
+    text_escaped = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
+    return rf"\&{text_escaped}" if text_escaped.startswith(".") else text_escaped
 
 
 def prose(text: str) -> list[str]:
     """Flowing text, in lines; what stands in backticks is bold."""
     parts = _CODE.split(" ".join(text.split()))
-    found = "".join(bold(part) if at % 2 else escaped(part) for at, part in enumerate(parts))
-    lines = textwrap.wrap(found, _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    text_line = "".join(bold(part) if at % 2 else escaped(part) for at, part in enumerate(parts))
+    lines = textwrap.wrap(text_line, _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
     # Where a line begins with a dot, it would be a macro.
     return [rf"\&{line}" if line.startswith(".") else line for line in lines]
 

@@ -73,10 +73,10 @@ def chosen(config: Path, target: str | None, targets: Iterable[TargetSettings]) 
     """The target of that name, or all that are enabled. Raises UsageError for an unknown name, and if all are off."""
     known = {it.name: it for it in targets}
     assert_target(config, target, known)
-    found = [it for name, it in known.items() if name == target or (target is None and it.enabled)]
-    if not found:
+    selected = [it for name, it in known.items() if name == target or (target is None and it.enabled)]
+    if not selected:
         raise UsageError(f"all targets in {config} are disabled", "pysync target enable TARGET, or name one: --target")
-    return found
+    return selected
 
 
 def moment(seconds: float) -> str:

@@ -63,8 +63,8 @@ def plan(
     if as_json:
         print_json(answer)
         return
-    for found in answer["targets"]:
-        _print_plan(found)
+    for target_plan in answer["targets"]:
+        _print_plan(target_plan)
 
 
 def pause(
@@ -94,8 +94,8 @@ def resume(
     databases share their fate, as long as no minute passes between them: one resume covers one mistake. How many drops
     are too many, and what to do first: docs/brake.md.
     """
-    (found,) = ask_about(config, target, "plan")["targets"]
-    held = None if found["paused_by_hand"] else found["brake"]
+    (target_plan,) = ask_about(config, target, "plan")["targets"]
+    held = None if target_plan["paused_by_hand"] else target_plan["brake"]
     if held:
         _print_held(target, held)
         if not (keep or yes) and typer.prompt(f"Type {target} to drop them there", err=True) != target:
@@ -134,8 +134,8 @@ def refresh(
     """
     answer = ask_about(config, None, "refresh", tables=[str(it) for it in tables or ()])
     if wait:
-        with progress(answer["gap"]) as tell:
-            wait_for(partial(ask_about, config), answer["gap"], tell)
+        with progress(answer["gap"]) as on_progress:
+            wait_for(partial(ask_about, config), answer["gap"], on_progress)
     if as_json:
         print_json(answer)
     else:

@@ -74,11 +74,11 @@ def policy_test(
     parameters = {key: value for key, _, value in pairs} if parameter else None
     kind, format_name = type_ and type_.upper(), format_ and format_.lower()
     definition = Definition(location, kind, format_name, owner, parameters, _values(partition))
-    found = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
+    results = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
-        print_json({"objects": found})
+        print_json({"objects": results})
         return
-    for item in found:
+    for item in results:
         columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
         for it in item["targets"]:
@@ -97,24 +97,24 @@ def _values(partition: str | None) -> dict[str, str] | None:
     return dict(zip(keys, partition_values(partition), strict=True))
 
 
-def _tell_rivals(name: str, found: dict[str, Any]) -> None:
-    if not found["rivals"]:
+def _tell_rivals(name: str, result: dict[str, Any]) -> None:
+    if not result["rivals"]:
         return
-    said = f"{found['target']}: {', '.join(found['rivals'])} would have the name {found['name']}, too."
+    text = f"{result['target']}: {', '.join(result['rivals'])} would have the name {result['name']}, too."
     if "." in name:
-        said += " If the source has more than one of them, only the first that comes gets it, and the others are parked"
-    say(said.rstrip("."))
+        text += " If the source has more than one of them, only the first that comes gets it, and the others are parked"
+    say(text.rstrip("."))
 
 
-def _row(found: dict[str, Any], location: str | None) -> list[str | None]:
-    taken = "yes" if found["taken"] else "no"
-    if found["depends_on"]:
-        taken = f"by its name; the definition decides by {', '.join(found['depends_on'])}"
+def _row(result: dict[str, Any], location: str | None) -> list[str | None]:
+    taken = "yes" if result["taken"] else "no"
+    if result["depends_on"]:
+        taken = f"by its name; the definition decides by {', '.join(result['depends_on'])}"
     return [
-        found["target"],
+        result["target"],
         taken,
-        found["rule"],
-        found["name"],
-        found["rename"],
-        *([found["refused"] or found["location"]] if location else []),
+        result["rule"],
+        result["name"],
+        result["rename"],
+        *([result["refused"] or result["location"]] if location else []),
     ]

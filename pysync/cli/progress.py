@@ -39,13 +39,13 @@ def is_in_vain(bootstrap_: Mapping[str, Any]) -> bool:
     return any(0 < it["tables"] <= it["left_out"] for it in bootstrap_["targets"])
 
 
-def bootstrap_so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     """How far a bootstrap is with one target."""
-    if found["tables"] is None:
+    if bootstrap["tables"] is None:
         return "counting tables"
     left = item["seconds_left"]
     parts = [
-        f"{item['tables']:,} of {count(found['tables'], 'table')}",
+        f"{item['tables']:,} of {count(bootstrap['tables'], 'table')}",
         count(item["partitions"], "partition"),
         f"{item['partitions_per_second']:,.0f} partitions/s",
         "" if left is None else f"{duration(left)} left",
@@ -56,18 +56,18 @@ def bootstrap_so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 # --- How a replay of history is told of: on its own line, and in `pysync status TARGET`. Pure
 
 
-def replay_so_far(found: Mapping[str, Any]) -> str:
+def replay_so_far(replay: Mapping[str, Any]) -> str:
     """How far a replay is, from its status (docs/status.md)."""
-    events = span("event", found["first"], found["last"]) + (f" of {found['table']}" if found["table"] else "")
-    if found["state"] == "failed":
-        return f"{events} failed: {found['reason']}"
-    if found["objects"] is None:
-        told = f"reading {events}"
-    elif found["state"] == "finished":
-        told = f"{events}: {count(found['objects'], 'object')} refreshed"
+    events = span("event", replay["first"], replay["last"]) + (f" of {replay['table']}" if replay["table"] else "")
+    if replay["state"] == "failed":
+        return f"{events} failed: {replay['reason']}"
+    if replay["objects"] is None:
+        text = f"reading {events}"
+    elif replay["state"] == "finished":
+        text = f"{events}: {count(replay['objects'], 'object')} refreshed"
     else:
-        told = f"{events}: {found['refreshed']:,} of {count(found['objects'], 'object')} refreshed"
-    return f"{told}; waiting: {found['reason']}" if found["reason"] else told
+        text = f"{events}: {replay['refreshed']:,} of {count(replay['objects'], 'object')} refreshed"
+    return f"{text}; waiting: {replay['reason']}" if replay["reason"] else text
 
 
 # --- Waiting until a comparison that was asked for is over, or cannot be
@@ -82,7 +82,7 @@ Ask = Callable[..., dict[str, Any]]
 """Asks the sidecar about a target (None: all): `ask(target, command)`."""
 
 
-def wait_for(ask: Ask, gap: str, tell: Callable[[str], None]) -> None:
+def wait_for(ask: Ask, gap: str, on_progress: Callable[[str], None]) -> None:
     """Wait until the newest gap of that name is closed, and `tell` how far it is.
 
     Disabled targets are not waited for. Raises PysyncError when a target is paused, or is done with it and keeps it
@@ -102,7 +102,7 @@ def wait_for(ask: Ask, gap: str, tell: Callable[[str], None]) -> None:
                 return  # a disabled target keeps the gap open, for as long as somebody wants
         if not left:
             return
-        tell("; ".join([str(left[0]["state"]), *map(_told, behind)]))
+        on_progress("; ".join([str(left[0]["state"]), *map(_told, behind)]))
         time.sleep(_POLL_SECONDS)
 
 
@@ -112,8 +112,8 @@ def _unclosed(gaps: list[dict[str, Any]], reason: str) -> list[dict[str, Any]]:
     What those had to wait for may be parked anew by this one, and then holds them up, and this one no more.
     """
     newest = next((at for at, gap in enumerate(gaps) if gap["reason"] == reason), len(gaps))
-    asked = [gap for gap in gaps[newest:] if gap["reason"].startswith(_ASKED)]
-    return [gap for gap in asked if gap["state"] != "closed"]
+    requested = [gap for gap in gaps[newest:] if gap["reason"].startswith(_ASKED)]
+    return [gap for gap in requested if gap["state"] != "closed"]
 
 
 def _is_behind(target: dict[str, Any], gap: dict[str, Any]) -> bool:

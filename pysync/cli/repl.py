@@ -96,13 +96,13 @@ def repl(
     cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
     target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
-    found, call = parse_statement(statement), _Call(config, target, root, force, as_json)
-    if isinstance(found, ReplDump):
-        _dump(call, found)
-    elif isinstance(found, ReplLoad):
-        _load(call, found)
+    parsed, call = parse_statement(statement), _Call(config, target, root, force, as_json)
+    if isinstance(parsed, ReplDump):
+        _dump(call, parsed)
+    elif isinstance(parsed, ReplLoad):
+        _load(call, parsed)
     else:
-        _status(call, found)
+        _status(call, parsed)
 
 
 def _dump(call: _Call, statement: ReplDump) -> None:
@@ -116,8 +116,8 @@ def _dump(call: _Call, statement: ReplDump) -> None:
         say(f"removed the dump {root / name}, as it is too old", err=True)
     for name, why in cleaned.left:
         say(f"warning: the dump {root / name} is too old, but stays: {why}", err=True)
-    with until_stopped("run the command again for a new dump"), table_bar() as tell:
-        directory, manifest = repl_dump(loaded, statement, root, tell)
+    with until_stopped("run the command again for a new dump"), table_bar() as on_progress:
+        directory, manifest = repl_dump(loaded, statement, root, on_progress)
     for words in not_taken_lines(directory, manifest):
         say(words, err=True)
     if call.as_json:
@@ -134,16 +134,16 @@ def _load(call: _Call, statement: ReplLoad) -> None:
     _warn(ignored)
     with until_stopped(), opened_dump(local_path(statement.directory, "REPL LOAD")) as dump:
         assert_loads_into(loaded, statement, dump, names)
-        with shown() as tell:
-            found = load_once(loaded, dump, names, tell, force=call.force, files=files)
+        with shown() as on_progress:
+            result = load_once(loaded, dump, names, on_progress, force=call.force, files=files)
     if call.as_json:
-        print_json({**loaded_json(found), "ignored": list(ignored)})
-    for name, parked in found.parked.items():
+        print_json({**loaded_json(result), "ignored": list(ignored)})
+    for name, parked in result.parked.items():
         for row in parked:
             say(f"target {name} refused {row.table}: {row.reason}", err=True)
-    for line in left_out(found.status["bootstrap"]):
+    for line in left_out(result.status["bootstrap"]):
         say(line, err=True)
-    if is_incomplete(found):
+    if is_incomplete(result):
         raise typer.Exit(1)
 
 
@@ -152,11 +152,11 @@ def _status(call: _Call, statement: ReplStatus) -> None:
     names = targets_of(call.config, loaded, call.target)
     ignored = status_options(statement.settings)
     _warn(ignored)
-    found = repl_status(loaded, statement, names)
-    loaded_of_all = [it for it in found.values() if it is not None]
-    last = min(loaded_of_all) if len(loaded_of_all) == len(found) else None
+    states = repl_status(loaded, statement, names)
+    loaded_of_all = [it for it in states.values() if it is not None]
+    last = min(loaded_of_all) if len(loaded_of_all) == len(states) else None
     if call.as_json:
-        targets = [{"name": name, "last_repl_id": upto} for name, upto in found.items()]
+        targets = [{"name": name, "last_repl_id": upto} for name, upto in states.items()]
         print_json({"last_repl_id": last, "targets": targets, "ignored": list(ignored)})
     else:
         _print(("last_repl_id",), last)

@@ -25,7 +25,7 @@ _MOST = 50
 _BOUND = "POSITION|TIME"
 
 Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +72,8 @@ def replay(
     _print(target, status, as_json=as_json)
 
 
-def _told(name: str, found: Bound | None) -> dict[str, Any]:
-    return {} if found is None else {name: found.position, f"{name}_time": found.time}
+def _told(name: str, bound: Bound | None) -> dict[str, Any]:
+    return {} if bound is None else {name: bound.position, f"{name}_time": bound.time}
 
 
 # --- the replay
@@ -83,9 +83,9 @@ def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> di
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "replay", **request)
     try:
-        with progress(f"replay at {target}") as tell:
-            while not _is_over(found := _of(ask_about(config, None, "status"), target)):
-                tell(_so_far(found))
+        with progress(f"replay at {target}") as on_progress:
+            while not _is_over(target_status := _of(ask_about(config, None, "status"), target)):
+                on_progress(_so_far(target_status))
                 time.sleep(_POLL_SECONDS)
     except NoSidecar as error:
         raise PysyncError(
@@ -94,7 +94,7 @@ def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> di
     except KeyboardInterrupt:
         say(f"the replay continues in the sidecar; see: pysync status {target}", err=True)
         raise
-    return found
+    return target_status
 
 
 def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,43 +105,48 @@ def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[st
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress tells the rest
     try:
-        with progress(f"replay at {target}") as tell:
-            return _of(replay_once(loaded, target, request, partial(_follow, target, tell)), target)
+        with progress(f"replay at {target}") as on_progress:
+            return _of(replay_once(loaded, target, request, partial(_follow, target, on_progress)), target)
     except KeyboardInterrupt:
         say("stopped; run the command again to continue", err=True)
         raise
 
 
-def _follow(target: str, tell: Tell, status: Mapping[str, Any]) -> None:
-    tell(_so_far(_of(status, target)))
+def _follow(target: str, on_progress: OnProgress, status: Mapping[str, Any]) -> None:
+    on_progress(_so_far(_of(status, target)))
 
 
 def _of(status: Mapping[str, Any], target: str) -> dict[str, Any]:
     """The replay of a target in a status, with the target's state."""
-    found = next((it for it in status["targets"] if it["name"] == target), None)
-    if found is None or found["replay"] is None:
+    target_status = next((it for it in status["targets"] if it["name"] == target), None)
+    if target_status is None or target_status["replay"] is None:
         raise PysyncError("the replay is gone from the queue", "if the queue was removed, the history is gone, too")
-    return {"target": target, **found["replay"], "parked": found["parked"], "paused": found["paused"]}
+    return {
+        "target": target,
+        **target_status["replay"],
+        "parked": target_status["parked"],
+        "paused": target_status["paused"],
+    }
 
 
-def _is_over(found: Mapping[str, Any]) -> bool:
-    return found["state"] in {"finished", "failed"}
+def _is_over(target_status: Mapping[str, Any]) -> bool:
+    return target_status["state"] in {"finished", "failed"}
 
 
-def _so_far(found: Mapping[str, Any]) -> str:
-    return f"paused: {found['paused']['reason']}" if found["paused"] else replay_so_far(found)
+def _so_far(target_status: Mapping[str, Any]) -> str:
+    return f"paused: {target_status['paused']['reason']}" if target_status["paused"] else replay_so_far(target_status)
 
 
-def _print(target: str, found: dict[str, Any], *, as_json: bool) -> None:
+def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print_json({key: value for key, value in found.items() if key != "paused"})
-    elif found["state"] == "finished":
-        say(f"replay at {target}: {replay_so_far(found)}")
-        if found["parked"]:
-            say(f"target {target} refused {count(found['parked'], 'event')}; see: pysync parked list {target}")
-    if found["state"] == "failed" and not as_json:
-        raise PysyncError(found["reason"])
-    if found["parked"] or found["state"] == "failed":
+        print_json({key: value for key, value in result.items() if key != "paused"})
+    elif result["state"] == "finished":
+        say(f"replay at {target}: {replay_so_far(result)}")
+        if result["parked"]:
+            say(f"target {target} refused {count(result['parked'], 'event')}; see: pysync parked list {target}")
+    if result["state"] == "failed" and not as_json:
+        raise PysyncError(result["reason"])
+    if result["parked"] or result["state"] == "failed":
         raise typer.Exit(1)
 
 
@@ -162,32 +167,32 @@ def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str,
 def _gathered(ask: Ask, request: Mapping[str, Any]) -> dict[str, Any]:
     """One answer out of as many as it takes: each covers a part of the range."""
     objects, unreadable, events = Counter[str](), 0, 0
-    with progress("reading the history") as tell:
-        found = answer = ask(request)
+    with progress("reading the history") as on_progress:
+        result = answer = ask(request)
         while True:
             objects.update(answer["objects"])
             events, unreadable = events + answer["events"], unreadable + answer["unreadable"]
             if answer["next"] is None:
                 break
-            tell(f"position {answer['next']} of {answer['last']}")
-            rest = {"from": answer["next"], "to": found["last"], "source_table": request.get("source_table")}
+            on_progress(f"position {answer['next']} of {answer['last']}")
+            rest = {"from": answer["next"], "to": result["last"], "source_table": request.get("source_table")}
             answer = ask(rest)
     listed = [{"name": name, "events": number} for name, number in sorted(objects.items())]
-    same = {key: found[key] for key in ("target", "first", "last")}
+    same = {key: result[key] for key in ("target", "first", "last")}
     return {**same, "events": events, "objects": listed, "unreadable": unreadable}
 
 
-def _show(found: dict[str, Any], *, as_json: bool) -> None:
+def _show(result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    objects = found["objects"]
+    objects = result["objects"]
     rows = [(it["name"], it["events"]) for it in objects[:_MOST]]
     if rows:
-        print_table(f"replay at {found['target']}", ("database or table", "events"), rows)
+        print_table(f"replay at {result['target']}", ("database or table", "events"), rows)
     if len(objects) > _MOST:
         say(f"and {len(objects) - _MOST} more: --json")
-    events = span("event", found["first"], found["last"])
-    say(f"{found['target']}: {count(len(objects), 'object')} to refresh, of {events}")
-    if found["unreadable"]:
-        say(f"{count(found['unreadable'], 'event')} cannot be read: what they touched is not known")
+    events = span("event", result["first"], result["last"])
+    say(f"{result['target']}: {count(len(objects), 'object')} to refresh, of {events}")
+    if result["unreadable"]:
+        say(f"{count(result['unreadable'], 'event')} cannot be read: what they touched is not known")

@@ -52,10 +52,10 @@ def convert(
 
     Comments in the output name the differences. What has no counterpart is a warning, there and on standard error.
     """
-    found = import_rules(_text(rule, file), source)
-    for warning in found.warnings:
+    targets = import_rules(_text(rule, file), source)
+    for warning in targets.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    typer.echo(found.text, nl=False)
+    typer.echo(targets.text, nl=False)
 
 
 def _text(rule: str | None, file: Path | None) -> Text:

@@ -50,8 +50,8 @@ Json = Mapping[str, Any]
 def of_object(answer: Json) -> Iterator[Line]:
     """Yield the lines of the answer."""
     source = answer["source_event_id"]
-    told = f"{source:,}" if source is not None else f"not known: {answer['no_event_id']}"
-    yield Line(f"{answer['object']}; newest event id of the source's notification log: {told}")
+    source_id = f"{source:,}" if source is not None else f"not known: {answer['no_event_id']}"
+    yield Line(f"{answer['object']}; newest event id of the source's notification log: {source_id}")
     for target in answer["targets"]:
         yield Line()
         yield _line("target", f"{target['target']}, as {target['name']}, {target['state']}")
@@ -94,7 +94,7 @@ def _line(label: str, text: str, *, bad: bool = False) -> Line:
 
 # --- The text of `pysync status TARGET`: everything that the sidecar knows of one target. Pure.
 #
-# An older sidecar does not measure latency, calls and rate: then the text says `not known`.
+# What the status does not have is `not known`.
 
 _MOST_REASONS = 5
 _NOT_KNOWN = "not known"
@@ -155,12 +155,14 @@ def _latency(latency: Status | None, now: float) -> Iterator[Line]:
         yield _line("" if at else "slowest", text)
 
 
-def _quantiles(found: Status | None) -> str:
+def _quantiles(quantiles: Status | None) -> str:
     """`p50 0.1 s, p99 2.0 s of 120 events`."""
-    if found is None or found.get("p50") is None:
+    if quantiles is None or quantiles.get("p50") is None:
         return "no event"
-    values = ", ".join(f"{key} {_short(found[key])}" for key in ("p50", "p90", "p99") if found.get(key) is not None)
-    return values + (f" of {count(found['count'], 'event')}" if "count" in found else "")
+    values = ", ".join(
+        f"{key} {_short(quantiles[key])}" for key in ("p50", "p90", "p99") if quantiles.get(key) is not None
+    )
+    return values + (f" of {count(quantiles['count'], 'event')}" if "count" in quantiles else "")
 
 
 def _short(seconds: float) -> str:
@@ -181,8 +183,8 @@ def _work(target: Status) -> Iterator[Line]:
     yield _line("retries", _NOT_KNOWN if retries is None else f"{retries:,}, {backoff} in backoff")
 
 
-def _counted(found: Mapping[str, int] | None) -> str:
-    return _NOT_KNOWN if found is None else counts({kind: it for kind, it in found.items() if it}) or "none"
+def _counted(tally: Mapping[str, int] | None) -> str:
+    return _NOT_KNOWN if tally is None else counts({kind: it for kind, it in tally.items() if it}) or "none"
 
 
 def _parked(target: Status, tables: Sequence[Status]) -> Iterator[Line]:
@@ -200,11 +202,11 @@ def _parked(target: Status, tables: Sequence[Status]) -> Iterator[Line]:
 
 def by_reason(tables: Sequence[Status]) -> list[tuple[str, tuple[int, int]]]:
     """Return the reasons of parked tables, each with its number of events and tables; the most events first."""
-    found: dict[str, tuple[int, int]] = {}
+    reasons: dict[str, tuple[int, int]] = {}
     for it in tables:
-        events, of_tables = found.get(it["reason"], (0, 0))
-        found[it["reason"]] = (events + it["events"], of_tables + 1)
-    return sorted(found.items(), key=lambda it: (-it[1][0], it[0]))
+        events, of_tables = reasons.get(it["reason"], (0, 0))
+        reasons[it["reason"]] = (events + it["events"], of_tables + 1)
+    return sorted(reasons.items(), key=lambda it: (-it[1][0], it[0]))
 
 
 def _history(target: Status, now: float) -> Iterator[Line]:

@@ -265,12 +265,12 @@ def _bootstrapped(bootstrap: Status | None) -> Sequence[Status]:
 
 
 def _listener_row(listener: Status, now: float) -> Sequence[Cell]:
-    heard, waiting = listener["heard_at"], listener["waiting_bytes"]
+    reported_at, waiting = listener["heard_at"], listener["waiting_bytes"]
     return (
         Cell(listener["instance"][:_INSTANCE]),
         Cell(listener["source"]),
         Cell(listener["state"], STATES.get(listener["state"], "")),
-        Cell("none yet" if heard is None else ago(heard, now)),
+        Cell("none yet" if reported_at is None else ago(reported_at, now)),
         Cell(size(waiting) if waiting else "nothing", "warning" if waiting else ""),
         Cell(f"{listener['lost']:,}", "bad" if listener["lost"] else ""),
         Cell(_offset(listener.get("clock_offset_seconds"))),
@@ -293,8 +293,8 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     if bridge and not status["listeners"]:
         yield Line("no listener reports", "warning")
     full = queue["free_bytes"] <= queue["min_free_bytes"]
-    kept = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'], now)}"
-    yield Line(f"{kept}, {size(queue['free_bytes'])} free", "bad" if full else "")
+    history = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'], now)}"
+    yield Line(f"{history}, {size(queue['free_bytes'])} free", "bad" if full else "")
     for gap in status["gaps"]:
         if gap["state"] == "closing":  # an open one is a problem, and named as such
             yield Line(f"a gap is closing: {gap['reason']}", "warning")

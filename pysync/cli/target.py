@@ -37,23 +37,23 @@ def show_all(config: ConfigFile, as_json: AsJson = False) -> None:
     The column `file` says whether the sidecar runs with what the file says, or waits for a reload. The column `state`
     is that of the running sidecar (docs/status.md). The sidecar may run or not. JSON format: docs/targets.md.
     """
-    found = _gathered(config)
+    states = _gathered(config)
     if as_json:
-        print_json(found)
+        print_json(states)
         return
     columns = ("target", "kind", "state", "file", "lag", "queued", "parked")
-    print_table("targets", columns, [_row(it) for it in found["targets"]])
-    if found["problem"]:
-        say(f"the file is wrong, and the sidecar does not take it: {found['problem']}")
-    if not found["running"]:
+    print_table("targets", columns, [_row(it) for it in states["targets"]])
+    if states["problem"]:
+        say(f"the file is wrong, and the sidecar does not take it: {states['problem']}")
+    if not states["running"]:
         say("no sidecar runs")
 
 
 def show(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
     """Show the settings of a target in pysync.toml, and how they differ from what runs."""
-    found = _gathered(config)
-    assert_target(config, target, [it["name"] for it in found["targets"]])
-    it = next(it for it in found["targets"] if it["name"] == target)
+    states = _gathered(config)
+    assert_target(config, target, [it["name"] for it in states["targets"]])
+    it = next(it for it in states["targets"] if it["name"] == target)
     if as_json:
         print_json(it)
         return
@@ -111,8 +111,8 @@ def _row(it: Mapping[str, Any]) -> tuple[Any, ...]:
     state = it["state"] or ("disabled" if it["enabled"] is False else None)
     file = it["file"] and _TOLD.get(it["file"], "as it runs")
     changes = f" ({', '.join(it['changes'])})" if it["changes"] else ""
-    told = (file or "") + changes
-    return it["name"], it["kind"], state, told, None if lag is None else duration(lag), it["queued"], it["parked"]
+    settings = (file or "") + changes
+    return it["name"], it["kind"], state, settings, None if lag is None else duration(lag), it["queued"], it["parked"]
 
 
 # --- `pysync target`: targets of pysync.toml are shown and changed, also while the sidecar runs
@@ -219,11 +219,13 @@ def rename(
         edit.show(as_json=as_json)
         return
     done = edit.run()
-    kept = done.kept or _kept(done.draft.config.queue.directory, new) or Kept(new, 0, 0, None)
+    queued = done.kept or _kept(done.draft.config.queue.directory, new) or Kept(new, 0, 0, None)
     if as_json:
-        print_json({"target": new, "was": old, "queued": kept.queued, "parked": kept.parked, "paused": kept.paused})
+        print_json(
+            {"target": new, "was": old, "queued": queued.queued, "parked": queued.parked, "paused": queued.paused}
+        )
     else:
-        say(f"target {old} renamed to {new}: {count(kept.queued, 'event')} waiting, {kept.parked:,} parked")
+        say(f"target {old} renamed to {new}: {count(queued.queued, 'event')} waiting, {queued.parked:,} parked")
 
 
 def remove(
@@ -244,13 +246,13 @@ def remove(
         return
     text, directory = read_text(config), load_outline(config).directory
     drafted(config, edit.change)  # what is wrong is told before the question
-    found = _kept(directory, target)
-    if found and not yes and not typer.confirm(_question(found), err=True):
+    queued = _kept(directory, target)
+    if queued and not yes and not typer.confirm(_question(queued), err=True):
         raise typer.Exit(1)
     done = edit.run(decided=text)
-    is_removed = found is not None or done.written
+    is_removed = queued is not None or done.written
     if as_json:
-        print_json({"target": target, "removed": is_removed, **({} if found is None else _counts(found))})
+        print_json({"target": target, "removed": is_removed, **({} if queued is None else _counts(queued))})
     elif is_removed:
         say(f"target {target} removed")
     else:
@@ -275,10 +277,10 @@ def _kept_resting(directory: Path, name: str) -> Kept | None:
         return service.kept(queue, name)
 
 
-def _question(found: Kept) -> str:
-    queued, parked = count(found.queued, "event"), count(found.parked, "parked event")
-    return _FOR_GOOD.format(target=found.target, queued=queued, parked=parked)
+def _question(waiting: Kept) -> str:
+    queued, parked = count(waiting.queued, "event"), count(waiting.parked, "parked event")
+    return _FOR_GOOD.format(target=waiting.target, queued=queued, parked=parked)
 
 
-def _counts(found: Kept) -> dict[str, int]:
-    return {"queued": found.queued, "parked": found.parked}
+def _counts(queued: Kept) -> dict[str, int]:
+    return {"queued": queued.queued, "parked": queued.parked}

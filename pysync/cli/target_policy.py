@@ -42,8 +42,10 @@ class Edit:
         """Make the change; raises what `reconfigure` raises."""
         logs.configure("error", "console")
         why = f"target {self.target} {self.said}"
-        with progress("waiting for the sidecar") as tell:
-            return reconfigure(self.config, self.change, act=self.act, decided=decided, why=why, tell=tell)
+        with progress("waiting for the sidecar") as on_progress:
+            return reconfigure(
+                self.config, self.change, act=self.act, decided=decided, why=why, on_progress=on_progress
+            )
 
     def show(self, *, as_json: bool) -> None:
         """Print how the file would change. Raises UsageError with the problems of the result."""
@@ -57,8 +59,8 @@ class Edit:
     def print(self, done: Done, **more: Any) -> None:
         """Print what came of it as JSON, with `more`."""
         taken = None if done.taken is None else list(done.taken)
-        told = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
-        print_json({**told, **more})
+        fields = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
+        print_json({**fields, **more})
 
     def tell(self, done: Done) -> None:
         """Say what came of it."""

@@ -125,11 +125,11 @@ def _look(stage: Stage) -> str:
     return f"{variables} aws glue get-tables --database-name shop"
 
 
-def _until_interrupted(told: str) -> None:
+def _until_interrupted(text: str) -> None:
     """Tell it once a signal ends this in order, and then wait for one."""
     ending = Shutdown()
     ending.on_signals()
-    say(told)
+    say(text)
     while not ending.comes():
         pass
 

@@ -47,30 +47,30 @@ def uninstall(
         raise UsageError(f"there is no record of pysync init: {config_dir / RECORD_NAME}", hint)
     logs.configure("warning", "console")
     assert_stopped(record.queue)
-    found = plan(record, purge=purge)
+    steps = plan(record, purge=purge)
     if purge and not force and (waiting := unapplied(record.queue, record.owner())):
         message = "\n".join([*waiting[:-1], f"{waiting[-1]}: these changes would be lost"])
         raise PysyncError(message, "start the sidecar until they are applied, or give --force")
-    if problems := [problem for it in found.removals for problem in it.problems()]:
+    if problems := [problem for it in steps.removals for problem in it.problems()]:
         raise UsageError("\n".join(problems))
-    if purge and not (yes or dry_run or typer.confirm(_question(found), err=True)):
+    if purge and not (yes or dry_run or typer.confirm(_question(steps), err=True)):
         raise typer.Exit(1)
     if not dry_run:
-        _apply(found, record, purge=purge)
-        found = replace(found, left=plan(record, purge=purge).left)  # the edit of hive-site.xml leaves a backup
+        _apply(steps, record, purge=purge)
+        steps = replace(steps, left=plan(record, purge=purge).left)  # the edit of hive-site.xml leaves a backup
     if as_json:
-        print_json(_as_json(found, dry_run=dry_run))
+        print_json(_as_json(steps, dry_run=dry_run))
     else:
-        _print(found, dry_run=dry_run)
+        _print(steps, dry_run=dry_run)
 
 
-def _question(found: Uninstall) -> str:
-    paths = "".join(f"\n  {it.path}" for it in found.removals)
+def _question(steps: Uninstall) -> str:
+    paths = "".join(f"\n  {it.path}" for it in steps.removals)
     return f"Remove all this for good?{paths}\n"
 
 
-def _apply(found: Uninstall, record: Record, *, purge: bool) -> None:
-    for it in found.removals:
+def _apply(steps: Uninstall, record: Record, *, purge: bool) -> None:
+    for it in steps.removals:
         try:
             it.apply()
         except OSError as error:
@@ -79,38 +79,38 @@ def _apply(found: Uninstall, record: Record, *, purge: bool) -> None:
         finish(record)
 
 
-def _as_json(found: Uninstall, *, dry_run: bool) -> dict[str, Any]:
+def _as_json(steps: Uninstall, *, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
-        "removed": [{"what": it.what, "path": str(it.path)} for it in found.removals],
-        "left": [{"path": str(it.path), "why": it.why, "command": it.command} for it in found.left],
-        "next": list(_next(found)),
+        "removed": [{"what": it.what, "path": str(it.path)} for it in steps.removals],
+        "left": [{"path": str(it.path), "why": it.why, "command": it.command} for it in steps.left],
+        "next": list(_next(steps)),
     }
 
 
-def _print(found: Uninstall, *, dry_run: bool) -> None:
-    rows = [("remove" if dry_run else "removed", it.what, it.path) for it in found.removals]
+def _print(steps: Uninstall, *, dry_run: bool) -> None:
+    rows = [("remove" if dry_run else "removed", it.what, it.path) for it in steps.removals]
     if rows:
         title = "pysync uninstall, dry run: nothing is removed" if dry_run else "pysync uninstall"
         print_table(title, ("", "what", "path"), rows)
     else:
         say("nothing to do: everything is removed already")
-    for it in found.removals:
+    for it in steps.removals:
         if it.rewrite is not None:
             print_changes(it.path, it.rewrite.changes)
-    if found.left:
+    if steps.left:
         say("\nLeft, with the command that removes it:\n")
-    for left in found.left:
+    for left in steps.left:
         say(f"  {left.command}    # {left.why}")
-    if lines := list(_next(found)):
+    if lines := list(_next(steps)):
         say("\nNext:\n")
     for line in lines:
         say(f"  {line}")
 
 
-def _next(found: Uninstall) -> list[str]:
+def _next(steps: Uninstall) -> list[str]:
     """Return the next steps of a person, as shell commands."""
-    done = {it.what for it in found.removals}
+    done = {it.what for it in steps.removals}
     lines = ["systemctl daemon-reload"] if "systemd unit" in done else []
     if "properties in hive-site.xml" in done:
         lines.append("systemctl restart hive-metastore    # or as HMS is restarted on this host")

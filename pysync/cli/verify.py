@@ -22,8 +22,8 @@ from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.jobs.repairing import looks, repair
-from pysync.jobs.verifying import Look
+from pysync.jobs.repairing import repair, wait_for_repair
+from pysync.jobs.verifying import Verification
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, by_database, junit
@@ -97,7 +97,7 @@ def verify(
         targets = _copying(config, targets)
     if fix:
         ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
-    reports = [_verified(Look(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
+    reports = [_verified(Verification(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
         _write(junit_file, junit(reports), "--junit")
@@ -117,27 +117,34 @@ def _targets(file: Path, loaded: Config, name: str | None) -> list[TargetSetting
 
 
 def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
-    found = [it for it in targets if it.copy_files is not None]
-    if not found:
+    copying = [it for it in targets if it.copy_files is not None]
+    if not copying:
         raise UsageError(f"--data: no target in {file} copies files", "set copy = true in a [[targets]] table")
-    return found
+    return copying
 
 
-def _verified(look: Look, selection: Selection | None, *, fix: bool) -> Report:
+def _verified(verification: Verification, selection: Selection | None, *, fix: bool) -> Report:
     began = time.monotonic()
-    with _shown(look.settings.name) as bar:
-        report = Report(look.settings.name, look.settings.kind, list(look.run(selection, bar.tell)))
+    with _shown(verification.settings.name) as bar:
+        report = Report(
+            verification.settings.name, verification.settings.kind, list(verification.run(selection, bar.tell))
+        )
         if fix and report.drift:
-            _mend(look, report, bar)
+            _mend(verification, report, bar)
     report.seconds = time.monotonic() - began
     return report
 
 
-def _mend(look: Look, report: Report, bar: _Bar) -> None:
-    repair(look.config, report.target, look.metadata(report.drift), lambda state: bar.say(f"repair: {state}"))
-    look.copy_files(report.drift, bar.tell)
-    for _ in looks(look.config, report.target):
-        report.looked_again(list(look.run(report.again(), bar.tell)))
+def _mend(verification: Verification, report: Report, bar: _Bar) -> None:
+    repair(
+        verification.config,
+        report.target,
+        verification.metadata(report.drift),
+        lambda state: bar.say(f"repair: {state}"),
+    )
+    verification.copy_files(report.drift, bar.tell)
+    for _ in wait_for_repair(verification.config, report.target):
+        report.replace(list(verification.run(report.again(), bar.tell)))
         if not report.drift:
             return
 
@@ -182,8 +189,8 @@ def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
     from pysync.web.pages import verify_html  # noqa: PLC0415 - an extra
 
-    found = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
-    return verify_html(loaded.source.name, found, time.time()).encode()
+    documents = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
+    return verify_html(loaded.source.name, documents, time.time()).encode()
 
 
 def _write(file: Path, data: bytes, option: str) -> None:

@@ -100,12 +100,12 @@ def wait(
     request: Json = {"object": name, "target": wanted, "event_id": for_id}
     if consistent:
         request |= {"consistent": True, "hold": hold}
-    found = _waited(partial(ask, outline.directory), request, timeout)
+    answer = _waited(partial(ask, outline.directory), request, timeout)
     released: Json = {}
-    code = {"there": 0, "cannot": 1}.get(found["state"], LATE)
+    code = {"there": 0, "cannot": 1}.get(answer["state"], LATE)
     if consistent:
-        code, released = _used(outline.directory, found, code, command or ())
-    _tell({**{key: it for key, it in found.items() if key != "wait"}, **released}, timeout, as_json)
+        code, released = _used(outline.directory, answer, code, command or ())
+    _tell({**{key: it for key, it in answer.items() if key != "wait"}, **released}, timeout, as_json)
     if code:
         raise typer.Exit(code)
 
@@ -123,49 +123,49 @@ def _only(targets: Sequence[str]) -> str:
     return targets[0]
 
 
-def _waited(asked: Callable[..., Json], request: Json, timeout: float) -> Json:
+def _waited(ask_sidecar: Callable[..., Json], request: Json, timeout: float) -> Json:
     """The last answer: it is over, or the time is. A sidecar that is restarted meanwhile is waited for."""
     until, wait = time.monotonic() + timeout, None
-    with progress(f"waiting for {request['object']} at {request['target']}") as tell:
+    with progress(f"waiting for {request['object']} at {request['target']}") as on_progress:
         while True:
             try:
-                found = asked("wait", **request, wait=wait, within=until - time.monotonic())
-                wait = found["wait"]
+                answer = ask_sidecar("wait", **request, wait=wait, within=until - time.monotonic())
+                wait = answer["wait"]
             except NoSidecar as error:
                 if wait is None:
                     raise  # it never ran
-                found = {"state": "waits", "code": "no_sidecar", "text": error.message, "hint": error.hint}
-                found |= {"position": None, "wait": wait}
+                answer = {"state": "waits", "code": "no_sidecar", "text": error.message, "hint": error.hint}
+                answer |= {"position": None, "wait": wait}
                 time.sleep(_AWAY_SECONDS)
-            tell(found["text"])
-            if found["state"] != "waits" or time.monotonic() >= until:
-                return found
+            on_progress(answer["text"])
+            if answer["state"] != "waits" or time.monotonic() >= until:
+                return answer
 
 
-def _used(directory: Path, found: Json, code: int, command: Sequence[str]) -> tuple[int, Json]:
+def _used(directory: Path, answer: Json, code: int, command: Sequence[str]) -> tuple[int, Json]:
     """Run the command while the database is held, and let it go on; returns the exit code, and what to tell of it."""
     if code == 0 and command:
         try:
             ran = subprocess.run(command, check=False).returncode
         except OSError as error:
-            ask(directory, "wait end", wait=found["wait"])
+            ask(directory, "wait end", wait=answer["wait"])
             raise PysyncError(f"cannot run {command[0]}: {error.strerror}", "write a command that exists") from error
-        held = bool(ask(directory, "wait end", wait=found["wait"])["held"])
+        held = bool(ask(directory, "wait end", wait=answer["wait"])["held"])
         return (ran if held else ran or 1), {"held": held, "exit_code": ran}
-    held = bool(ask(directory, "wait end", wait=found["wait"])["held"])
+    held = bool(ask(directory, "wait end", wait=answer["wait"])["held"])
     return code, {"held": held} if code == 0 else {}
 
 
-def _tell(found: Json, timeout: float, as_json: bool) -> None:
+def _tell(answer: Json, timeout: float, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(answer)
         return
-    hint = f"; {found['hint']}" if found["hint"] else ""
-    if found["state"] == "waits":
-        say(f"pysync: not within {timeout:g} s: {found['text']}{hint}", err=True)
-    elif found["state"] == "cannot":
-        say(f"pysync: {found['text']}{hint}", err=True)
+    hint = f"; {answer['hint']}" if answer["hint"] else ""
+    if answer["state"] == "waits":
+        say(f"pysync: not within {timeout:g} s: {answer['text']}{hint}", err=True)
+    elif answer["state"] == "cannot":
+        say(f"pysync: {answer['text']}{hint}", err=True)
     else:
-        say(f"{found['text']}.")
-    if found.get("held") is False:
+        say(f"{answer['text']}.")
+    if answer.get("held") is False:
         say("pysync: the hold ended too early; the target may have shown later changes; use a longer --hold", err=True)

@@ -72,9 +72,9 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
     from pysync.replay.window.translate import Translator  # noqa: PLC0415
     from pysync.sidecar.why import why_offline  # noqa: PLC0415
 
-    found = load_config(config, lives=False)
-    translators = {it.name: Translator.of(it, found.source.replicators) for it in found.targets}
-    return why_offline(Reader(found.queue.directory / FILE), translators, request)
+    loaded = load_config(config, lives=False)
+    translators = {it.name: Translator.of(it, loaded.source.replicators) for it in loaded.targets}
+    return why_offline(Reader(loaded.queue.directory / FILE), translators, request)
 
 
 def _told(answer: Json) -> Iterator[str]:

@@ -74,8 +74,8 @@ def parts(name: str) -> Key:
     """The parts of a name as a TOML file has it. Raises ValueError for a text that is no name."""
     if not re.fullmatch(_NAME, name.strip()):
         raise ValueError("not a key")
-    found = re.findall(_PART, name)
-    return tuple(str(tomllib.loads(f"k = {it}")["k"]) if it[0] in "\"'" else it for it in found)
+    matches = re.findall(_PART, name)
+    return tuple(str(tomllib.loads(f"k = {it}")["k"]) if it[0] in "\"'" else it for it in matches)
 
 
 def _rest(text: str, at: int) -> tuple[int, int]:
@@ -123,8 +123,8 @@ class _Section:
 
 def read(text: str) -> dict[str, Any]:
     """What the text says."""
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
+    document: dict[str, Any] = tomllib.loads(text)
+    return document
 
 
 def number_of(text: str, name: str) -> int | None:
@@ -140,10 +140,10 @@ def with_key(text: str, number: int, key: Key, value: Any) -> str:
     if key[-1] in table and _same(table[key[-1]], value):
         return text
     table[key[-1]] = value
-    found = _replaced(text, number, key, wanted)
-    if found is None:
-        found = _inserted(_cut(text, _below(text, number, key)), number, key, value)
-    return _checked(found, wanted)
+    edited = _replaced(text, number, key, wanted)
+    if edited is None:
+        edited = _inserted(_cut(text, _below(text, number, key)), number, key, value)
+    return _checked(edited, wanted)
 
 
 def without_key(text: str, number: int, key: Key) -> str:
@@ -155,8 +155,8 @@ def without_key(text: str, number: int, key: Key) -> str:
     if not isinstance(table, dict) or key[-1] not in table:
         return text
     del table[key[-1]]
-    found = _replaced(text, number, key, wanted, itself=False)
-    return _checked(_cut(text, _below(text, number, key)) if found is None else found, wanted)
+    edited = _replaced(text, number, key, wanted, itself=False)
+    return _checked(_cut(text, _below(text, number, key)) if edited is None else edited, wanted)
 
 
 def with_table(text: str, values: Mapping[str, Any]) -> str:
@@ -212,7 +212,7 @@ def _table_of(wanted: dict[str, Any], number: int, key: Key) -> dict[str, Any]:
 
 def _sections(text: str, number: int) -> list[_Section]:
     """The sections of a target. Raises UsageError where the targets have no headers of their own."""
-    found: list[_Section] = []
+    sections: list[_Section] = []
     count, headers, section = -1, -1, None
     for it in statements(text):
         if it.is_header:
@@ -220,12 +220,12 @@ def _sections(text: str, number: int) -> list[_Section]:
             count += it.is_array and it.key == (_TARGETS,)
             is_ours = it.key[0] == _TARGETS and count == number
             section = _Section(it.key[1:], it, headers) if is_ours else None
-            found += [section] if section else []
+            sections += [section] if section else []
         elif section:
             section.keys.append(it)
-    if not found:
+    if not sections:
         raise _by_hand("its targets are not written as [[targets]]")
-    return found
+    return sections
 
 
 def _replaced(text: str, number: int, key: Key, wanted: Mapping[str, Any], *, itself: bool = True) -> str | None:
@@ -278,8 +278,8 @@ def _runs(sections: list[_Section]) -> Iterator[tuple[int, int]]:
 def _with_comments(text: str, start: int, end: int) -> tuple[int, int]:
     """The span with comments that follow it, unless they are about the next table, and the empty lines after it."""
     after = end
-    while found := _COMMENT.match(text, after):
-        after = found.end()
+    while match := _COMMENT.match(text, after):
+        after = match.end()
         if after == len(text):
             break
     if not _HEADER.match(text, after):
@@ -309,10 +309,10 @@ def _shown(key: Key) -> str:
 
 def _checked(text: str, wanted: Mapping[str, Any]) -> str:
     try:
-        found = read(text)
+        document = read(text)
     except tomllib.TOMLDecodeError as error:
         raise _by_hand("the result would be no TOML") from error
-    if found != wanted:
+    if document != wanted:
         raise _by_hand("the result would say something else")
     return text
 

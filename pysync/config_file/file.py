@@ -153,8 +153,8 @@ def _put(path: Path, real: Path, texts: tuple[str, str], lock: Lock | None) -> N
     """Replace `real`, which `path` leads to: its text before, and after."""
     if not os.access(real, os.W_OK, effective_ids=True):
         raise UsageError(f"{real} may not be written", "change its mode, or run the command as its owner")
-    found = real.stat()
-    mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
+    status = real.stat()
+    mode, owner = status.st_mode & 0o7777, (status.st_uid, status.st_gid)
     made = draft(real, texts[1].encode(), mode=mode, owner=owner, like=real)
     try:
         if lock is not None:

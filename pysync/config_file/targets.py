@@ -33,14 +33,14 @@ def setting_of(text: str) -> Setting:
     A message never shows the value.
     """
     key, value = _divided(text)
-    found = _value(value)
-    for name in (*key, ".".join(key), *_names(found)):
+    parsed = _value(value)
+    for name in (*key, ".".join(key), *_names(parsed)):
         if is_secret(name):
             raise UsageError(
                 f"{quoted(name)} looks like a secret, and other users see command lines",
                 "put it into a file of mode 0600, where docs/security.md says",
             )
-    return Setting(key, found)
+    return Setting(key, parsed)
 
 
 def key_of(text: str) -> Key:
@@ -63,14 +63,14 @@ def added(name: str, kind: str, settings: Sequence[Setting]) -> Change:
     """A target of this name at the end of the file; nothing where the file has the very same."""
 
     def change(text: str) -> str:
-        found = with_table(text, {"name": name, "kind": kind})
-        number = len(read(found)["targets"]) - 1
+        edited = with_table(text, {"name": name, "kind": kind})
+        number = len(read(edited)["targets"]) - 1
         for key, value in settings:
-            found = with_key(found, number, key, value)
+            edited = with_key(edited, number, key, value)
         there = number_of(text, name)
         if there is None:
-            return found
-        if read(text)["targets"][there] == read(found)["targets"][-1]:
+            return edited
+        if read(text)["targets"][there] == read(edited)["targets"][-1]:
             return text
         raise UsageError(f"there is a target {quoted(name)} already", f"change it: pysync target set {name} KEY=VALUE")
 
@@ -161,10 +161,10 @@ def _divided(text: str) -> tuple[Key, str]:
 
 def _value(text: str) -> Any:
     try:
-        found = tomllib.loads(f"value = {text}")
+        document = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    return found["value"] if found.keys() == {"value"} else text
+    return document["value"] if document.keys() == {"value"} else text
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -110,13 +110,13 @@ def begin(directory: Path, **arguments: Any) -> tuple[dict[str, Any], dict[str, 
     return ask(directory, "status"), ask(directory, "reload", **arguments)
 
 
-def wait(directory: Path, before: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+def wait(directory: Path, before: Mapping[str, Any], on_progress: Callable[[str], None]) -> None:
     """Wait until the sidecar, whose status was `before`, has begun anew. Raises PysyncError if it does not."""
     here = _runs(before["pid"])  # not if it is in a container
     until = time.monotonic() + _PATIENCE_SECONDS
     gone_at: float | None = None
     while time.monotonic() < until:
-        tell("it stops and starts")
+        on_progress("it stops and starts")
         time.sleep(_POLL_SECONDS)
         if _has_begun(directory, after=before["started_at"]):
             return

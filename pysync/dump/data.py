@@ -76,7 +76,7 @@ def place_of(directory: Path, location: str) -> Path:
 def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
     """The files of a location that are in the dump. They are on disk (fsync) and read to their end on return."""
     place = place_of(directory, location)
-    files = sorted(Path(at) / file for at, _, found in os.walk(place) for file in found)
+    files = sorted(Path(at) / file for at, _, names in os.walk(place) for file in names)
     line_of = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(line_of, files))
@@ -106,7 +106,7 @@ def last_page(data: bytes) -> PageLine | None:
     return pages[-1] if pages else None
 
 
-def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None]) -> None:
+def check(directory: Path, files: Sequence[FileLine], on_progress: Callable[[int], None]) -> None:
     """Read every one of these files. Raises DumpDamaged, which names the first that is not what was written.
 
     Nor is one that is outside of the dump, or that is no regular file: it is not read.
@@ -119,7 +119,7 @@ def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None
             for file, fault in zip(some, pool.map(partial(_fault, directory.absolute()), some), strict=True):
                 if fault is not None:
                     raise DumpDamaged(f"the dump file {directory / file.data} {fault}", "copy the dump again")
-                tell(file.bytes)
+                on_progress(file.bytes)
 
 
 def places_of(files: Sequence[FileLine]) -> dict[str, int]:

@@ -18,7 +18,7 @@ SUFFIX = "records"
 FILES = "files"
 """The kind of the files that list data files."""
 
-Tell = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with how many bytes are checked, and of how many."""
 
 
@@ -51,8 +51,8 @@ class Dump:
 
     def tables(self) -> Iterator[TableName]:
         """The tables that it holds, not just their names, in order."""
-        for database, found in sorted(self._tables.items()):
-            yield from (TableName(database, name) for name in sorted(found) if found[name].complete)
+        for database, tables in sorted(self._tables.items()):
+            yield from (TableName(database, name) for name in sorted(tables) if tables[name].complete)
 
     def database_at(self, name: str) -> At | None:
         """Where a database is."""
@@ -60,8 +60,8 @@ class Dump:
 
     def table_at(self, database: str, name: str) -> TableAt | None:
         """Where a table and its partitions are; None also if it holds no more than the name."""
-        found = self._tables.get(database, {}).get(name)
-        return found if found is not None and found.complete else None
+        table = self._tables.get(database, {}).get(name)
+        return table if table is not None and table.complete else None
 
     @property
     def last(self) -> TableName | None:
@@ -92,7 +92,7 @@ class Dump:
             table.complete = True
 
 
-def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
+def open_dump(directory: Path, on_progress: OnProgress = lambda *_: None) -> Dump:
     """The finished dump in a directory, every byte of it checked, data files too.
 
     Raises PysyncError, one line that names the file, for one that is damaged, not finished, or of a newer version, and
@@ -113,12 +113,12 @@ def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
     except DumpDamaged as error:
         raise DumpDamaged(f"the dump file {path} is damaged: {error}", error.hint or "copy the dump again") from error
     in_files = manifest.counts.data_bytes
-    dump = indexed(directory, manifest, lambda done, total: tell(done, total + in_files))
-    _check_data(dump, tell)
+    dump = indexed(directory, manifest, lambda done, total: on_progress(done, total + in_files))
+    _check_data(dump, on_progress)
     return dump
 
 
-def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -> Dump:
+def indexed(directory: Path, manifest: Manifest, on_progress: OnProgress = lambda *_: None) -> Dump:
     """The dump that a manifest tells of, finished or not. Raises DumpDamaged, which names the file."""
     dump = Dump(directory, manifest)
     total, done = sum(it.bytes for it in manifest.pieces), 0
@@ -127,7 +127,7 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
         if _is_ours(piece):
             _add_all(dump, number, data, directory / piece.name)
         done += piece.bytes
-        tell(done, total)
+        on_progress(done, total)
     return dump
 
 
@@ -139,14 +139,14 @@ def not_taken(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, 
             yield from ((TableName(it.database, it.table), location) for it in pages for location in it.not_taken)
 
 
-def _check_data(dump: Dump, tell: Tell) -> None:
+def _check_data(dump: Dump, on_progress: OnProgress) -> None:
     done = sum(it.bytes for it in dump.manifest.pieces)
     total = done + dump.manifest.counts.data_bytes
 
     def read(size: int) -> None:
         nonlocal done
         done += size
-        tell(done, total)
+        on_progress(done, total)
 
     # A run that was killed at its end has left the last two.
     names = {*(it.name for it in dump.manifest.pieces), MANIFEST, UNFINISHED, LOCK}

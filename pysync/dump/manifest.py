@@ -111,7 +111,7 @@ def read_manifest(data: bytes) -> Manifest:
         values: dict[str, Any] = json.loads(data)
         version = values.get("version")
         values.pop("sha256", None)
-        found = Manifest.model_validate(values)
+        manifest = Manifest.model_validate(values)
     except (ValueError, AttributeError, RecursionError) as error:
         known = not isinstance(error, ValidationError) or version == VERSION
         raise DumpDamaged(
@@ -120,9 +120,9 @@ def read_manifest(data: bytes) -> Manifest:
             else f"its version is {shortened(shown(version), 80)}, this pysync reads version {VERSION}",
             None if known else "upgrade pysync",
         ) from error
-    if found.to_bytes() != data:
+    if manifest.to_bytes() != data:
         raise DumpDamaged("its checksum is wrong")
-    return found
+    return manifest
 
 
 def _canonical(value: Any) -> bytes:

@@ -270,12 +270,12 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
             f"{directory} holds an unfinished dump of {noted.source} with other options",
             "use the same options, or name another directory",
         )
-    kept = list(_whole(directory, noted.pieces))
-    names = {piece.name for piece in kept}
+    pieces = list(_whole(directory, noted.pieces))
+    names = {piece.name for piece in pieces}
     for entry in directory.iterdir():
         if _OURS.fullmatch(entry.name) and entry.name not in names:
             entry.unlink()
-    return noted.model_copy(update={"pieces": tuple(kept)})
+    return noted.model_copy(update={"pieces": tuple(pieces)})
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:

@@ -65,8 +65,8 @@ class DumpReader:
 
     def database(self, name: str) -> Any | None:
         """A `ttypes.Database`, or None if the dump does not have it."""
-        found = self._answers(self._dump.database_at(name), "get_database")
-        return found[0] if found else None
+        answer = self._answers(self._dump.database_at(name), "get_database")
+        return answer[0] if answer else None
 
     def tables(self, database: str) -> list[str]:
         """The names of all tables that the source had in it, dumped or not."""
@@ -79,8 +79,8 @@ class DumpReader:
 
     def table(self, database: str, name: str) -> Any | None:
         """A `ttypes.Table`, or None if the dump does not have it."""
-        found = self._dump.table_at(database, name)
-        return self._answers(found.at, "get_table_req")[0].table if found is not None else None
+        table = self._dump.table_at(database, name)
+        return self._answers(table.at, "get_table_req")[0].table if table is not None else None
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
         """The named tables that the dump has, each a `ttypes.Table`."""
@@ -114,42 +114,42 @@ class DumpReader:
 
     def functions(self, database: str) -> list[Any]:
         """Every `ttypes.Function` of a database; where the database is not dumped, with its name alone."""
-        found = list(self._answers(self._dump.database_at(database), "get_function"))
+        functions = list(self._answers(self._dump.database_at(database), "get_function"))
         for every in self._answers(self._dump.database_at(database), "get_all_functions"):
-            found += [it for it in every.functions or () if it.dbName == database]
+            functions += [it for it in every.functions or () if it.dbName == database]
         for names in self._answers(self._dump.database_at(database), "get_functions"):
-            found += [hive.Function(functionName=name, dbName=database) for name in names]
-        for function in found:
+            functions += [hive.Function(functionName=name, dbName=database) for name in names]
+        for function in functions:
             # As `Metastore.functions`: Hive 2.3 and 3.1 keep names in mixed case.
             function.functionName = function.functionName.lower()
-        return [it for it in found if not is_word(it.functionName)]
+        return [it for it in functions if not is_word(it.functionName)]
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a table that the dump has, by struct."""
-        found = self._dump.table_at(table.dbName, table.tableName)
-        at = found.at if found is not None else None
+        dumped = self._dump.table_at(table.dbName, table.tableName)
+        at = dumped.at if dumped is not None else None
         answers = {kind: self._answers(at, call) for kind, call in _CALLS.items()}
-        return {kind: sorted(_columns(its[0]), key=_sequence) for kind, its in answers.items() if its}
+        return {kind: sorted(_columns(answer[0]), key=_sequence) for kind, answer in answers.items() if answer}
 
     # --- the files
 
     def _some_partitions(self, name: TableName, wanted: frozenset[str]) -> list[Any]:
         table = self.table(name.database, name.table)
         keys = [key.name for key in table.partitionKeys] if table is not None else []
-        found = []
+        partitions = []
         for at in self._pages_of(name):
             page = self._record(at)
             if not wanted.isdisjoint(page.names):
-                found += [
+                partitions += [
                     it
                     for it in with_values(self._decoded(page.replies[0]))
                     if partition_name(keys, it.values) in wanted
                 ]
-        return found
+        return partitions
 
     def _pages_of(self, name: TableName) -> list[At]:
-        found = self._dump.table_at(name.database, name.table)
-        return found.pages if found is not None else []
+        table = self._dump.table_at(name.database, name.table)
+        return table.pages if table is not None else []
 
     def _answers(self, at: At | None, call: str) -> list[Any]:
         """What the source answered to a call, in the record there."""
@@ -188,7 +188,7 @@ class DumpReader:
 def _columns(answered: Any) -> list[Any]:
     """The columns in what the calls for constraints return."""
     names = ("primaryKeys", "foreignKeys", "constraints")
-    return next((found for name in names if (found := getattr(answered, name, None)) is not None), [])
+    return next((columns for name in names if (columns := getattr(answered, name, None)) is not None), [])
 
 
 def _sequence(column: Any) -> int:

@@ -131,12 +131,12 @@ LENGTH_BYTES = _LENGTH.size
 
 def _decoded(data: bytes) -> Record:
     try:
-        found: Any = decode(_RecordStruct, data)
-        what = What(found.what)
-        replies = tuple(Reply(it.call, it.data) for it in found.replies or ())
+        record: Any = decode(_RecordStruct, data)
+        what = What(record.what)
+        replies = tuple(Reply(it.call, it.data) for it in record.replies or ())
     except (UnreadableEvent, ValueError) as error:
         raise DumpDamaged(f"cannot read a record: {error}") from error
-    return Record(what, found.database or "", found.table or "", tuple(found.names or ()), replies)
+    return Record(what, record.database or "", record.table or "", tuple(record.names or ()), replies)
 
 
 # --- Replies: what a metastore answers, kept as the very bytes that came, and read again.
@@ -187,8 +187,8 @@ class Recorder(Metastore):
 
     def taken(self) -> tuple[Reply, ...]:
         """What was answered since the last call of this, in order."""
-        kept, self._kept = tuple(self._kept), []
-        return kept
+        records, self._kept = tuple(self._kept), []
+        return records
 
     def _taped(self, request: Callable[[Any], T], client: Any) -> T:
         tape = _Tape(client._iprot.trans)

@@ -189,5 +189,5 @@ def _locked(at: int, name: str) -> Iterator[None]:
 
 
 def _names(directory: int) -> list[str]:
-    with os.scandir(directory) as found:
-        return [it.name for it in found]
+    with os.scandir(directory) as entries:
+        return [it.name for it in entries]

@@ -59,9 +59,9 @@ def last_begun(notes: NotesOf, target: str) -> Taken | None:
 
 def by_scope(notes: NotesOf, target: str) -> list[Taken]:
     """The dumps that a target took last of each scope, in the order in which they were loaded."""
-    last, found = last_taken(notes, target), _read(notes, _scopes(target), _LIST) or []
-    # An older pysync keeps the last dump alone.
-    return found if last is None or any(it.id == last.id for it in found) else [*found, last]
+    last, scopes = last_taken(notes, target), _read(notes, _scopes(target), _LIST) or []
+    # After a kill between the two notes of `note_taken` the last dump is not among the scopes.
+    return scopes if last is None or any(it.id == last.id for it in scopes) else [*scopes, last]
 
 
 def followed(notes: NotesOf, target: str, manifest: Manifest) -> Taken | None:
@@ -69,8 +69,8 @@ def followed(notes: NotesOf, target: str, manifest: Manifest) -> Taken | None:
 
     One whose scope another load has begun to replace does not count: some of its tables may be gone.
     """
-    found = [it for it in by_scope(notes, target) if _is_of(it, manifest.within, manifest.replaces)]
-    return next((it for it in reversed(found) if it.left_for in {None, manifest.id}), None)
+    dumps = [it for it in by_scope(notes, target) if _is_of(it, manifest.within, manifest.replaces)]
+    return next((it for it in reversed(dumps) if it.left_for in {None, manifest.id}), None)
 
 
 def load_notes(directory: Path, targets: Sequence[str]) -> dict[str, str]:
@@ -92,9 +92,9 @@ def note_begun(queue: EventQueue, target: str, manifest: Manifest) -> None:
     """Keep that the load of a dump to a target has begun, and that its scope takes the place of another one."""
     queue.notes.put(_begun(target), Taken.of(manifest).model_dump_json())
     if manifest.replaces:
-        found = by_scope(queue.notes, target)
+        scopes = by_scope(queue.notes, target)
         left = [
-            it.model_copy(update={"left_for": manifest.id}) if _is_of(it, manifest.replaces) else it for it in found
+            it.model_copy(update={"left_for": manifest.id}) if _is_of(it, manifest.replaces) else it for it in scopes
         ]
         _keep(queue, target, left)
 
@@ -103,10 +103,10 @@ def note_taken(queue: EventQueue, target: str, manifest: Manifest) -> None:
     """Keep that a target took a dump. A scope that was replaced is no longer kept."""
     taken = Taken.of(manifest)
     over = manifest.within, manifest.replaces
-    kept = [it for it in by_scope(queue.notes, target) if not _is_of(it, *over)]
+    others = [it for it in by_scope(queue.notes, target) if not _is_of(it, *over)]
     # First: after a kill in between, `by_scope` has this dump as the latest one all the same.
     queue.notes.put(_last(target), taken.model_dump_json())
-    _keep(queue, target, [*kept, taken])
+    _keep(queue, target, [*others, taken])
 
 
 def _is_of(taken: Taken, *scopes: Sequence[Within]) -> bool:

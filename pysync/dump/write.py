@@ -25,7 +25,7 @@ from pysync.resync.refreshes import Scope
 
 _TRIES = 3
 
-Tell = Callable[[str, Counts], None]
+OnProgress = Callable[[str, Counts], None]
 """Called now and then with the table in hand, and the counts so far."""
 
 
@@ -96,8 +96,8 @@ def _is_about(row: Notification, scope: Scope) -> bool:
 
 def touched_tables(source: Metastore, since: int, upto: int) -> frozenset[TableName]:
     """The tables of the notifications from `since` to `upto`, and of some before `since`, which may come late."""
-    found = touched(source, max(0, since - LOOK_BACK))
-    return frozenset(TableName(it.database, it.table) for it in found if it.id <= upto and it.table is not None)
+    tables = touched(source, max(0, since - LOOK_BACK))
+    return frozenset(TableName(it.database, it.table) for it in tables if it.id <= upto and it.table is not None)
 
 
 @dataclass(slots=True)
@@ -109,14 +109,14 @@ class Writing:
     after: TableName | None = None
     counts: Counts = field(default_factory=Counts)
 
-    def parts(self, tell: Tell) -> Iterator[tuple[bytes, Counts]]:
+    def parts(self, on_progress: OnProgress) -> Iterator[tuple[bytes, Counts]]:
         """The records as bytes, each with what it completes. Raises MetastoreError."""
         in_hand = 0
         for record, counts in self._records():
             self.counts = self.counts.plus(counts)
             in_hand = in_hand + len(record.names) if record.what is What.PARTITIONS else 0
             so_far = self.counts.plus(Counts(partitions=in_hand))
-            tell(f"{record.database}.{record.table}" if record.table else record.database, so_far)
+            on_progress(f"{record.database}.{record.table}" if record.table else record.database, so_far)
             yield framed(record), counts
 
     def _records(self) -> Iterator[tuple[Record, Counts]]:
@@ -138,8 +138,8 @@ class Writing:
     def _database(self, name: str, tables: list[str]) -> tuple[Record, Counts]:
         """A database. Out of scope, it has only the names of its tables and functions."""
         self.source.taken()
-        found = self.source.database(name) if self.selection.scope.database(name) else None
-        if found is None:
+        database = self.source.database(name) if self.selection.scope.database(name) else None
+        if database is None:
             self.source.call(lambda client: client.get_functions(name, "*"))
             return Record(What.DATABASE, name, names=tuple(tables), replies=self.source.taken()), Counts()
         functions = self.source.functions(name)
@@ -153,13 +153,13 @@ class Writing:
             # Replies to listings, or of the try before, belong to no record.
             self.source.taken()
             try:
-                found = self.source.table(name.database, name.table)
-                if found is None or is_index(found) or not self.selection.takes(name, found):
+                table = self.source.table(name.database, name.table)
+                if table is None or is_index(table) or not self.selection.takes(name, table):
                     return
-                constraints = sum(map(len, self.source.constraints(found).values()))
+                constraints = sum(map(len, self.source.constraints(table).values()))
                 yield self._record(What.TABLE, name, replies=self.source.taken()), Counts()
                 partitions = 0
-                if found.partitionKeys:
+                if table.partitionKeys:
                     for page in self._pages(name):
                         partitions += len(page.names)
                         yield page, Counts()
@@ -167,7 +167,7 @@ class Writing:
             except hive.NoSuchObjectException:
                 return
             # Another createTime: it was dropped and created anew while its partitions were read.
-            if again is not None and again.createTime == found.createTime:
+            if again is not None and again.createTime == table.createTime:
                 counts = Counts(tables=1, partitions=partitions, constraints=constraints)
                 yield self._record(What.END, name), counts
                 return

@@ -48,15 +48,15 @@ class Document:
 
     def effective(self) -> dict[str, Property]:
         """Return the property that Hadoop uses, by name. A final property without a value hides the others."""
-        found = dict[str, Property]()
+        effective = dict[str, Property]()
         for it in self.properties:
-            before = found.get(it.name)
+            before = effective.get(it.name)
             if before is None or not before.is_final:
                 if it.value is not None or (it.is_final and before is None):
-                    found[it.name] = it
+                    effective[it.name] = it
                 elif it.is_final and before:
-                    found[it.name] = replace(before, is_final=True)
-        return found
+                    effective[it.name] = replace(before, is_final=True)
+        return effective
 
     def values(self) -> dict[str, str]:
         """Return the values that Hadoop reads, by name, without white space around them."""
@@ -94,15 +94,23 @@ def parse(content: bytes, name: str) -> Document:
     try:
         codec = codec or _declared(content)
         data = content[len(bom) :].decode(codec).encode("utf-8")
-        found = _Reader(data).read()
+        reading = _Reader(data).read()
     except expat.ExpatError as error:
         why = f"{name}:{error.lineno}:{error.offset + 1}: {expat.ErrorString(error.code)}"
         raise UsageError(why, "repair the XML; nothing was changed") from error
     except (LookupError, ValueError) as error:
         raise UsageError(f"cannot read the encoding of {name}: {error}", "nothing was changed") from error
-    document = Document(data, bom, codec, tuple(found.properties), tuple(found.includes), found.root, found.block())
-    if found.root_name != "configuration":
-        raise UsageError(f"{name} is not a hive-site.xml: its root is <{found.root_name}>", "name another file")
+    document = Document(
+        data,
+        bom,
+        codec,
+        tuple(reading.properties),
+        tuple(reading.includes),
+        reading.root,
+        reading.block(),
+    )
+    if reading.root_name != "configuration":
+        raise UsageError(f"{name} is not a hive-site.xml: its root is <{reading.root_name}>", "name another file")
     if document.encoded(data) != content:
         raise UsageError(f"{name} cannot be written in its encoding {codec} without changes", "nothing was changed")
     return document
@@ -110,12 +118,12 @@ def parse(content: bytes, name: str) -> Document:
 
 def _declared(content: bytes) -> str:
     """Return the encoding in the XML declaration. Raises ExpatError if the file is malformed."""
-    found = ["utf-8"]
+    encodings = ["utf-8"]
     parser = expat.ParserCreate()
-    parser.XmlDeclHandler = lambda _version, encoding, _standalone: found.append(encoding or "utf-8")
+    parser.XmlDeclHandler = lambda _version, encoding, _standalone: encodings.append(encoding or "utf-8")
     parser.DefaultHandler = lambda _data: None  # without it, entities are expanded
     parser.Parse(content, True)
-    return codecs.lookup(found[-1]).name
+    return codecs.lookup(encodings[-1]).name
 
 
 @dataclass(slots=True)

@@ -53,18 +53,18 @@ def owners_rights(path: Path) -> Iterator[Path]:
     OSError.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    with rights_at(path, (found.st_uid, found.st_gid), follow=True) as place:
+    with rights_at(path, (status.st_uid, status.st_gid), follow=True) as place:
         yield place.path
 
 
 def backups(path: Path) -> list[Path]:
     """Return the backups of the file at `path`, the oldest first."""
     real = path.resolve()
-    found = [it for it in real.parent.glob(f"{real.name}{BACKUP}*") if it.is_file()]
-    return sorted(found, key=lambda it: (len(it.name), it.name))
+    backups = [it for it in real.parent.glob(f"{real.name}{BACKUP}*") if it.is_file()]
+    return sorted(backups, key=lambda it: (len(it.name), it.name))
 
 
 def assert_replaceable(path: Path) -> None:
@@ -119,15 +119,15 @@ def _assert_unconcerned(path: Path, href: str) -> None:
 
 
 def _replace(path: Path, before: bytes, content: bytes) -> Path:
-    found = path.stat()
-    made = draft(path, content, mode=found.st_mode & 0o7777, owner=(found.st_uid, found.st_gid), like=path)
-    backup = kept = _existing_backup(path, before)
+    status = path.stat()
+    made = draft(path, content, mode=status.st_mode & 0o7777, owner=(status.st_uid, status.st_gid), like=path)
+    backup = existing = _existing_backup(path, before)
     try:
         backup = backup or _new_backup(path)
         made.replace(path)
     except BaseException:
         made.unlink()
-        if backup and not kept:
+        if backup and not existing:
             backup.unlink()  # a link to the file itself, which may be edited in place
         raise
     sync(path.parent)

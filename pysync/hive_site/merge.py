@@ -132,10 +132,10 @@ def _unlisted(document: Document, it: Property, listener: str, name: str) -> _Ed
     start, end = it.content
     ours = re.escape(listener)
     raw = document.data[start:end].decode("utf-8")
-    found = re.search(rf",\s*{ours}(?![\w.$])|(?<![\w.$]){ours}\s*,\s*|(?<![\w.$]){ours}(?![\w.$])", raw)
-    if found is None:
+    match = re.search(rf",\s*{ours}(?![\w.$])|(?<![\w.$]){ours}\s*,\s*|(?<![\w.$]){ours}(?![\w.$])", raw)
+    if match is None:
         raise UsageError(f"{name}: cannot find {listener} in the text of {it.name}", _BY_HAND)
-    first, last = (start + len(raw[:at].encode()) for at in found.span())
+    first, last = (start + len(raw[:at].encode()) for at in match.span())
     return _Edit((first, last))
 
 
@@ -183,8 +183,8 @@ def _checked(document: Document, edits: list[_Edit], wanted: Mapping[str, str], 
 
 def _normalized(values: Mapping[str, str]) -> dict[str, str]:
     """Return the values without white space in lists of listeners, and without empty lists."""
-    found = {key: _joined(_listed(it)) if key in LISTENERS else it for key, it in values.items()}
-    return {key: it for key, it in found.items() if it or key not in LISTENERS}
+    values_by_key = {key: _joined(_listed(it)) if key in LISTENERS else it for key, it in values.items()}
+    return {key: it for key, it in values_by_key.items() if it or key not in LISTENERS}
 
 
 def _others(document: Document) -> list[tuple[str, str | None, bool]]:

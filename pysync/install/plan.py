@@ -147,8 +147,8 @@ def _config(file: Path, text: str) -> Config:
         try:
             return load_config(draft)
         except UsageError as error:
-            told = re.sub(rf"^{re.escape(str(draft))}:[\d:]* ", "", error.message, flags=re.MULTILINE)
-            raise UsageError(told, error.hint) from error
+            message = re.sub(rf"^{re.escape(str(draft))}:[\d:]* ", "", error.message, flags=re.MULTILINE)
+            raise UsageError(message, error.hint) from error
 
 
 def _listener(places: Places, config: Config, owner: Owner) -> tuple[Path | None, list[Step]]:
@@ -188,7 +188,7 @@ def _group(user: str) -> str:
 def _record(places: Places, config: Config, user: str, spool: Path, made: Sequence[Step]) -> File:
     """Return the record of what is created. It leaves out what existed before, and pysync.toml, which people edit."""
     files = {it.path: it.sum for it in made if isinstance(it, File) and it.path.name != CONFIG and it.state() != "kept"}
-    found = Record(
+    record = Record(
         user=user,
         config=places.config / CONFIG,
         token=config.bridge.token_file.absolute(),
@@ -198,7 +198,7 @@ def _record(places: Places, config: Config, user: str, spool: Path, made: Sequen
         hive_sites=tuple(it.path for it in made if isinstance(it, HiveSite)),
         directories=tuple(it.path for it in made if isinstance(it, Directory) and it.state() == "create"),
     )
-    content = found.after(read_record(places.config)).content()
+    content = record.after(read_record(places.config)).content()
     return File(places.config / RECORD_NAME, "record for pysync uninstall", content, replaces=True)
 
 
@@ -206,7 +206,7 @@ def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
     """Return why the user of the service cannot run pysync: it may be installed in another user's home."""
     if executable is None:
         return ["the command pysync is not installed; pip install pysync, or give --no-systemd"]
-    found = [f"{problem}; install pysync elsewhere, or give --no-systemd" for problem in path_problems(executable)]
+    problems = [f"{problem}; install pysync elsewhere, or give --no-systemd" for problem in path_problems(executable)]
     try:
         who = {} if os.geteuid() == owner[0] else {"user": owner[0], "group": owner[1], "extra_groups": []}
         done = subprocess.run([executable, "--version"], capture_output=True, check=False, cwd="/", timeout=60, **who)  # type: ignore[call-overload]
@@ -218,7 +218,11 @@ def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
         f"install pysync where that user may read it, by a Python that it may read, too (this one is {python}): "
         "/usr/bin/python3 -m venv /opt/pysync; or give --no-systemd"
     )
-    return found if is_well else [*found, f"the user {pwd.getpwuid(owner[0]).pw_name} cannot run {executable}; {hint}"]
+    return (
+        problems
+        if is_well
+        else [*problems, f"the user {pwd.getpwuid(owner[0]).pw_name} cannot run {executable}; {hint}"]
+    )
 
 
 def _overruling(site: Path) -> Iterator[str]:

@@ -90,17 +90,17 @@ def _kind_lines(lines: list[str], kind: str, common: set[str]) -> tuple[list[str
 
 def _examples(lines: list[str]) -> list[list[str]]:
     """Return the lines below each `# [[targets]]`, up to the next blank line."""
-    found = list[list[str]]()
+    examples = list[list[str]]()
     is_within = False
     for line in lines:
         if line == f"# {_TABLE}":
-            found.append([])
+            examples.append([])
             is_within = True
         elif not line:
             is_within = False
         elif is_within:
-            found[-1].append(line)
-    return found
+            examples[-1].append(line)
+    return examples
 
 
 def _with(lines: list[str], values: Mapping[str, str | int], *, defaults: bool = False) -> list[str]:
@@ -108,11 +108,11 @@ def _with(lines: list[str], values: Mapping[str, str | int], *, defaults: bool =
 
     With `defaults`, comments show default values, and a value that equals its default stays a comment.
     """
-    found, rest = list[str](), dict(values)
+    commands, rest = list[str](), dict(values)
     for line in lines:
         key = _key(line)
-        found.append(_set(line, rest.pop(key), defaults=defaults) if key in rest else line)
-    return found + [f"{key} = {_toml(value)}" for key, value in rest.items()]
+        commands.append(_set(line, rest.pop(key), defaults=defaults) if key in rest else line)
+    return commands + [f"{key} = {_toml(value)}" for key, value in rest.items()]
 
 
 def _set(line: str, value: str | int, *, defaults: bool) -> str:
@@ -239,13 +239,13 @@ def problem(key: str, value: str, answers: Mapping[str, str]) -> str | None:
 
 def locations(pairs: list[str]) -> dict[str, str]:
     """Parse `source=target` pairs. Raises UsageError for text that is no such pair."""
-    found = dict[str, str]()
+    prefixes = dict[str, str]()
     for pair in pairs:
         source, _, target = (part.strip() for part in pair.partition("="))
         if not all(re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", it) for it in (source, target)):
             raise UsageError(f"{pair!r} is not a pair of locations", "write hdfs://a/dir=hdfs://b/dir")
-        found[source] = target
-    return found
+        prefixes[source] = target
+    return prefixes
 
 
 def config_values(
@@ -321,27 +321,27 @@ def ignored(
 
     `given` has the answers that were options, `prefixes` the locations. None: the option was not given.
     """
-    found = [key for key in given if key.startswith("source_") and not _agrees(key, given[key], config.source)]
+    ignored_keys = [key for key in given if key.startswith("source_") and not _agrees(key, given[key], config.source)]
     differing = [_differing(target, given, prefixes) for target in config.targets]
     nearest = min(differing, key=len)
-    found += nearest
-    found += ["bridge_port"] if port not in {None, config.bridge.port} else []
-    found += ["state_dir"] if state not in {None, config.queue.directory.absolute()} else []
-    return [Question(key, "").flag for key in found]
+    ignored_keys += nearest
+    ignored_keys += ["bridge_port"] if port not in {None, config.bridge.port} else []
+    ignored_keys += ["state_dir"] if state not in {None, config.queue.directory.absolute()} else []
+    return [Question(key, "").flag for key in ignored_keys]
 
 
 def _differing(target: Any, given: Mapping[str, str], prefixes: Mapping[str, str]) -> list[str]:
     keys = (key for key in given if not key.startswith("source_"))
-    found = [key for key in keys if not _agrees(key, given[key], target)]
-    return [*found, "location"] if prefixes.items() - target.locations.items() else found
+    differing = [key for key in keys if not _agrees(key, given[key], target)]
+    return [*differing, "location"] if prefixes.items() - target.locations.items() else differing
 
 
 def _agrees(key: str, value: str, settings: Any) -> bool:
     """Whether the configuration has that value. An empty answer stands for a key that is not set."""
-    found = getattr(settings, setting(key), None)
+    configured = getattr(settings, setting(key), None)
     if not value:
-        return found is None
+        return configured is None
     try:
-        return bool(found is not None and valid(key, value, type(settings)) == found)
+        return bool(configured is not None and valid(key, value, type(settings)) == configured)
     except (KeyError, ValidationError):
         return False

@@ -68,9 +68,9 @@ class Directory:
                 yield f"{self.path} is not a directory; remove it, or name another directory"
             yield from _unwritable(self.path, named_by=self.named_by, owner=self.owner)
             return
-        found = self.path.stat()
-        if self.owner is not None and found.st_uid != self.owner[0]:
-            name, wanted = _name(found.st_uid), _name(self.owner[0])
+        status = self.path.stat()
+        if self.owner is not None and status.st_uid != self.owner[0]:
+            name, wanted = _name(status.st_uid), _name(self.owner[0])
             problem = f"{self.path} belongs to {name}, not to {wanted}"
             yield f"{problem}; chown {wanted} {self.path}, or name another directory"
 
@@ -145,10 +145,10 @@ class Token:
                 assert_unreachable(self.path)
             yield from problems
             return
-        found, name = self.path.stat(), _name(self.owner[0])
-        if found.st_uid != self.owner[0]:
-            yield f"the token file {self.path} belongs to {_name(found.st_uid)}; chown {name} {self.path}"
-        if found.st_mode & 0o077:
+        status, name = self.path.stat(), _name(self.owner[0])
+        if status.st_uid != self.owner[0]:
+            yield f"the token file {self.path} belongs to {_name(status.st_uid)}; chown {name} {self.path}"
+        if status.st_mode & 0o077:
             yield f"the token file {self.path} can be read by other users; chmod 600 {self.path}"
 
     def apply(self) -> None:

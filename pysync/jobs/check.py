@@ -48,13 +48,13 @@ class Finding:
 def check_config(config: Partial) -> list[Finding]:
     """Look at every part of a configuration that can be read."""
     capture = _bridge if config.listens else _notification_log
-    found = [_finding(what, look) for what, look in needs(config).items()]
+    findings = [_finding(what, check) for what, check in needs(config).items()]
     return [
         *(Finding("configuration", False, it, by_file=True) for it in config.problems),
         *_unread(config),
-        *found,
+        *findings,
         # A queue is opened only in a directory that will do.
-        *(_queue(config) if all(it.ok for it in found if it.what == "queue directory") else ()),
+        *(_queue(config) if all(it.ok for it in findings if it.what == "queue directory") else ()),
         *capture(config),
         *_web(config),
         *_source(config),
@@ -76,12 +76,12 @@ def _bridge(config: Partial) -> Iterator[Finding]:
     if config.bridge:
         port = config.bridge.port
         bridge = answer.get("bridge") or {}
-        its_own = bridge.get("port") == port
-        yield _finding("bridge port", lambda: _port(port, its_user=answer if its_own else {}))
+        own_port = bridge.get("port") == port
+        yield _finding("bridge port", lambda: _port(port, its_user=answer if own_port else {}))
     if answer:
         wrong = listening(answer, config.status_grace)
-        heard = f"{count(len(answer['listeners']), 'listener')} reporting"
-        yield Finding("listeners", ok=not wrong, detail="\n".join(map(str, wrong)) or heard)
+        listeners = f"{count(len(answer['listeners']), 'listener')} reporting"
+        yield Finding("listeners", ok=not wrong, detail="\n".join(map(str, wrong)) or listeners)
 
 
 def _notification_log(config: Partial) -> Iterator[Finding]:
@@ -95,9 +95,9 @@ def _logged(access: MetastoreAccess) -> str:
         return f"{metastore.uri}, newest event {NotificationLog(metastore).expected()}"
 
 
-def _finding(what: str, look: Callable[[], str]) -> Finding:
+def _finding(what: str, check: Callable[[], str]) -> Finding:
     try:
-        return Finding(what, ok=True, detail=look())
+        return Finding(what, ok=True, detail=check())
     except (PysyncError, OSError) as error:
         return Finding(what, ok=False, detail=without_pages(told(error)))
 
@@ -212,9 +212,9 @@ def unapplied(directory: Path, owner: Owner | None) -> list[str]:
     if not (directory / FILE).exists():
         return []
     with rights_at(directory / FILE, owner), resting(directory) as queue:
-        found = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
+        waiting = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
     return [
         f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"
-        for it in found
+        for it in waiting
         if it.queued or it.parked
     ]

@@ -14,7 +14,7 @@ from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.model.names import TableName
 from pysync.queue.store import FILE
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.policy import Looks, Policy, Traits
+from pysync.replay.window.policy import Policy, TableTraits, Traits
 from pysync.sections import read_text
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act, Kept
@@ -47,9 +47,9 @@ class Definition:
     def rule_against(self, traits: Traits) -> str | None:
         """The rule by which a table like this is not taken; None if what is known is not against it."""
         scheme = traits.scheme(self.location)
-        looks = Looks(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
+        definition = TableTraits(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
         unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
-        return replace(traits, **unknown).rule_against_looks(looks)
+        return replace(traits, **unknown).rule_against_traits(definition)
 
     def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
         """The rule by which the partition is not taken; None if it is, or if none was given. Keys count as strings."""
@@ -94,19 +94,19 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
         traits = policy.deciding(name).traits
         against = known.rule_against(traits) or known.rule_against_partition(policy, name)
         depends_on = known.undecided(traits) if against is None else []
-    found: dict[str, Any] = {"target": settings.name, "taken": against is None}
-    found["rule"] = against or policy.rule_for(name)
+    result: dict[str, Any] = {"target": settings.name, "taken": against is None}
+    result["rule"] = against or policy.rule_for(name)
     if against is not None:
-        return {**found, **_NOT_TAKEN}
-    found["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
+        return {**result, **_NOT_TAKEN}
+    result["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
     try:
-        found |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
+        result |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
     except Rejected as error:
-        found |= {"location": None, "refused": str(error)}
+        result |= {"location": None, "refused": str(error)}
     rivals = [str(it) for it in mapping.rivals_of(name) if policy.takes(it)]
     decides = policy.deciding(name).name or None
     return {
-        **found,
+        **result,
         "rename": mapping.renames.rule(name),
         "rivals": rivals,
         "policy": decides,
@@ -122,7 +122,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
 # it.
 
 
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Done:
 
 
 def reconfigure(
-    path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, tell: Tell
+    path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, on_progress: OnProgress
 ) -> Done:
     """Change the file as a whole, have the sidecar take it, and carry out `act`; each of that only where it is needed.
 
@@ -160,10 +160,12 @@ def reconfigure(
             status = ask(draft.config.queue.directory, "status")
         except NoSidecar:
             return Done(draft, None, _resting(draft, act))
-        return Done(draft, _running(draft, act, status, why, tell))
+        return Done(draft, _running(draft, act, status, why, on_progress))
 
 
-def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, tell: Tell) -> tuple[str, ...]:
+def _running(
+    draft: Draft, act: Act | None, status: dict[str, Any], why: str, on_progress: OnProgress
+) -> tuple[str, ...]:
     """Change the file beside the sidecar of that status; the keys that it took."""
     _assert_its_file(draft, status)
     directory = draft.config.queue.directory
@@ -181,7 +183,7 @@ def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, te
     except PysyncError as error:
         _take_back(draft, error)
         raise
-    client.wait(directory, before, tell)
+    client.wait(directory, before, on_progress)
     return tuple(answer["changes"])
 
 
@@ -198,9 +200,9 @@ def _take_back(draft: Draft, refused: PysyncError) -> None:
 def _assert_its_file(draft: Draft, status: dict[str, Any]) -> None:
     if status["config"] is None:
         raise PysyncError("a job of its own runs on the queue", f"wait for process {status['pid']} to end")
-    its = Path(status["config"]["file"])
-    if its.resolve() != draft.path.resolve():
-        raise PysyncError(f"the sidecar runs with another file: {its}", f"name that one: -c {its}")
+    file = Path(status["config"]["file"])
+    if file.resolve() != draft.path.resolve():
+        raise PysyncError(f"the sidecar runs with another file: {file}", f"name that one: -c {file}")
 
 
 def _resting(draft: Draft, act: Act | None) -> Kept | None:
@@ -211,14 +213,14 @@ def _resting(draft: Draft, act: Act | None) -> Kept | None:
         return None
     named = [it.name for it in draft.config.targets]
     with registry.resting(directory) as queue:
-        kept = registry.kept(queue, act.target)
+        events = registry.kept(queue, act.target)
         act = _needed(draft, act, list(queue.positions()))
         if act is not None:
             registry.assert_acted(queue, named, act)
             registry.ask_for(queue, replace(act, digest=draft.digest))
         draft.put()
         registry.carry_out(queue, named, draft.digest)
-        return kept or (registry.kept(queue, act.to) if act is not None and act.to is not None else None)
+        return events or (registry.kept(queue, act.to) if act is not None and act.to is not None else None)
 
 
 def _needed(draft: Draft, act: Act | None, known: Collection[str]) -> Act | None:

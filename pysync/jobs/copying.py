@@ -34,7 +34,7 @@ _PAIRS_AT_ONCE = 500  # their differences are in memory together
 _TELL_SECONDS = 0.3
 
 T = TypeVar("T")
-Tell = Callable[[dict[str, Any]], None]
+OnProgress = Callable[[dict[str, Any]], None]
 """Called with the tally (docs/status.md, `copy`) a few times a second."""
 
 
@@ -55,7 +55,7 @@ class Refused:
     reason: Rejected
 
 
-def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> tuple[Copied, list[Refused]]:
+def copy_now(config: Config, name: str, wanted: Wanted, on_progress: OnProgress) -> tuple[Copied, list[Refused]]:
     """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
 
     Refused are tables that the target has from elsewhere, unless it adopts them, and those whose directory there is not
@@ -64,12 +64,14 @@ def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> tuple[Cop
     total, refused = Copied(), list[Refused]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
         for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
-            total = total.plus(work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, tell=tell))
+            total = total.plus(
+                work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, on_progress=on_progress)
+            )
     return total, refused
 
 
 def survey_now(
-    config: Config, name: str, tables: Collection[TableName], tell: Tell
+    config: Config, name: str, tables: Collection[TableName], on_progress: OnProgress
 ) -> Iterator[tuple[TableName, list[Difference]]]:
     """What the directories of each of these tables, named as at the source, lack at a target; reads only.
 
@@ -79,7 +81,7 @@ def survey_now(
     with _work(config, name) as work:
         for table in tables:
             for pairs in _batches(_pairs(work, [table])):
-                yield table, work.await_(_survey, pairs, tell=tell)
+                yield table, work.await_(_survey, pairs, on_progress=on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,11 @@ class _Work:
     copier: Copier
     thread: ThreadPoolExecutor
 
-    def await_(self, do: Callable[..., T], *arguments: Any, tell: Tell) -> T:
+    def await_(self, do: Callable[..., T], *arguments: Any, on_progress: OnProgress) -> T:
         """What `do` gives with the copier and these arguments."""
         future = self.thread.submit(do, self.copier, *arguments)
         while not _ends(future):
-            tell(self.copier.tally.status())
+            on_progress(self.copier.tally.status())
         return future.result()
 
 
@@ -142,7 +144,7 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     total = Copied()
     for it in copier.survey(pairs):
         extras = it.extras if delete and it.exists else []
-        found = Copied(
+        copied = Copied(
             files=len(it.copies),
             bytes=sum(file.size for file in it.copies),
             same=it.same,
@@ -152,18 +154,18 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
             foreign=tuple(file.target for file in it.foreign),
             first_removed=extras[0].target if extras else "",
         )
-        total = total.plus(found)
+        total = total.plus(copied)
     return total
 
 
 def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refused: list[Refused]) -> Iterator[Pair]:
     """As `_pairs`, without the tables that are added to `refused`."""
-    for name, found in _definitions(work, tables):
+    for name, table in _definitions(work, tables):
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
             _refuse_unless_own(work.settings, there, target.table(there), mark)
-            for pairs in _batches(_pairs_of(work, found)):
+            for pairs in _batches(_pairs_of(work, table)):
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
@@ -174,32 +176,34 @@ def _refuse_unless_own(settings: TargetSettings, name: TableName, there: Any | N
     """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
     if there is None:
         return
-    found = ownership_for_drop(True, there.parameters, mark)  # unlike that for a put it compares the names of objects
-    if found is Ownership.RIVAL:
+    ownership = ownership_for_drop(
+        True, there.parameters, mark
+    )  # unlike that for a put it compares the names of objects
+    if ownership is Ownership.RIVAL:
         raise taken_by_another(settings, f"table {name}", there, mark)
-    if found is Ownership.FOREIGN and settings.on_conflict != "adopt":
+    if ownership is Ownership.FOREIGN and settings.on_conflict != "adopt":
         hint = "drop it at the target, or give the source's table another name there (databases, tables)"
         raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)
 
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
-    for _, found in _definitions(work, tables):
-        yield from _pairs_of(work, found)
+    for _, table in _definitions(work, tables):
+        yield from _pairs_of(work, table)
 
 
 def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[TableName, Any]]:
     """These tables of the source, or all in scope. Raises UsageError for one that was named and is not there."""
     for name in tables or _in_scope(work.source, work.translator):
-        found = work.source.table(name.database, name.table)
-        if found is None:
+        table = work.source.table(name.database, name.table)
+        if table is None:
             if tables:
                 raise UsageError(f"the source has no table {name}")
-        elif not is_index(found) and work.translator.policy.rule_against_definition(found) is None:
-            yield name, found
+        elif not is_index(table) and work.translator.policy.rule_against_definition(table) is None:
+            yield name, table
 
 
-def _pairs_of(work: _Work, found: Any) -> Iterator[Pair]:
-    for target, files in _sources(work.source, work.translator, found):
+def _pairs_of(work: _Work, table: Any) -> Iterator[Pair]:
+    for target, files in _sources(work.source, work.translator, table):
         # At the same location both ends read the same files.
         if target.rstrip("/") != files.location.rstrip("/"):
             yield Pair(files.location, target, files.form)

@@ -64,11 +64,11 @@ class Lister:
 
     def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, Counts]]:
         """A line of JSON for each file in these directories of a table. Raises Unavailable and Rejected."""
-        for found in self.copier.survey([Pair(location, self.empty) for location in locations]):
-            for file in found.copies:
-                told = {"database": name.database, "table": name.table, "path": file.source}
-                told_all = {**told, "bytes": file.size, "modified_ms": file.time}
-                yield json.dumps(told_all).encode() + b"\n", Counts(files=1)
+        for listed in self.copier.survey([Pair(location, self.empty) for location in locations]):
+            for file in listed.copies:
+                line = {"database": name.database, "table": name.table, "path": file.source}
+                whole_line = {**line, "bytes": file.size, "modified_ms": file.time}
+                yield json.dumps(whole_line).encode() + b"\n", Counts(files=1)
 
 
 @contextmanager
@@ -86,11 +86,11 @@ def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path
 
 
 def listing(
-    lister: Lister, source: Reads, tables: Iterable[TableName], tell: Callable[[str], None]
+    lister: Lister, source: Reads, tables: Iterable[TableName], on_progress: Callable[[str], None]
 ) -> Iterator[tuple[bytes, Counts]]:
     """The files of these tables, a page of partitions at a time."""
     for name in tables:
-        tell(str(name))
+        on_progress(str(name))
         for page in locations(source, name):
             yield from lister.lines(name, page)
 
@@ -137,7 +137,7 @@ class Into:
             yield cls(copier, directory, under)
 
     def parts(
-        self, source: Reads, tables: Iterator[TableName], after: PageLine | None, tell: Callable[[str], None]
+        self, source: Reads, tables: Iterator[TableName], after: PageLine | None, on_progress: Callable[[str], None]
     ) -> Iterator[tuple[bytes, Counts]]:
         """The lines of all pages of these tables after `after`, each once its files are in the dump.
 
@@ -147,7 +147,7 @@ class Into:
         for name in tables:
             for number, page in enumerate(locations(source, name)):
                 if done is None or (name.database, name.table, number) > done:
-                    tell(str(name))
+                    on_progress(str(name))
                     yield self._page(name, number, page)
 
     def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
@@ -162,13 +162,13 @@ class Into:
         pairs = [Pair(it, _location(_unfinished(place))) for it, place in wanted.items()]
         if not pairs:
             return []
-        for found in self._at_rest(pairs):
-            place = wanted[found.pair.source]
-            if not found.exists:
+        for difference in self._at_rest(pairs):
+            place = wanted[difference.pair.source]
+            if not difference.exists:
                 shutil.rmtree(_unfinished(place), ignore_errors=True)
                 continue
             _remove_records(_unfinished(place))
-            _assert_same(_unfinished(place), found)
+            _assert_same(_unfinished(place), difference)
             # Only now: a place that is there counts as complete when a dump is resumed.
             _unfinished(place).rename(place)
         return [it for it, place in wanted.items() if not place.exists()]
@@ -179,10 +179,10 @@ class Into:
         for _ in range(_TRIES):
             # With delete: a killed run may have left files there that the source has dropped since.
             self.copier.copy(pairs, delete=True)
-            found = self.copier.survey(pairs)
-            busy = [it for it in found if it.exists and (it.copies or it.extras or it.foreign)]
+            differences = self.copier.survey(pairs)
+            busy = [it for it in differences if it.exists and (it.copies or it.extras or it.foreign)]
             if not busy:
-                return found
+                return differences
         raise Unavailable(
             f"{busy[0].pair.source} changes faster than pysync can copy it", "run the command again later"
         )
@@ -235,10 +235,10 @@ def _remove_records(directory: Path) -> None:
         record.unlink()
 
 
-def _assert_same(directory: Path, found: Difference) -> None:
+def _assert_same(directory: Path, difference: Difference) -> None:
     """Raises PysyncError if what Spark has found there is not here: its executors have other disks."""
     here = sum(1 for it in directory.rglob("*") if it.is_file()) if directory.is_dir() else -1
-    if here != found.same:
+    if here != difference.same:
         raise PysyncError(f"Spark cannot see the directory of the dump, {directory}", _ALL_SEE)
 
 
@@ -254,7 +254,7 @@ def _path(location: str) -> Path:
 # Dumping: everything in scope of a living source, written down in a directory (docs/dump.md).
 
 
-Tell = Callable[[str, Counts, int], None]
+OnProgress = Callable[[str, Counts, int], None]
 """Called with what is in hand, what is done, and how many tables there are."""
 
 
@@ -296,7 +296,7 @@ def _database(within: Within | None) -> str | None:
     return parse_policy(within.policy).database.lower()
 
 
-def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
+def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnProgress) -> Manifest:
     """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
 
     Raises UsageError for a directory with something else, PysyncError for a source that cannot be read, Unavailable and
@@ -313,8 +313,8 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
         # For progress alone: the dump lists them again.
         total = sum(1 for _ in _names(source, selection))
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
-        pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: tell(name, counts, total)))
-        _add_files(config, wanted, pieces, lambda name: tell(f"files of {name}", writing.counts, total))
+        pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: on_progress(name, counts, total)))
+        _add_files(config, wanted, pieces, lambda name: on_progress(f"files of {name}", writing.counts, total))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time()}))
     return pieces.manifest
 
@@ -323,8 +323,8 @@ def _within(config: Config, within: Within | None) -> tuple[Within, ...]:
     if within is not None:
         return (within,)
     each = [settings for target in config.targets for _, settings in target.each_policy()]
-    found = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in each]
-    return tuple(dict.fromkeys(found))
+    policies = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in each]
+    return tuple(dict.fromkeys(policies))
 
 
 def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
@@ -332,13 +332,13 @@ def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
     if wanted.files != "copy":
         return ()
     each = [settings for target in config.targets for _, settings in target.each_policy()]
-    found = wanted.data_under or tuple(dict.fromkeys(prefix for it in each for prefix in it.locations))
-    if not found:
+    prefixes = wanted.data_under or tuple(dict.fromkeys(prefix for it in each for prefix in it.locations))
+    if not prefixes:
         raise UsageError(
             "it is not known which directories of the source have data files to dump",
             "name them: as locations of a target, or with --data-under PREFIX of pysync dump",
         )
-    return found
+    return prefixes
 
 
 def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
@@ -359,7 +359,6 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         began_at=time.time(),
         files=wanted.files,
         data_under=data_under,
-        # The oldest format that will do, so that an older pysync can load the dump.
     )
 
 
@@ -382,7 +381,7 @@ def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
         yield from filter(selection.may_take, names)
 
 
-def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[str], None]) -> None:
+def _add_files(config: Config, wanted: Wanted, pieces: Pieces, on_progress: Callable[[str], None]) -> None:
     """The files of all tables of the dump, or a list of them; a dump that was not finished has some already."""
     if wanted.files == "none":
         return
@@ -393,10 +392,10 @@ def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[s
     with DumpReader(dump) as reader:
         if wanted.files == "list":
             with Lister.opened(config) as lister:
-                pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), tell))
+                pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), on_progress))
             return
         with Into.opened(config, pieces.directory, pieces.manifest.data_under) as into:
-            pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), tell))
+            pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), on_progress))
 
 
 def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:

@@ -66,10 +66,10 @@ class ItemText(_Value):
 
     def item(self) -> Item:
         """The item again. Raises ValueError if there is none."""
-        found = self.database or self.extra or self.table
-        if found is None:
+        item = self.database or self.extra or self.table
+        if item is None:
             raise ValueError("the task has an empty item")
-        return found
+        return item
 
 
 class Work(_Value):
@@ -109,7 +109,7 @@ class Answer(_Value):
     failed: tuple[str, str | None] | None = None
 
 
-def look(request: str) -> str:
+def run_work(request: str) -> str:
     """The answer to a Work, both as JSON. Reads only, and remembers nothing."""
     try:
         # First: another version may have other fields, and the refusal shall name the version.
@@ -148,10 +148,10 @@ def _partitions(executor: LocalExecutor, work: Work) -> tuple[Tally, ...]:
 
 
 def _assert_version(request: str) -> None:
-    asked = json.loads(request)["job"]["version"]
-    if asked != __version__:
+    version = json.loads(request)["job"]["version"]
+    if version != __version__:
         raise PysyncError(
-            f"the executor has pysync {__version__}, but the driver has pysync {asked}",
+            f"the executor has pysync {__version__}, but the driver has pysync {version}",
             "install the same version everywhere",
         )
 

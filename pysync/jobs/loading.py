@@ -18,7 +18,7 @@ from pysync.dump.manifest import Manifest
 from pysync.dump.read import DumpReader
 from pysync.dump.taken import Taken, followed, last_begun, last_taken, note_begun, note_taken
 from pysync.jobs.dumping import OutOf
-from pysync.jobs.oneoff import Tell, run_once
+from pysync.jobs.oneoff import OnProgress, run_once
 from pysync.metastore.client import Reads
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark, Writer
@@ -55,12 +55,12 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
     if target not in queue.positions():
         return None
     polled = instance_of(manifest.source)
-    heard = [
+    reports = [
         it for it in queue.intake.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source
     ]
     began = f"the dump began at {_moment(manifest.began_at)}"
     began_ms = int(manifest.began_at * _MS)  # what came in the same millisecond may have come after it
-    latest = max((it.last_at_ms for it in heard), default=0)
+    latest = max((it.last_at_ms for it in reports), default=0)
     if latest >= began_ms:
         return f"the last change of the source arrived at {_moment(latest / _MS)}, but {began}"
     read = int(queue.notes.get(LIVING) or 0)
@@ -91,8 +91,8 @@ class Survey:
                 if mark.epoch > self.manifest.began_at * _MS or self._is_changed(table):
                     return f"another queue has written table {name} at the target since the dump began"
                 others.add(str(name))
-        found = next((it for it in self.drops(others) if it.key in others), None)
-        return f"the load would {describe(found)}, which another queue has written" if found else None
+        newer = next((it for it in self.drops(others) if it.key in others), None)
+        return f"the load would {describe(newer)}, which another queue has written" if newer else None
 
     def told(self) -> str:
         """What a load would drop, and which tables it would set back, in words."""
@@ -122,15 +122,15 @@ class Survey:
     def _is_dumped(self, name: TableName, created: int | None = None) -> bool:
         """Whether the dump has the table; with `created` (s) the very one, which may be made while the dump was."""
         sources = self.translator.mapping.sources_of(name)
-        found = [it for source in sources if (it := self.dumped.table(source.database, source.table)) is not None]
-        return any(created in {None, it.createTime} for it in found)
+        dumped = [it for source in sources if (it := self.dumped.table(source.database, source.table)) is not None]
+        return any(created in {None, it.createTime} for it in dumped)
 
     def drops(self, only: Collection[str] | None = None) -> Iterator[Operation]:
         """The drops that the load would come to; with `only`, those of partitions are looked for in these alone."""
         for refresh in self._refreshes():
             if refresh.table is None or only is None or str(refresh.table) in only:
-                found = Rereading(self.dumped, self.target, self.translator, refresh).operations()
-                yield from (it for it in found if it.drops)
+                operations = Rereading(self.dumped, self.target, self.translator, refresh).operations()
+                yield from (it for it in operations if it.drops)
 
     def _refreshes(self) -> Iterator[Refresh]:
         """The refreshes that the load would ask for, at a position beyond all others: no event counts as later."""
@@ -171,7 +171,13 @@ class Loaded:
 
 
 def load_once(
-    config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False, files: FilesToo = "copy"
+    config: Config,
+    dump: Dump,
+    targets: Sequence[str],
+    on_progress: OnProgress,
+    *,
+    force: bool = False,
+    files: FilesToo = "copy",
 ) -> Loaded:
     """Bring targets to what a dump says (pysync.dump.index.open_dump), or resume such a load.
 
@@ -212,7 +218,7 @@ def load_once(
         files=carried,
         replaced=replaced_by(manifest),
     )
-    status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
+    status = run_once(_without_source(config), targets, on_progress, origin=origin, before=before, after=after)
     return Loaded(manifest, status, parked)
 
 

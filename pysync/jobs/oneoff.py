@@ -24,14 +24,14 @@ from pysync.targets.base import target_kind
 # One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up.
 
 
-Tell = Callable[[Mapping[str, Any]], None]
+OnProgress = Callable[[Mapping[str, Any]], None]
 """Called with the status (docs/status.md) a few times a second."""
 
 
 def run_once(
     config: Config,
     targets: Sequence[str],
-    tell: Tell,
+    on_progress: OnProgress,
     *,
     origin: Origin | None = None,
     before: Callable[[EventQueue], object] = lambda _: None,
@@ -51,13 +51,13 @@ def run_once(
         sidecar.bootstrapper.begin(targets)
 
     _check(config, targets)
-    with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, tell) as sidecar:
+    with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, on_progress) as sidecar:
         status = sidecar.status()
         after(sidecar.queue)
     return status
 
 
-def replay_once(config: Config, target: str, request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def replay_once(config: Config, target: str, request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
     """Replay a range of the history at a target (see resync.ranges); returns the last status.
 
     Raises as `run_once`, and PysyncError if there is no queue, or it does not hold the range.
@@ -72,7 +72,7 @@ def replay_once(config: Config, target: str, request: Mapping[str, Any], tell: T
     def is_done(status: Mapping[str, Any]) -> bool:
         return any(it["replay"]["state"] in {"finished", "failed"} for it in status["targets"] if it["replay"])
 
-    with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, tell) as sidecar:
+    with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, on_progress) as sidecar:
         return sidecar.status()
 
 
@@ -87,7 +87,10 @@ def _check(config: Config, targets: Collection[str]) -> None:
 
 @contextmanager
 def _run(
-    sidecar: Sidecar, begin: Callable[[Sidecar], object], is_done: Callable[[Mapping[str, Any]], bool], tell: Tell
+    sidecar: Sidecar,
+    begin: Callable[[Sidecar], object],
+    is_done: Callable[[Mapping[str, Any]], bool],
+    on_progress: OnProgress,
 ) -> Iterator[Sidecar]:
     """Run the sidecar until it is done and its targets have everything; the block is run before it is stopped.
 
@@ -96,7 +99,7 @@ def _run(
 
     def is_over() -> bool:
         status = sidecar.status()
-        tell(status)
+        on_progress(status)
         return is_done(status) and all(target["queued"] == 0 for target in status["targets"])
 
     sidecar.ending.on_signals()

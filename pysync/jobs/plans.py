@@ -42,13 +42,13 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     What the targets held before is known by the running sidecar, or by the queue where none runs. Changes nothing.
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
-    kept = kept_scopes(config.queue.directory)
+    stored = kept_scopes(config.queue.directory)
     access = config.source.access()
     if access is None:
         raise PysyncError("[source] metastore is not set", "set it to the address of the source")
     with reading(access) as source:
         return [
-            _plan(config.source.name, settings, kept.get(settings.name), source)
+            _plan(config.source.name, settings, stored.get(settings.name), source)
             for settings in config.targets
             if target == settings.name or (target is None and settings.enabled)
         ]
@@ -57,8 +57,8 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
 def kept_scopes(directory: Path) -> dict[str, KeptScope]:
     """What is kept of each target's scope, by the running sidecar or by the queue; nothing where there is no queue."""
     try:
-        found = ask(directory, "scopes")["scopes"]
-        return {name: KeptScope.model_validate(it) for name, it in found.items()}
+        scopes = ask(directory, "scopes")["scopes"]
+        return {name: KeptScope.model_validate(it) for name, it in scopes.items()}
     except NoSidecar:
         # Opening it would make a queue.
         if not (directory / FILE).exists():
@@ -67,9 +67,9 @@ def kept_scopes(directory: Path) -> dict[str, KeptScope]:
         return {name: it for name in queue.positions() if (it := kept_scope(queue, name)) is not None}
 
 
-def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, source: Metastore) -> dict[str, Any]:
+def _plan(source_name: str, settings: TargetSettings, stored: KeptScope | None, source: Metastore) -> dict[str, Any]:
     wanted = scope_of(settings)
-    new = kept.changed_to(wanted) if kept is not None else None
+    new = stored.changed_to(wanted) if stored is not None else None
     translator = Translator.of(settings)
     now = Extent(translator.policy, translator.mapping)
     with closing(target_kind(settings.kind).open(settings)) as target:
@@ -80,7 +80,7 @@ def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, so
     drops = settings.out_of_scope == "drop"
     return {
         "target": settings.name,
-        "is_new": kept is None,
+        "is_new": stored is None,
         "changes": list(new.changes) if new is not None and new.former else [],
         "out_of_scope": settings.out_of_scope,
         "put": put,
@@ -131,20 +131,20 @@ def load_plans(config: Config, dump: Dump, targets: Sequence[str], *, files: Fil
     Whether the dump is too old, or does not follow the one before, is not looked at. Raises PysyncError for a target or
     a queue that cannot be read.
     """
-    kept = kept_scopes(config.queue.directory)
+    stored = kept_scopes(config.queue.directory)
     whole = is_whole(dump, config, targets)
-    found = [it for it in config.targets if it.name in targets]
+    chosen = [it for it in config.targets if it.name in targets]
     with_files = files == "copy" and dump.manifest.files == "copy"
-    return [_load_plan(it, dump, kept.get(it.name), whole=whole, with_files=with_files) for it in found]
+    return [_load_plan(it, dump, stored.get(it.name), whole=whole, with_files=with_files) for it in chosen]
 
 
 def _load_plan(
-    settings: TargetSettings, dump: Dump, kept: KeptScope | None, *, whole: bool, with_files: bool
+    settings: TargetSettings, dump: Dump, stored: KeptScope | None, *, whole: bool, with_files: bool
 ) -> dict[str, Any]:
     translator = Translator.of(settings)
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
         survey = Survey(reader, target, translator, dump.manifest, Writer(0), whole)
-        drops = [*survey.drops(), *_leaving(dump, scopes_of(settings, kept), translator, target)]
+        drops = [*survey.drops(), *_leaving(dump, scopes_of(settings, stored), translator, target)]
         refused = dict(_refused(dump, reader, target, translator, settings)) if with_files else {}
     names = (str(translator.mapping.table(it)) for it in dump.tables() if translator.policy.takes_table(it))
     applies = settings.drops == "apply"

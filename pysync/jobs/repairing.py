@@ -21,20 +21,20 @@ _POLL_SECONDS = 0.3
 _LOOKS = 4
 _PAUSE_SECONDS = 2.0  # as long as what was parked waits for its first retry
 
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
-def repair(config: Config, target: str, drift: Sequence[Compared], tell: Tell) -> None:
+def repair(config: Config, target: str, drift: Sequence[Compared], on_progress: OnProgress) -> None:
     """Have the sidecar bring what has drifted to what the source has, and wait until the target is done with it.
 
     Raises PysyncError when no sidecar runs, or when the target is paused, by hand or by the brake.
     """
     for databases, tables in _requests(drift):
         ask(config.queue.directory, "refresh", databases=databases, tables=tables, seen=True)
-        _wait_for(config, target, tell)
+        _wait_for(config, target, on_progress)
 
 
-def looks(config: Config, target: str) -> Iterator[int]:
+def wait_for_repair(config: Config, target: str) -> Iterator[int]:
     """Count the looks that are worth while after a repair: more than one while something is parked.
 
     A foreign key, say, whose table came before the one that it refers to, is tried again by itself.
@@ -61,22 +61,26 @@ def _chunks(names: Sequence[str]) -> Iterable[list[str]]:
     return (list(names[at : at + _NAMES_PER_REQUEST]) for at in range(0, len(names), _NAMES_PER_REQUEST))
 
 
-def _wait_for(config: Config, target: str, tell: Tell) -> None:
+def _wait_for(config: Config, target: str, on_progress: OnProgress) -> None:
     """Wait until this target is done with what is queued now, whatever other targets do."""
-    its = _status_of(config, target)
-    upto = its["position"] + its["queued"]
-    while its["position"] < upto:
-        if its["state"] == DISABLED:
+    target_status = _status_of(config, target)
+    upto = target_status["position"] + target_status["queued"]
+    while target_status["position"] < upto:
+        if target_status["state"] == DISABLED:
             raise PysyncError(f"target {target!r} is disabled", f"first run: pysync target enable {target}")
-        if its["paused"]:
-            hint = decide(target) if its["brake"] else f"first run: pysync resume {target}"
-            raise PysyncError(f"target {target!r} is paused: {its['paused']['reason']}", hint)
-        waits = f", {its['state']}: {its['last_error']['reason']}" if its["state"] == "waiting" else ""
-        tell(f"{count(upto - its['position'], 'event')} to apply{waits}")
+        if target_status["paused"]:
+            hint = decide(target) if target_status["brake"] else f"first run: pysync resume {target}"
+            raise PysyncError(f"target {target!r} is paused: {target_status['paused']['reason']}", hint)
+        waits = (
+            f", {target_status['state']}: {target_status['last_error']['reason']}"
+            if target_status["state"] == "waiting"
+            else ""
+        )
+        on_progress(f"{count(upto - target_status['position'], 'event')} to apply{waits}")
         time.sleep(_POLL_SECONDS)
-        its = _status_of(config, target)
+        target_status = _status_of(config, target)
 
 
 def _status_of(config: Config, target: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(it for it in ask(config.queue.directory, "status")["targets"] if it["name"] == target)
-    return found
+    status: dict[str, Any] = next(it for it in ask(config.queue.directory, "status")["targets"] if it["name"] == target)
+    return status

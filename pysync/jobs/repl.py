@@ -18,7 +18,7 @@ from pysync.dump.manifest import Manifest, Within, scope_of
 from pysync.dump.read import DumpReader
 from pysync.dump.root import Cleaned, clean, new_directory
 from pysync.dump.taken import Taken, by_scope, load_notes
-from pysync.jobs.dumping import Tell, Wanted, dump_once
+from pysync.jobs.dumping import OnProgress, Wanted, dump_once
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
@@ -73,15 +73,15 @@ class DumpOptions:
 
 def dump_options(settings: Mapping[str, str]) -> DumpOptions:
     """What WITH says of a dump. Raises UsageError for a value that cannot be read, or two that contradict."""
-    found = {key.strip().lower(): value for key, value in settings.items()}
+    values = {key.strip().lower(): value for key, value in settings.items()}
     options = DumpOptions(
-        root=_path(found),
-        keep=_time(found),
-        files=_files_option(found),
-        external=_flag(found, EXTERNAL, True),
-        acid=_flag(found, ACID, True),
-        new_external=_flag(found, NEW_EXTERNAL, False),
-        new_acid=_flag(found, NEW_ACID, False),
+        root=_path(values),
+        keep=_time(values),
+        files=_files_option(values),
+        external=_flag(values, EXTERNAL, True),
+        acid=_flag(values, ACID, True),
+        new_external=_flag(values, NEW_EXTERNAL, False),
+        new_acid=_flag(values, NEW_ACID, False),
         ignored=_ignored(settings, _OF_DUMP),
     )
     for is_new, is_taken, key, other in (
@@ -95,8 +95,8 @@ def dump_options(settings: Mapping[str, str]) -> DumpOptions:
 
 def load_options(settings: Mapping[str, str]) -> tuple[Literal["copy", "none"], tuple[str, ...]]:
     """Whether a load brings data files, and the keys without a meaning. Raises as `dump_options`."""
-    found = {key.strip().lower(): value for key, value in settings.items()}
-    return _files_option(found) or "copy", _ignored(settings, _OF_LOAD)
+    values = {key.strip().lower(): value for key, value in settings.items()}
+    return _files_option(values) or "copy", _ignored(settings, _OF_LOAD)
 
 
 def status_options(settings: Mapping[str, str]) -> tuple[str, ...]:
@@ -113,8 +113,8 @@ def _ignored(settings: Mapping[str, str], known: frozenset[str]) -> tuple[str, .
     return tuple(key for key in settings if key.strip().lower() not in known)
 
 
-def _flag(found: Mapping[str, str], key: str, default: bool) -> bool:
-    value = found.get(key)
+def _flag(values: Mapping[str, str], key: str, default: bool) -> bool:
+    value = values.get(key)
     if value is None:
         return default
     if value.strip().lower() not in {"true", "false"}:
@@ -122,28 +122,28 @@ def _flag(found: Mapping[str, str], key: str, default: bool) -> bool:
     return value.strip().lower() == "true"
 
 
-def _files_option(found: Mapping[str, str]) -> Literal["copy", "none"] | None:
-    if METADATA_ONLY not in found:
+def _files_option(values: Mapping[str, str]) -> Literal["copy", "none"] | None:
+    if METADATA_ONLY not in values:
         return None
-    return "none" if _flag(found, METADATA_ONLY, False) else "copy"
+    return "none" if _flag(values, METADATA_ONLY, False) else "copy"
 
 
-def _time(found: Mapping[str, str]) -> int | None:
-    value = found.get(KEEP)
+def _time(values: Mapping[str, str]) -> int | None:
+    value = values.get(KEEP)
     if value is None:
         return None
     try:
         # Hive counts days where no unit is given.
-        kept = seconds(f"{value}d" if value.isdigit() else value)
+        span = seconds(f"{value}d" if value.isdigit() else value)
     except ValueError as error:
         raise UsageError(f"WITH: {KEEP}: {error}") from error
-    if not kept:
+    if not span:
         raise UsageError(f"WITH: {KEEP} = {quoted(value)} is not a time", "write '12h' or '7d'")
-    return kept
+    return span
 
 
-def _path(found: Mapping[str, str]) -> Path | None:
-    return local_path(found[ROOT], f"WITH: {ROOT}") if ROOT in found else None
+def _path(values: Mapping[str, str]) -> Path | None:
+    return local_path(values[ROOT], f"WITH: {ROOT}") if ROOT in values else None
 
 
 def local_path(text: str, what: str) -> Path:
@@ -177,11 +177,11 @@ def clean_root(config: Config, statement: ReplDump, root: Path) -> Cleaned:
     return clean(root, dump_options(statement.settings).keep or config.dump.keep)
 
 
-def repl_dump(config: Config, statement: ReplDump, root: Path, tell: Tell) -> tuple[Path, Manifest]:
+def repl_dump(config: Config, statement: ReplDump, root: Path, on_progress: OnProgress) -> tuple[Path, Manifest]:
     """Dump into a new directory of the root; returns that, and what is in it. Raises as `dump_once`."""
     options = dump_options(statement.settings)
     directory = new_directory(root, statement.policy.partition(".")[0])
-    return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), tell)
+    return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), on_progress)
 
 
 def wanted(statement: ReplDump, options: DumpOptions, files: Literal["copy", "none"]) -> Wanted:
@@ -226,11 +226,11 @@ def assert_loads_into(config: Config, statement: ReplLoad, dump: Dump, targets: 
 def _assert_table(statement: ReplLoad, mapping: NameMapping, dump: Dump) -> None:
     if statement.table is None or statement.database is None:
         return
-    asked = TableName(statement.database, statement.table)
-    other = next((it for it in dump.tables() if mapping.table(it) != asked), None)
+    name = TableName(statement.database, statement.table)
+    other = next((it for it in dump.tables() if mapping.table(it) != name), None)
     if other is not None:
         raise UsageError(
-            f"REPL LOAD {asked}: the dump has {other}, too", f"write REPL LOAD {statement.database} to load all of it"
+            f"REPL LOAD {name}: the dump has {other}, too", f"write REPL LOAD {statement.database} to load all of it"
         )
 
 
@@ -248,8 +248,8 @@ def repl_status(config: Config, statement: ReplStatus, targets: Sequence[str]) -
 def _upto(settings: TargetSettings, statement: ReplStatus, taken: Sequence[Taken]) -> int | None:
     """The last notification of the dump that was loaded last and takes the object."""
     policy, mapping = Policy.of(settings), NameMapping.of(settings)
-    for found in reversed(taken):
-        scope = scope_of(found.within)
+    for event in reversed(taken):
+        scope = scope_of(event.within)
         if statement.table is None:
             sources = mapping.source_databases(statement.database)
             is_meant = any(scope.database(it) and policy.takes_database(it) for it in sources)
@@ -257,5 +257,5 @@ def _upto(settings: TargetSettings, statement: ReplStatus, taken: Sequence[Taken
             names = mapping.sources_of(TableName(statement.database, statement.table))
             is_meant = any(scope.table(it) and policy.takes_table(it) for it in names)
         if is_meant:
-            return found.upto
+            return event.upto
     return None

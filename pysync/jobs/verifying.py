@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.jobs.copying import Wanted, copy_now, survey_now
-from pysync.jobs.executor import Answer, ItemText, Job, Work, look
+from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
 from pysync.targets.spark_request import SparkRequest
-from pysync.verify.compare import DIFFERENT, EQUAL, Comparator, Compared, Executor, Item, Selection, Tell
+from pysync.verify.compare import DIFFERENT, EQUAL, Comparator, Compared, Executor, Item, OnProgress, Selection
 from pysync.verify.files import KIND, compared_files
 from pysync.verify.objects import Batch, Keyed, Seen, Tally
 from pysync.verify.pool import Ends, WorkerPool
@@ -101,8 +101,8 @@ class Spread:
     def _each(self, chunks: Iterable[list[T]], work: Callable[[list[T]], Work]) -> Iterator[tuple[list[T], Answer]]:
         """The answers in the order of the chunks; all of these are asked for at once."""
         pool = self._started()
-        asked = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
-        for chunk, future in asked:
+        answers = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
+        for chunk, future in answers:
             yield chunk, future.result()
 
     def _answer(self, work: str) -> Answer:
@@ -147,16 +147,16 @@ def _wish(config: Config, settings: TargetSettings) -> SparkRequest:
 
     Raises UsageError for a target that is reached by a session of its own.
     """
-    its = settings.spark_request() or SparkRequest(None, ())
-    if its.catalog:
+    wanted = settings.spark_request() or SparkRequest(None, ())
+    if wanted.catalog:
         raise UsageError(
             f"--on-spark does not work with target {settings.name} of kind spark",
             "run pysync verify without --on-spark",
         )
-    found = config.spark.wish(its)
-    if found.is_local:
+    wish = config.spark.wish(wanted)
+    if wish.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
-    return found
+    return wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +173,8 @@ class _Tasks:
         """The answer of a task. Raises Unavailable when there is none, UsageError where pysync is not installed."""
         session = self.host.session()
         try:
-            # `look` goes there by its name: the executor imports pysync, which must be installed there.
-            return str(session.sparkContext.parallelize([work], 1).map(look).collect()[0])
+            # `run_work` goes there by its name: the executor imports pysync, which must be installed there.
+            return str(session.sparkContext.parallelize([work], 1).map(run_work).collect()[0])
         except Exception as error:
             self.host.failed(session)
             raise _explained(error, self.host.log_file) from error
@@ -192,8 +192,8 @@ def _explained(error: Exception, log_file: Path) -> PysyncError:
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    found = iter(items)
-    while chunk := list(islice(found, size)):
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
         yield chunk
 
 
@@ -205,7 +205,7 @@ _LISTING = 2  # threads here where the executors compare: the names of both ends
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Verification:
     """A comparison that can be run again; with `data` of the files, too, where the target has them copied.
 
     With `spread` the executors of a Spark session compare the objects.
@@ -216,43 +216,45 @@ class Look:
     data: bool = False
     spread: bool = False
 
-    def run(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+    def run(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
         """Everything, or what is selected: objects first, then the files of the tables among them.
 
         Raises what Comparison.run, `on_spark` and `survey_now` raise.
         """
-        found = []
-        for item in self._objects(selection, tell):
-            found.append(item)
+        drift = []
+        for item in self._objects(selection, on_progress):
+            drift.append(item)
             yield item
         if self.data:
-            yield from self._files([it for it in found if it.kind == "table" and it.result in _THERE], tell)
+            yield from self._files([it for it in drift if it.kind == "table" and it.result in _THERE], on_progress)
 
     def metadata(self, drift: Sequence[Compared]) -> list[Compared]:
         """The drift that the sidecar mends: all but that of files."""
         return [it for it in drift if it.kind != KIND]
 
-    def copy_files(self, drift: Sequence[Compared], tell: Tell) -> None:
+    def copy_files(self, drift: Sequence[Compared], on_progress: OnProgress) -> None:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
         if tables:
             wanted = Wanted(tables, delete=self.settings.drops != "suppress")
-            copy_now(self.config, self.settings.name, wanted, lambda tally: tell(*_copied(tally)))
+            copy_now(self.config, self.settings.name, wanted, lambda tally: on_progress(*_copied(tally)))
 
-    def _objects(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+    def _objects(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
         if not self.spread:
-            yield from comparison(self.config, self.settings).run(selection, tell)
+            yield from comparison(self.config, self.settings).run(selection, on_progress)
             return
         with on_spark(self.config, self.settings) as executor:
-            yield from comparison(self.config, self.settings, threads=_LISTING, executor=executor).run(selection, tell)
+            yield from comparison(self.config, self.settings, threads=_LISTING, executor=executor).run(
+                selection, on_progress
+            )
 
-    def _files(self, tables: Sequence[Compared], tell: Tell) -> Iterator[Compared]:
+    def _files(self, tables: Sequence[Compared], on_progress: OnProgress) -> Iterator[Compared]:
         names = {it.source: it.name for it in tables}
         wanted = [TableName.parse(it) for it in names]
         surveyed = survey_now(self.config, self.settings.name, wanted, lambda _: None)
         drops = self.settings.drops != "suppress"
         for done, item in enumerate(compared_files(surveyed, names, drops=drops)):
-            tell(f"files of {item.name}", done, len(wanted))
+            on_progress(f"files of {item.name}", done, len(wanted))
             yield item
 
 

@@ -143,8 +143,8 @@ def _first_at(connection: sqlite3.Connection, at: float) -> int:
     high += 1
     while low < high:
         middle = (low + high) // 2
-        found = connection.execute("SELECT at FROM records WHERE id >= ? ORDER BY id LIMIT 1", (middle,)).fetchone()
-        low, high = (middle + 1, high) if found[0] < at else (low, middle)
+        row = connection.execute("SELECT at FROM records WHERE id >= ? ORDER BY id LIMIT 1", (middle,)).fetchone()
+        low, high = (middle + 1, high) if row[0] < at else (low, middle)
     return int(low)
 
 

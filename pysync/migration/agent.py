@@ -64,13 +64,13 @@ class Agent:
 
         One that may hold a credential is left as it is.
         """
-        found = self.properties.get(key, default)
+        value = self.properties.get(key, default)
         for _ in range(_DEPTH):
-            expanded = _VARIABLE.sub(lambda it: self.properties.get(it[1], it[0]), found)
-            if expanded == found:
+            expanded = _VARIABLE.sub(lambda it: self.properties.get(it[1], it[0]), value)
+            if expanded == value:
                 break
-            found = expanded
-        return found
+            value = expanded
+        return value
 
     def flag(self, key: str, default: bool) -> bool:
         """A setting that is true or false; the default for other words, as Hadoop takes it."""
@@ -96,8 +96,8 @@ class Agent:
     @property
     def address(self) -> dict[str, str]:
         """The settings in its JDBC address that are read, by the lower-case names that version 3 of the driver has."""
-        found = {_address_key(key): value for key, value in self._address_pairs()}
-        return {key: value for key, value in found.items() if key in _OF_ADDRESS and value}
+        address = {_address_key(key): value for key, value in self._address_pairs()}
+        return {key: value for key, value in address.items() if key in _OF_ADDRESS and value}
 
     @property
     def region(self) -> str:
@@ -116,8 +116,8 @@ class Agent:
     @property
     def endpoint(self) -> str:
         """The endpoint of Athena that its address names, for example in a VPC; "" for AWS's own."""
-        found = _ENDPOINT.search(self.get(_URL))
-        host = self.address.get("athenaendpoint", "") or (found[1] if found else "")
+        match = _ENDPOINT.search(self.get(_URL))
+        host = self.address.get("athenaendpoint", "") or (match[1] if match else "")
         return host if not host or "://" in host else f"https://{host}"
 
     @property
@@ -222,51 +222,51 @@ def _read(path: Path) -> dict[str, str]:
 
 def _source(agent: Agent, name: str) -> list[str]:
     uris = agent.get("hive.metastore.uris") or agent.get("metastore.thrift.uris")
-    found = ["[source]", f"name = {toml_string(name)}"]
-    return [*found, f"metastore = {toml_string(where)}"] if (where := _addresses(uris)) else found
+    lines = ["[source]", f"name = {toml_string(name)}"]
+    return [*lines, f"metastore = {toml_string(where)}"] if (where := _addresses(uris)) else lines
 
 
 def _addresses(uris: str) -> str:
     """The URIs that are addresses: all of them are servers of one metastore."""
-    found: list[str] = []
+    addresses: list[str] = []
     for uri in uris.split(","):
         with suppress(UsageError):
-            found += map(str, parse_addresses(uri))
-    return ",".join(dict.fromkeys(found))
+            addresses += map(str, parse_addresses(uri))
+    return ",".join(dict.fromkeys(addresses))
 
 
 def _target(agent: Agent) -> list[str]:
-    found = {"name": "lake", "kind": "athena" if agent.is_by_athena else "glue"}
-    found |= {"region": agent.region} if agent.region else {}
+    settings = {"name": "lake", "kind": "athena" if agent.is_by_athena else "glue"}
+    settings |= {"region": agent.region} if agent.region else {}
     if agent.is_by_athena:
-        found |= _athena(agent)
+        settings |= _athena(agent)
     elif agent.get("glue.catalog.id"):
-        found["catalog_id"] = agent.get("glue.catalog.id")
-    found["drops"] = "suppress" if agent.suppresses_drops else "apply"
-    found["on_conflict"] = "adopt" if agent.flag("glue.catalog.dropTableIfExists", False) else "park"
+        settings["catalog_id"] = agent.get("glue.catalog.id")
+    settings["drops"] = "suppress" if agent.suppresses_drops else "apply"
+    settings["on_conflict"] = "adopt" if agent.flag("glue.catalog.dropTableIfExists", False) else "park"
     creates = str(agent.flag("glue.catalog.createMissingDB", True)).lower()
-    lines = [f"{key} = {toml_string(value)}" for key, value in found.items()]
+    lines = [f"{key} = {toml_string(value)}" for key, value in settings.items()]
     return ["[[targets]]", *lines, f"create_missing_databases = {creates}", *_taken(agent)]
 
 
 def _taken(agent: Agent) -> list[str]:
     """The tables that it replicates, by their definition."""
     types = ("EXTERNAL_TABLE",) if agent.is_by_athena else ("EXTERNAL_TABLE", "MANAGED_TABLE")
-    found = {"include_schemes": ("s3", "s3a", "s3n"), "include_types": types}
+    settings = {"include_schemes": ("s3", "s3a", "s3n"), "include_types": types}
     if not agent.is_by_athena:
-        found["exclude_parameters"] = ("storage_handler", "table.system.ownership=gdc")
-    return [f"{key} = [{', '.join(map(toml_string, values))}]" for key, values in found.items()]
+        settings["exclude_parameters"] = ("storage_handler", "table.system.ownership=gdc")
+    return [f"{key} = [{', '.join(map(toml_string, values))}]" for key, values in settings.items()]
 
 
 def _athena(agent: Agent) -> dict[str, str]:
     group = agent.address.get("workgroup", "")
-    found = {"staging": _S3.sub("s3://", agent.staging, count=1)} if _S3.match(agent.staging) else {}
-    if group or not found:
+    settings = {"staging": _S3.sub("s3://", agent.staging, count=1)} if _S3.match(agent.staging) else {}
+    if group or not settings:
         # Athena needs one of the two, and every account has the work group `primary`.
-        found["work_group"] = group or "primary"
+        settings["work_group"] = group or "primary"
     catalog = agent.address.get("catalog")
-    found |= {"catalog": catalog} if catalog else {}
-    return found | ({"athena_endpoint_url": agent.endpoint} if agent.endpoint else {})
+    settings |= {"catalog": catalog} if catalog else {}
+    return settings | ({"athena_endpoint_url": agent.endpoint} if agent.endpoint else {})
 
 
 def _notes(agent: Agent) -> Iterator[str]:

@@ -75,14 +75,14 @@ class Text:
         """The words between these places, without comment lines. Raises UsageError for a quote that does not end."""
         # Blanks instead of comments keep the places.
         shown = re.sub(r"(?m)^[ \t]*#.*$", lambda it: " " * len(it[0]), self.content[:end])
-        found, at = list[Word](), begin
+        words, at = list[Word](), begin
         while (match := _WORD.match(shown, at)) is not None:
             place, at = match.start(match.lastgroup or 0), match.end()
             if match["open"]:
                 raise self.unread(place, "the quote does not end", 'write the name in quotes, as in "db.*"')
             text = match["string"]
-            found.append(Word(text[1:-1] if text else match[0].strip(), place, is_string=text is not None))
-        return found
+            words.append(Word(text[1:-1] if text else match[0].strip(), place, is_string=text is not None))
+        return words
 
     def stray(self, word: Word, hint: str) -> UsageError:
         """The error for a word that has no meaning where it is."""
@@ -142,10 +142,10 @@ class Rule:
 
 def parse_rules(text: Text) -> list[Rule]:
     """The rules in the text, in order. Raises UsageError with line, column and a hint if one cannot be read."""
-    found = [_Reading(text).rule(begin, end) for begin, end in text.rules()]
-    if not found:
+    rules = [_Reading(text).rule(begin, end) for begin, end in text.rules()]
+    if not rules:
         raise text.unread(0, "there is no rule", _FORM)
-    return found
+    return rules
 
 
 @dataclass(slots=True)
@@ -256,30 +256,30 @@ class _Reading:
     def _action(self, words: list[Word], end: int) -> list[Word]:
         """The words of hms-sync; other actions are left out."""
         actions = [it for it in parted(words, ";") if it]
-        found = [it for it in actions if it[0].says(ACTION)]
-        if not found:
+        matching = [it for it in actions if it[0].says(ACTION)]
+        if not matching:
             where = words[0].at if words else end
             what = f"{quoted(words[0].text)} is not {ACTION}" if words else "the rule has no action"
             raise self.source.unread(where, what, _FORM)
-        if len(found) > 1:
-            raise self.source.unread(found[1][0].at, f"a second {ACTION} in one rule", "write a rule for each")
-        for other in (it for it in actions if it is not found[0]):
+        if len(matching) > 1:
+            raise self.source.unread(matching[1][0].at, f"a second {ACTION} in one rule", "write a rule for each")
+        for other in (it for it in actions if it is not matching[0]):
             self._leave_out("the action", other, f"pysync does what {ACTION} does")
-        return found[0]
+        return matching[0]
 
     def _options(self, words: list[Word]) -> dict[str, list[Word]]:
         """The known options of the action with their values; the option itself comes first."""
-        found: dict[str, list[Word]] = {}
+        options: dict[str, list[Word]] = {}
         for given in self._given(words[1:]):
             option = given[0].option
-            if option in found:
+            if option in options:
                 raise self.source.unread(given[0].at, f"{option} is given twice", "write it once")
             if option not in {_DEST, _CASCADE, _RENAME, _INCLUDE, _EXCLUDE}:
                 self._leave_out("the option", given, "pysync does not know it")
                 continue
             self._check_number(given)
-            found[option] = given
-        return found
+            options[option] = given
+        return options
 
     def _given(self, words: list[Word]) -> Iterator[list[Word]]:
         """Each option with the words behind it."""
@@ -321,8 +321,8 @@ class _Reading:
         words = options[_RENAME][1:]
         names = " ".join(word.text for word in words).replace("=", " ").split()
         if len(names) != 2 or not all(map(_NAMESERVICE.fullmatch, names)):
-            told = quoted(" ".join(word.text for word in words))
-            raise self.source.unread(words[0].at, f"{told} are not two nameservices", _value_of(_RENAME))
+            shown = quoted(" ".join(word.text for word in words))
+            raise self.source.unread(words[0].at, f"{shown} are not two nameservices", _value_of(_RENAME))
         return names[0], names[1]
 
     def _suppresses_drops(self, options: dict[str, list[Word]]) -> bool:
@@ -402,18 +402,18 @@ def import_rules(text: Text, source: str) -> Imported:
 
 
 def _targets(rules: Iterable[Rule]) -> list[_Target]:
-    found: dict[object, _Target] = {}
+    targets: dict[object, _Target] = {}
     for number, rule in enumerate(rules):
         # An exclude is for the names of its own rule only.
         key = number if rule.exclude else (rule.destination, rule.cascade, rule.rename, rule.suppresses_drops)
-        there = found.get(key)
+        there = targets.get(key)
         if there is None:
-            name = _name_of(rule.destination, {it.name for it in found.values()})
-            found[key] = _Target(name, rule, rule.include, (rule.text,))
+            name = _name_of(rule.destination, {it.name for it in targets.values()})
+            targets[key] = _Target(name, rule, rule.include, (rule.text,))
         else:
             include = tuple(dict.fromkeys((*there.include, *rule.include)))
-            found[key] = replace(there, include=include, texts=(*there.texts, rule.text))
-    return list(found.values())
+            targets[key] = replace(there, include=include, texts=(*there.texts, rule.text))
+    return list(targets.values())
 
 
 def _name_of(destination: str, taken: set[str]) -> str:

@@ -80,8 +80,8 @@ def says_again(function: Any) -> bool:
 def again_of(function: Any) -> Again:
     """The content of a word. Raises ValueError if pysync did not create the function."""
     try:
-        said: Mapping[str, Any] = json.loads(str(function.className).removeprefix(_SAYS))
-        names = {key: str(said[key]) for key in ("database", "table", "function", "home")}
-        return Again(**names, path=tuple(map(str, said["path"])), words=int(said["words"]))
+        fields: Mapping[str, Any] = json.loads(str(function.className).removeprefix(_SAYS))
+        names = {key: str(fields[key]) for key in ("database", "table", "function", "home")}
+        return Again(**names, path=tuple(map(str, fields["path"])), words=int(fields["words"]))
     except (TypeError, KeyError) as error:
         raise ValueError(f"no word of pysync: {function.className}") from error

@@ -151,7 +151,9 @@ class Change:
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
     whose: Whose | None = None  # for targets with both_ways
-    told: list[Any] = field(default_factory=list)  # the tables that were dropped with a database, for the same
+    dropped_tables: list[Any] = field(
+        default_factory=list
+    )  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
 
@@ -291,11 +293,11 @@ def _check(event: Event) -> None:
 
 def _read_anew(event: Event) -> Event:
     """The refresh of a table for which a listener sent only the name, and maybe that it is gone."""
-    told = event.attributes
-    if not {"database", "table"} <= told.keys():
+    attributes = event.attributes
+    if not {"database", "table"} <= attributes.keys():
         raise UnreadableEvent(f"the {event.kind} event has no table name")
-    since = {"absent": "true"} if told.get("absent") == "true" else {"created": told.get("created", "0")}
-    names = {"database": told["database"], "table": told["table"], **since}
+    since = {"absent": "true"} if attributes.get("absent") == "true" else {"created": attributes.get("created", "0")}
+    names = {"database": attributes["database"], "table": attributes["table"], **since}
     return replace(event, kind=Kind.REFRESH, attributes=names)
 
 
@@ -309,13 +311,15 @@ def _as_refresh(change: Change) -> Change | None:
     if change.kind is Kind.DROP_FUNCTION or not change.event.is_replicated:
         return None
     try:
-        said = again_of(change.after[0])
+        again = again_of(change.after[0])
     except ValueError as error:
         raise UnreadableEvent(str(error)) from error
     # The path of the word, not that of the call: what the home says must reach clusters that it has passed as a
     # question.
-    way = {VISITED: ",".join(said.path)}
-    event = replace(change.event, kind=Kind.REFRESH, environment=way, attributes=said.attributes(), before=(), after=())
+    way = {VISITED: ",".join(again.path)}
+    event = replace(
+        change.event, kind=Kind.REFRESH, environment=way, attributes=again.attributes(), before=(), after=()
+    )
     return Change(event, change.position)
 
 

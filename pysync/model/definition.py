@@ -116,15 +116,15 @@ def _plain(value: Any) -> Any:
 
 def _fields(struct: Any) -> dict[str, Any]:
     """The fields of a struct that are set; empty ones count as unset."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     kind: Any = type(struct)
     for name in _names(kind):
         value = getattr(struct, name)
         if not (value is None or _DEFAULTS.get((kind, name)) == value):
             plain = _plain(value)
             if plain not in _EMPTY:
-                found[name] = plain
-    return found
+                fields[name] = plain
+    return fields
 
 
 @cache
@@ -165,14 +165,14 @@ def kinds_at(table: Any) -> tuple[Any, ...]:
 def read(client: Any, kind: Any, database: str, table: str) -> Columns:
     """Ask a metastore's client for all columns of a kind, in their order."""
     if kind is hive.SQLPrimaryKey:
-        found = client.get_primary_keys(hive.PrimaryKeysRequest(database, table)).primaryKeys
+        columns = client.get_primary_keys(hive.PrimaryKeysRequest(database, table)).primaryKeys
     elif kind is hive.SQLForeignKey:
         # The first two would name the parent: unset, all foreign keys of this table come.
-        found = client.get_foreign_keys(hive.ForeignKeysRequest(None, None, database, table)).foreignKeys
+        columns = client.get_foreign_keys(hive.ForeignKeysRequest(None, None, database, table)).foreignKeys
     else:
         request = idl.ConstraintsRequest(catName=idl.CATALOG, db_name=database, tbl_name=table)
-        found = getattr(client, f"get_{idl.CONSTRAINTS[kind][0]}s")(request)
-    return sorted(found, key=_sequence)
+        columns = getattr(client, f"get_{idl.CONSTRAINTS[kind][0]}s")(request)
+    return sorted(columns, key=_sequence)
 
 
 def name_of(column: Any) -> str:
@@ -182,18 +182,18 @@ def name_of(column: Any) -> str:
 
 def by_name(columns: Iterable[Any]) -> list[Columns]:
     """The columns of each constraint: one event or answer may hold several constraints of a kind."""
-    found: dict[str, Columns] = {}
+    together: dict[str, Columns] = {}
     for column in sorted(columns, key=_sequence):
-        found.setdefault(name_of(column), []).append(column)
-    return list(found.values())
+        together.setdefault(name_of(column), []).append(column)
+    return list(together.values())
 
 
 def pairs(wanted: Sequence[Any], there: Sequence[Any]) -> Iterator[tuple[Columns, Columns]]:
     """Each constraint of one kind that is wanted, there, or both, with its columns on either side ([] if missing)."""
     mine = {_identity(columns[0]): columns for columns in by_name(wanted)}
-    its = {_identity(columns[0]): columns for columns in by_name(there)}
-    for key in sorted(mine.keys() | its.keys()):
-        yield mine.get(key, []), its.get(key, [])
+    theirs = {_identity(columns[0]): columns for columns in by_name(there)}
+    for key in sorted(mine.keys() | theirs.keys()):
+        yield mine.get(key, []), theirs.get(key, [])
 
 
 def comparable(column: Any) -> Any:

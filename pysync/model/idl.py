@@ -57,10 +57,10 @@ def parts(at: int, name: str, kind: Any) -> tuple[Any, ...]:
 
 def _spec(fields: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     """A thrift_spec: each field at the index that is its id."""
-    found: list[Any] = [None] * (1 + max(field[0] for field in fields))
+    spec: list[Any] = [None] * (1 + max(field[0] for field in fields))
     for field in fields:
-        found[field[0]] = field
-    return tuple(found)
+        spec[field[0]] = field
+    return tuple(spec)
 
 
 def struct(name: str, *fields: tuple[Any, ...]) -> Any:
@@ -84,8 +84,8 @@ class _Struct(TBase):  # type: ignore[misc]
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
-        return f"{type(self).__name__}({said})"
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
+        return f"{type(self).__name__}({values})"
 
 
 # The table's name is enough: a metastore looks the table up by it. The rest changes all the time.
@@ -161,7 +161,7 @@ def _extend() -> None:
     ttypes.SkewedInfo.thrift_spec = (*ttypes.SkewedInfo.thrift_spec[:3], maps)
     # Specs that embed an extended struct hold its old spec: this resolves them anew.
     for module in (ttypes, ThriftHiveMetastore):
-        fix_spec([found for found in vars(module).values() if getattr(found, "thrift_spec", None)])
+        fix_spec([struct for struct in vars(module).values() if getattr(struct, "thrift_spec", None)])
 
 
 _extend()
@@ -224,8 +224,8 @@ def _caller(name: str, request: Any, errors: tuple[Any, Any], answer: Any = None
     result = struct(f"{name}_result", *fields, *((part(0, "success", answer),) if answer else ()))
 
     def method(client: Any, value: Any) -> Any:
-        found = call(client, name, args(req=value), result())
-        return found.constraints if answer else None
+        answered = call(client, name, args(req=value), result())
+        return answered.constraints if answer else None
 
     return method
 
@@ -297,13 +297,13 @@ def copied(value: T) -> T:
 
 def filled(wanted: T, there: Any) -> T:
     """A copy of `wanted` in which the fields of `there` replace those that are None, also in nested structs."""
-    found: Any = copied(there)
+    copy: Any = copied(there)
     for name, value in vars(wanted).items():
         if value is not None:
             before = getattr(there, name, None)
             inner = hasattr(value, "thrift_spec") and before is not None
-            setattr(found, name, filled(value, before) if inner else copied(value))
-    return found  # type: ignore[no-any-return]
+            setattr(copy, name, filled(value, before) if inner else copied(value))
+    return copy  # type: ignore[no-any-return]
 
 
 def _items(values: dict[str, Any]) -> dict[str, Any]:

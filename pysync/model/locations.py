@@ -52,8 +52,8 @@ def name_below(location: str, directory: str) -> str | None:
 
 def directories_of(database: Any) -> list[str]:
     """The directories of a `ttypes.Database`, in which its tables are; none of None."""
-    found = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))
-    return [it for it in found if it]
+    locations = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))
+    return [it for it in locations if it]
 
 
 def _contains(outer: Place, inner: Place) -> bool:
@@ -108,8 +108,8 @@ def is_iceberg(parameters: Mapping[str, str] | None) -> bool:
 
 def written(parameters: Mapping[str, str] | None) -> dict[str, str]:
     """The parameter that records the written pointer."""
-    found = pointer(parameters)
-    return {WRITTEN_KEY: found} if found else {}
+    commit = pointer(parameters)
+    return {WRITTEN_KEY: commit} if commit else {}
 
 
 # Table formats with a schema of their own, beside the metastore's: which tables have one, and where they are.
@@ -117,14 +117,25 @@ def written(parameters: Mapping[str, str] | None) -> dict[str, str]:
 
 _PROVIDER_KEY = "spark.sql.sources.provider"
 _PATH_KEY = "path"
+_PAIMON_KEY = "paimon_location"
 _PLACEHOLDER = "-__PLACEHOLDER__"
 ARCHIVED = r"har://([A-Za-z][A-Za-z0-9+.]*)-([^/]*)"
 """How a location in an archive of Hadoop begins: `har://hdfs-host:8020/path/data.har` is in `hdfs://host:8020`."""
 _ARCHIVE_DIRECTORY = re.compile(ARCHIVED + r"(/(?:[^/]+/)*?[^/]*\.har)(?:/|$)")
-LOCATION_KEYS = ("avro.schema.url", "metadata_location", "original_location", _PATH_KEY, "previous_metadata_location")
-"""Parameters of tables, partitions and serdes whose values are locations: the schema of Avro, the pointers of Iceberg,
-where Hive archived the files of a partition from, and the location of a table of Spark.
-"""
+_LOCATION_KEYS = frozenset(
+    {
+        *("avro.schema.url", "schema.url", "avroschemaurl"),  # schemas of Avro: Hive, Haivvreo, Spark
+        *("original_location", "hfile.family.path"),  # Hive: where an archived partition was; HBase's bulk files
+        *("hive.kafka.ssl.keystore.location", "hive.kafka.ssl.truststore.location"),
+        *(_PATH_KEY, f"option.{_PATH_KEY}", "basepath", f"flink.{_PATH_KEY}"),  # tables of Spark and of Flink
+        *("metadata_location", "previous_metadata_location", "location", "iceberg.catalog_location"),  # Iceberg
+        *("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path"),
+        *("hoodie.base.path", "hoodie.bootstrap.base.path"),
+        *(_PAIMON_KEY, "paimon.catalog_location", "__impala_data_source_location"),
+        "storage.location.template",  # Athena: where projected partitions are, with `${column}`
+    }
+)
+"""Parameters of tables, partitions, their storage and serdes whose values are locations, in lower case."""
 _HUDI_INPUT_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
@@ -156,8 +167,8 @@ def format_of(table: Any) -> TableFormat | None:
         return "hudi"
     provider = _provider(table)
     if provider not in {"", "hive"}:
-        found: TableFormat = next((it for it in get_args(TableFormat) if it == provider), "other")
-        return found
+        table_format: TableFormat = next((it for it in get_args(TableFormat) if it == provider), "other")
+        return table_format
     return "other" if "storage_handler" in (table.parameters or {}) else _format_by_class(table.sd)
 
 
@@ -183,13 +194,22 @@ def is_hudi(table: Any) -> bool:
     return _provider(table) == "hudi" or input_format.startswith(_HUDI_INPUT_FORMATS)
 
 
+def is_location_key(key: str) -> bool:
+    """Whether the value of a parameter with this key is a location, in whatever case: Spark ignores it."""
+    return key.lower() in _LOCATION_KEYS
+
+
 def data_location(item: Any) -> str:
     """Where the files of a Table or Partition are; empty if nothing says it.
 
     A table of Spark's that Hive cannot read has a placeholder as the location of its storage. Where it is, the
     parameters of its serde say. They say it of other tables of Spark's, too, but Hive does not update them when it
     moves a table, and copies them to partitions. The files of an archived partition are those of the archive.
+    Paimon's tables have a parameter of their own.
     """
+    own = item.parameters or {}
+    if own.get(_PAIMON_KEY) and "paimon" in own.get("storage_handler", "").lower():
+        return str(own[_PAIMON_KEY])
     storage = item.sd
     if storage is None:
         return ""
@@ -199,8 +219,9 @@ def data_location(item: Any) -> str:
     if location and not location.endswith(_PLACEHOLDER):
         return location
     parameters = (storage.serdeInfo and storage.serdeInfo.parameters) or {}
+    paths = (value for key, value in parameters.items() if key.lower() == _PATH_KEY)
     is_of_spark = _provider(item) not in {"", "hive"}
-    return str((is_of_spark and parameters.get(_PATH_KEY)) or location)
+    return str((is_of_spark and next(paths, None)) or location)
 
 
 def _provider(table: Any) -> str:

@@ -79,9 +79,9 @@ class Mark:
     def parameters(self) -> dict[str, str]:
         """The mark as parameters of the object: `pysync.source`, `pysync.event`, and those others that are known."""
         numbers = (self.epoch, self.position, self.created, self.born, self.life)
-        found = {SOURCE_KEY: self.source, EVENT_KEY: ".".join(map(str, numbers))}
+        parameters = {SOURCE_KEY: self.source, EVENT_KEY: ".".join(map(str, numbers))}
         names = {OBJECT_KEY: self.object, TARGET_KEY: self.target}
-        return found | {key: name for key, name in names.items() if name}
+        return parameters | {key: name for key, name in names.items() if name}
 
     def on(self, parameters: Mapping[str, str] | None) -> dict[str, str]:
         """These parameters with this mark in place of any other."""
@@ -91,11 +91,11 @@ class Mark:
     def read(cls, parameters: Mapping[str, str] | None) -> Mark | None:
         """The mark in an object's parameters; None if pysync did not write the object."""
         parameters = parameters or {}
-        found = _EVENT.fullmatch(parameters.get(EVENT_KEY, ""))
+        match = _EVENT.fullmatch(parameters.get(EVENT_KEY, ""))
         source = parameters.get(SOURCE_KEY)
-        if found is None or not source:
+        if match is None or not source:
             return None
-        epoch, position, created, born, life = map(int, found.groups())
+        epoch, position, created, born, life = map(int, match.groups())
         name, target = parameters.get(OBJECT_KEY, ""), parameters.get(TARGET_KEY, "")
         return cls(source, epoch, position, created, born, name, target, life)
 

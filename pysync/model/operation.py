@@ -35,8 +35,13 @@ class Operation:
     @property
     def asks_only(self) -> bool:
         """Whether it was read at a cluster that is not the home: a target that differs is asked what the home has."""
-        its = self.condition
-        return its is not None and its.stance is Stance.REQUEST and not its.before and not its.parts
+        condition = self.condition
+        return (
+            condition is not None
+            and condition.stance is Stance.REQUEST
+            and not condition.before
+            and not condition.parts
+        )
 
     @property
     def drops(self) -> int:
@@ -71,12 +76,12 @@ class PutDatabase(DatabaseOperation):
 class DropDatabase(DatabaseOperation):
     """Drop the database with those of its tables that are from the same source; it stays if others are left in it.
 
-    `told` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and the
-    database with them if it was born elsewhere and is empty.
+    `dropped_tables` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and
+    the database with them if it was born elsewhere and is empty.
     """
 
     delete_data: bool = False
-    told: Sequence[Any] = ()
+    dropped_tables: Sequence[Any] = ()
     tables_alone: bool = False
 
     @property

@@ -63,7 +63,7 @@ class EventQueue:
             self._targets = Targets(self._file)
             self.notes = Notes(self._file)
             self.gaps = Gaps(self._file, self._targets)
-            self.intake = Intake(self._file, self.gaps, arrived=self._targets.look_again)
+            self.intake = Intake(self._file, self.gaps, arrived=self._targets.signal_work)
             self._held: dict[str, int] = {}
         except BaseException:
             self._file.close()
@@ -225,7 +225,7 @@ class EventQueue:
         """Commit what waits, then close: waiting threads get QueueClosed. From any thread, as often as you like."""
         self.intake.close()
         self._file.close()
-        self._targets.look_again()
+        self._targets.signal_work()
 
     def __enter__(self) -> EventQueue:
         return self

@@ -62,11 +62,11 @@ def take_unsealed(connection: sqlite3.Connection, table: str) -> list[tuple[obje
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[str, str, str]:
     """The key of `table`, the columns that are sealed, and the call that seals them."""
-    found = [row for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "seal"]
-    key = next(name for _, name, _, _, _, is_key in found if is_key)
+    columns = [row for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "seal"]
+    key = next(name for _, name, _, _, _, is_key in columns if is_key)
     # As bytes: what is damaged need not be UTF-8.
-    values = (f"CAST({name} AS BLOB)" if kind == "TEXT" else name for _, name, kind, *_ in found)
-    return key, ", ".join(name for _, name, *_ in found), f"seal({', '.join(values)})"
+    values = (f"CAST({name} AS BLOB)" if kind == "TEXT" else name for _, name, kind, *_ in columns)
+    return key, ", ".join(name for _, name, *_ in columns), f"seal({', '.join(values)})"
 
 
 def _seal(*values: object) -> int:
@@ -120,7 +120,7 @@ def read(
     `last` is the position of the newest event. They end before one that is missing, or not as it was written. If that
     is the first of them, all is not well.
     """
-    found: list[Queued] = []
+    events: list[Queued] = []
     expected = after + 1
     rows = connection.execute(_READ, (after, limit))
     with suppress(TypeError, struct.error):  # of a value that is not even of the type that was written
@@ -128,13 +128,13 @@ def read(
             if position != expected or event_checksum(position, data, at) != crc:
                 break
             max_bytes -= len(data)
-            if found and max_bytes < 0:
+            if events and max_bytes < 0:
                 break
-            found.append(Queued(position, data, round(at * _MS)))
+            events.append(Queued(position, data, round(at * _MS)))
             expected += 1
     # A statement that is not read to its end would keep its read transaction open.
     rows.close()
-    return found, bool(found) or expected > last or limit < 1
+    return events, bool(events) or expected > last or limit < 1
 
 
 def replace(connection: sqlite3.Connection, position: int, at_ms: int) -> bytes:
@@ -175,7 +175,7 @@ class Ripe:
         """
         query = f"SELECT _id, timestamp FROM {self.events} WHERE _id BETWEEN ? AND ? ORDER BY _id"  # noqa: S608
         known, noted_ms = _came_by(connection)
-        found = first - 1
+        position_before = first - 1
         rows = connection.execute(query, (first, last))
         for position, at in rows:
             came_ms = round(at * _MS)
@@ -186,9 +186,9 @@ class Ripe:
                 _note(connection, self.last, self.now_ms)
             if came_ms > self.now_ms - self.retain_ms:
                 break
-            found = position
+            position_before = position
         rows.close()
-        return found
+        return position_before
 
 
 def retained(connection: sqlite3.Connection, table: str, events: int, of: int) -> History:

@@ -179,9 +179,9 @@ class Answered:
     def read(self, epoch: int) -> tuple[int, int]:
         """The last position that was answered in `epoch`, and how many gaps; zeros where nothing is known of it."""
         data = os.pread(self._descriptor, _SIZE, 0)
-        body, told = data[: _BODY.size], data[_BODY.size :]
+        body, checksum = data[: _BODY.size], data[_BODY.size :]
         # A file that was just begun, or torn by a power cut, knows nothing: that is safe, if less watchful.
-        if told != _SUM.pack(crc32(body)):
+        if checksum != _SUM.pack(crc32(body)):
             return 0, 0
         known, last, gaps = _BODY.unpack(body)
         return (last, gaps) if known == epoch else (0, 0)

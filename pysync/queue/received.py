@@ -208,11 +208,11 @@ def keep_digests(connection: sqlite3.Connection, new: Iterable[Entry]) -> None:
 
 def differing(connection: sqlite3.Connection, again: Iterable[Entry]) -> dict[str, Entry]:
     """For each instance the first entry that came before with other content, or whose content is forgotten."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for entry in again:
-        if entry.firm and entry.instance not in found and not _is_same(connection, entry):
-            found[entry.instance] = entry
-    return found
+        if entry.firm and entry.instance not in entries and not _is_same(connection, entry):
+            entries[entry.instance] = entry
+    return entries
 
 
 def _runs(entries: list[Entry]) -> Iterator[tuple[int, bytes]]:

@@ -168,10 +168,10 @@ def _identify(connection: sqlite3.Connection, file: Path) -> None:
 def _set(connection: sqlite3.Connection, file: Path) -> None:
     for name, value, expected in _SETTINGS:
         connection.execute(f"PRAGMA {name} = {value}")
-        found = _pragma(connection, name)
-        if found != expected:
+        current = _pragma(connection, name)
+        if current != expected:
             raise QueueFailed(
-                f"{file}: SQLite reports {name} = {found}, but durability needs {expected}",
+                f"{file}: SQLite reports {name} = {current}, but durability needs {expected}",
                 hint="put the queue on a local disk and use the standard SQLite library",
             )
 
@@ -183,9 +183,9 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
         raise damaged(file, f"it has no table {', '.join(sorted(missing))}")
     # The short check does not compare indexes with their tables: those two are small, and read by them.
     for check in ("quick_check(1)", "integrity_check(parked)", "integrity_check(gaps)"):
-        found = _checked(connection, check)
-        if found != "ok":
-            raise damaged(file, found)
+        result = _checked(connection, check)
+        if result != "ok":
+            raise damaged(file, result)
 
 
 def _check_content(connection: sqlite3.Connection, file: Path) -> None:
@@ -273,10 +273,10 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
 
     def _compare_with_answered(self) -> None:
         """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""
-        last, found = self._answered.read(self.epoch)
-        if last > self.last or found > repair.gaps_found(self._conn):
-            told = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
-            repair.tell_lost(self._conn, self._file, self.epoch, **told)
+        last, state = self._answered.read(self.epoch)
+        if last > self.last or state > repair.gaps_found(self._conn):
+            fields = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
+            repair.tell_lost(self._conn, self._file, self.epoch, **fields)
             self.epoch = read_epoch(self._conn)
         self.remember_gaps()
 
@@ -317,13 +317,13 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         """
         with self.reading() as connection:
             after = max(after, self.first - 1)
-            found, is_well = events.read(connection, self.last, after, limit, max_bytes)
+            rows, is_well = events.read(connection, self.last, after, limit, max_bytes)
             if not is_well:
                 self._set_aside(after + 1)
-                found, is_well = events.read(connection, self.last, after, limit, max_bytes)
+                rows, is_well = events.read(connection, self.last, after, limit, max_bytes)
             if not is_well:
                 raise damaged(self._file, f"event {after + 1} cannot be replaced")
-        return found
+        return rows
 
     def _set_aside(self, position: int) -> None:
         """Put an event without data in the place of one that is damaged, which is a gap."""

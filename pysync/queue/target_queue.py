@@ -46,8 +46,8 @@ class Targets:
 
     def __init__(self, file: QueueFile) -> None:
         with file.reading() as connection:
-            found = connection.execute(_READ).fetchall()
-        self.rows = {name: Row(at, None if ms is None else Pause(reason, ms)) for name, at, reason, ms in found}
+            rows = connection.execute(_READ).fetchall()
+        self.rows = {name: Row(at, None if ms is None else Pause(reason, ms)) for name, at, reason, ms in rows}
         self._file = file
         self._changed = threading.Condition()
         self._woken: set[str] = set()
@@ -75,7 +75,7 @@ class Targets:
             self._woken.add(name)
             self._changed.notify_all()
 
-    def look_again(self) -> None:
+    def signal_work(self) -> None:
         """Have all who wait see whether it is over: events have come, or the queue is closed."""
         with self._changed:
             self._changed.notify_all()
@@ -172,11 +172,11 @@ class ParkedEvents:
 
     def names(self) -> dict[int, set[str]]:
         """The tables of every parked event, by its position, in event order."""
-        found: dict[int, set[str]] = {}
+        names: dict[int, set[str]] = {}
         with self._file.reading() as connection:
             for position, table in connection.execute(_NAMES, (self.target,)).fetchall():
-                found.setdefault(position, set()).add(table)
-        return found
+                names.setdefault(position, set()).add(table)
+        return names
 
     def count(self) -> int:
         """How many events are parked, each counted once for every table that it is parked under."""
@@ -276,8 +276,8 @@ def record(connection: sqlite3.Connection, act: Mapping[str, Any] | None, at_ms:
 
 
 def _acts(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_read(connection, _ACTS) or "[]")
-    return found
+    acts: list[dict[str, Any]] = json.loads(_read(connection, _ACTS) or "[]")
+    return acts
 
 
 def _read(connection: sqlite3.Connection, key: str) -> str | None:

@@ -77,7 +77,7 @@ class Visible:
         if job.hidden:
             return
         now = self._clock()
-        changes = [job.leg.draft.changes[position] for position in job.work.positions]
+        changes = [job.batch.draft.changes[position] for position in job.work.positions]
         times = [(self._committed(it.event), queued.at_ms / 1000) for queued, it in changes if _is_of_source(it.event)]
         if times:
             # Each part for itself: a clock that was set must not make one negative.
@@ -243,32 +243,32 @@ class Applier:
             raise
         except Exception as error:
             self._progress.errors.add(kind_of(error))
-            # To see later whether other operations have succeeded since the first try (`_is_its_own`).
+            # To see later whether other operations have succeeded since the first try (`_is_forbidden_alone`).
             job.applied = self._progress.applied if job.tries == 0 else job.applied
             job.tries += 1
             away = isinstance(error, (Unavailable, OutcomeUnknown))
             # An outage says nothing of the operation: only what fails beside it counts towards parking.
             job.failures += isinstance(error, Forbidden) or not away
-            if isinstance(error, Forbidden) and self._is_its_own(job):
+            if isinstance(error, Forbidden) and self._is_forbidden_alone(job):
                 raise Rejected(error.message, error.hint) from error
             # A stop cuts the tries short: the work has not failed, and comes again at the next start.
             if self._stop.is_set():
                 raise Stopped from error
-            if not away and job.failures >= job.leg.attempts:
+            if not away and job.failures >= job.batch.attempts:
                 raise
-            self._tell(error, job.tries, away=away)
+            self._report_failure(error, job.tries, away=away)
             seconds = self._wait(job.tries)
             self._progress.again(seconds)
             raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
         self._progress.succeeds()
         return outcome
 
-    def _is_its_own(self, job: Job) -> bool:
+    def _is_forbidden_alone(self, job: Job) -> bool:
         """Whether only this job is forbidden, and not the whole target.
 
         It is if other operations have succeeded since its first try, or if it was parked already.
         """
-        return job.failures >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
+        return job.failures >= job.batch.attempts and (job.batch.parked or self._progress.applied > job.applied)
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
         if not self._progress.throttle.wait(self._stop):
@@ -284,7 +284,7 @@ class Applier:
         longest = _FIRST_WAIT_SECONDS * 2.0 ** min(tries - 1, 30)
         return self._chance() * min(longest, self._settings.retry_max_seconds)
 
-    def _tell(self, error: Exception, tries: int, *, away: bool) -> None:
+    def _report_failure(self, error: Exception, tries: int, *, away: bool) -> None:
         if away:
             self._progress.waits(error, tries)
         elif tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted

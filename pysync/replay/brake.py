@@ -149,7 +149,7 @@ class Brake:
                 self._hold = self._held(draft, why, drops)
             return True
 
-    def look_again(self, draft: Draft) -> None:
+    def update_hold(self, draft: Draft) -> None:
         """Update a hold, as more events may have come. Raises what the target raises.
 
         That of a refresh stays as it is: no draft knows what a refresh drops.
@@ -219,11 +219,11 @@ class Brake:
         """The target's tables in these databases."""
         return {name: self._tables_of(name) for name in databases}
 
-    def _with_tables(self, found: Sequence[tuple[Drop, Operation]], position: int) -> list[Drop]:
+    def _with_tables(self, dropped: Sequence[tuple[Drop, Operation]], position: int) -> list[Drop]:
         """The drops, and those of the tables that go with a database; each object once."""
-        drops = {(it.what, it.key, it.position if it.what == "partitions" else 0): it for it, _ in found}
+        drops = {(it.what, it.key, it.position if it.what == "partitions" else 0): it for it, _ in dropped}
         if self._limits.are_set and position > self._decided:
-            for database, operation in found:
+            for database, operation in dropped:
                 if isinstance(operation, DropDatabase):
                     for table in self._tables_with(operation):
                         key = f"{database.key}.{table}"
@@ -246,11 +246,11 @@ class Brake:
 
     def _count(self, position: int) -> _Count:
         """The count of the window that an event is in. A parked event that is tried again gets its own."""
-        found = next((it for it in self._counts if it.last >= position), None)
-        if found is None:
-            found = _Count(position)
-            self._counts.append(found)
-        return found
+        count = next((it for it in self._counts if it.last >= position), None)
+        if count is None:
+            count = _Count(position)
+            self._counts.append(count)
+        return count
 
     def _refreshed(self, upto: int | None = None) -> list[Drop]:
         """The drops by refreshes of the windows in hand, or of the windows up to a position."""

@@ -37,7 +37,7 @@ from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unav
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableAtSource:
     """A table of the source: its names at both ends, its rewritten `definition`, and its `frame` from before the
     rewriting.
 
@@ -60,7 +60,7 @@ class Contents:
     translator: Translator
     refresh: Refresh
 
-    def partitions(self, table: Found, *, fresh: bool) -> Iterator[Operation]:
+    def partitions(self, table: TableAtSource, *, fresh: bool) -> Iterator[Operation]:
         """Put the source's partitions that are taken, then drop the target's others.
 
         A table that is `fresh` has no others. Others that are not in scope stay, unless what leaves the scope goes.
@@ -74,8 +74,8 @@ class Contents:
             if not fresh:
                 present |= {partition_name(keys, part.values) for part in parts}
             if parts:
-                found = {"partitions": tuple(parts), "sources": sources, **table.origin}
-                yield PutPartitions(table=table.new, definition=table.definition, fresh=fresh, **found)
+                fields = {"partitions": tuple(parts), "sources": sources, **table.origin}
+                yield PutPartitions(table=table.new, definition=table.definition, fresh=fresh, **fields)
         there = () if fresh else (tuple(part.values) for part in self.target.partitions(table.new))
         # A table of others may have stayed there, with other keys.
         fitting = (it for it in there if len(it) == len(keys))
@@ -85,10 +85,10 @@ class Contents:
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
 
-    def _takes(self, table: Found, values: Sequence[str]) -> bool:
+    def _takes(self, table: TableAtSource, values: Sequence[str]) -> bool:
         return self.translator.policy.takes_partition(table.old, typed_keys(table.definition), values)
 
-    def _parts(self, table: Found) -> Iterator[list[Any]]:
+    def _parts(self, table: TableAtSource) -> Iterator[list[Any]]:
         """The source's partitions that are taken, a batch at a time; asked for by name only if there are more than one
         batch.
         """
@@ -110,46 +110,46 @@ class Contents:
         """
         try:
             # One more than a batch, to see whether there are more.
-            found = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
+            partitions = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
         except hive.MetaException:  # hive.metastore.limit.partition.request may forbid the call
             return None
-        return found if len(found) <= PARTITIONS_PER_CALL else None
+        return partitions if len(partitions) <= PARTITIONS_PER_CALL else None
 
-    def _is_extra(self, table: Found, values: Sequence[str], name: str, present: set[str]) -> bool:
+    def _is_extra(self, table: TableAtSource, values: Sequence[str], name: str, present: set[str]) -> bool:
         if name in present or (self.refresh.partitions and name not in self.refresh.partitions):
             return False
         return self.translator.policy.drops_leavers or self._takes(table, values)
 
     def constraints(self, table: Any) -> Constraints:
         """The constraints of the source's table, rewritten for the target."""
-        found: dict[Any, list[Any]] = {}
+        by_name: dict[Any, list[Any]] = {}
         for kind, columns in self.source.constraints(table).items():
-            found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
-            for column in found[kind]:
+            by_name[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
+            for column in by_name[kind]:
                 self.translator.mapping.apply_to(column)
-        return found
+        return by_name
 
-    def bring_constraints(self, table: Found, wanted: Constraints, there: Any) -> Iterator[Operation]:
+    def bring_constraints(self, table: TableAtSource, wanted: Constraints, there: Any) -> Iterator[Operation]:
         """Put the source's constraints, and drop the others of the target's table `there` (None: it is new)."""
         # Without any kind wanted (only some partitions are refreshed, say) nothing is dropped, so the call is saved.
-        its = {} if there is None or not wanted else self.target.constraints(there)
+        existing = {} if there is None or not wanted else self.target.constraints(there)
         extra = []
         for kind, columns in wanted.items():
             if columns:
                 yield PutConstraint(table=table.new, columns=tuple(columns), **table.origin)
-            extra += [name_of(other[0]) for mine, other in pairs(columns, its.get(kind, [])) if not mine]
+            extra += [name_of(other[0]) for mine, other in pairs(columns, existing.get(kind, [])) if not mine]
         if extra and self._is_still(table):
             for constraint in extra:
                 yield DropConstraint(table=table.new, constraint=constraint, **table.origin)
 
-    def _is_still(self, table: Found) -> bool:
+    def _is_still(self, table: TableAtSource) -> bool:
         """Whether what was read is complete: the table is still the same at the source.
 
         A table that was renamed or dropped meanwhile looks empty. Its partitions must not be dropped at the target: its
         events will come, and a rename takes everything along.
         """
-        found = self.source.table(table.old.database, table.old.table)
-        return found is not None and found.createTime == table.definition.createTime
+        current = self.source.table(table.old.database, table.old.table)
+        return current is not None and current.createTime == table.definition.createTime
 
 
 def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:
@@ -175,12 +175,12 @@ class Functions:
 
         If the source may not say so, the home is asked. Functions cannot be renamed.
         """
-        its = {it.functionName: it for it in self._meant(self.target.functions(self.refresh.database))}
+        existing = {it.functionName: it for it in self._meant(self.target.functions(self.refresh.database))}
         for function in self._meant(self._of_source()):
-            yield from self._put(function, its.get(function.functionName))
+            yield from self._put(function, existing.get(function.functionName))
         # Several databases of the source may be mapped to this one: its functions may come from another.
-        kept = self._kept() if its else set()
-        for name in sorted(its.keys() - kept):
+        wanted = self._wanted_names() if existing else set()
+        for name in sorted(existing.keys() - wanted):
             yield from self._drop(name)
 
     def _of_source(self) -> Sequence[Any]:
@@ -190,27 +190,27 @@ class Functions:
         wanted = self.refresh.function
         return [it for it in functions if wanted in {"", it.functionName}]
 
-    def _kept(self) -> set[str]:
+    def _wanted_names(self) -> set[str]:
         mapping, database = self.translator.mapping, self.refresh.database
         belonging = [name for name in self.source.databases() if mapping.database(name) == database]
         return {function.functionName for name in belonging for function in self.source.functions(name)}
 
     def _put(self, function: Any, there: Any) -> Iterator[Operation]:
         self.translator.mapping.apply_to(function)
-        if self._is_said():
+        if self._is_state():
             origin = self._origins.of_function(self._home(), self.found, self.there)
             yield PutFunction(database=self.refresh.database, definition=function, **origin)
         elif self.target.differences(function, there):
-            yield from self._asked(function.functionName)
+            yield from self._request(function.functionName)
 
     def _drop(self, name: str) -> Iterator[Operation]:
-        if self._is_said():
+        if self._is_state():
             origin = self._origins.of_function(self._home(), self.found, self.there)
             yield DropFunction(database=self.refresh.database, function=name, **origin)
         else:
-            yield from self._asked(name)
+            yield from self._request(name)
 
-    def _asked(self, name: str) -> Iterator[Operation]:
+    def _request(self, name: str) -> Iterator[Operation]:
         return self._origins.again(self._home(), self.refresh.database, function=name)
 
     @property
@@ -220,8 +220,8 @@ class Functions:
     def _home(self) -> str:
         return self._origins.home(self.found, self.there)
 
-    def _is_said(self) -> bool:
-        return self._origins.is_said(self._home())
+    def _is_state(self) -> bool:
+        return self._origins.brings_state_of(self._home())
 
 
 # Column statistics of a table, read from the source as they are now, for a target that keeps them.
@@ -286,9 +286,9 @@ class Counts:
             yield from self._of(taken[start : start + PARTITIONS_PER_CALL])
 
     def _of(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        found = self._read(self.source, partitions) if isinstance(self.source, Metastore) else {}  # a dump has none
-        if found:
-            yield PutStatistics(table=self.new, statistics=found, **self.origin)
+        counts = self._read(self.source, partitions) if isinstance(self.source, Metastore) else {}  # a dump has none
+        if counts:
+            yield PutStatistics(table=self.new, statistics=counts, **self.origin)
 
     def _read(self, source: Metastore, partitions: Sequence[str]) -> Statistics:
         try:

@@ -252,9 +252,9 @@ class Drain:
         """The draft of the next window; changes nothing."""
         return self._replayer.preview()
 
-    def look_again(self) -> None:
+    def update_hold(self) -> None:
         """Add to what is held what has come since."""
-        self._replayer.look_again()
+        self._replayer.update_hold()
 
     def retry(self, table: str | None = None) -> Future[Released]:
         """Try the parked events again now: all, or those of one table with those that must go with it."""
@@ -283,15 +283,15 @@ class Drain:
     def _widen_reach(self) -> None:
         """Look as far ahead as the last run may have got: it may have had larger windows than this one will have."""
         wide = int(self._queue.notes.get(self._noted_reach) or 0)
-        self._replayer.lookout.reach = max(self._replayer.reach, wide)
+        self._replayer.removal_reader.reach = max(self._replayer.reach, wide)
         self._applied_upto = min(self._target_queue.position() + wide, self._queue.last)
-        self._queue.notes.put(self._noted_reach, str(self._replayer.lookout.reach))
+        self._queue.notes.put(self._noted_reach, str(self._replayer.removal_reader.reach))
 
     def _narrow_reach(self) -> None:
         """Look no further than this run gets once everything that an earlier one may have applied is behind."""
         reach = self._replayer.reach
-        if self._replayer.lookout.reach > reach and self._target_queue.position() >= self._applied_upto:
-            self._replayer.lookout.reach = reach
+        if self._replayer.removal_reader.reach > reach and self._target_queue.position() >= self._applied_upto:
+            self._replayer.removal_reader.reach = reach
             self._queue.notes.put(self._noted_reach, str(reach))
 
     def _session(self) -> None:
@@ -313,7 +313,7 @@ class Drain:
     def _is_over(self, lanes: Lanes) -> bool:
         """Whether it was stopped. If there is a request, nothing is under way any more when this returns."""
         if self._halt.is_set():
-            self._replayer.land(lanes)
+            self._replayer.stop_works(lanes)
             self._retries.interrupted()
             self._halt.clear()  # before the request is looked at: one that comes now sets it again
         return self.worker.stopping.is_set()
@@ -325,11 +325,11 @@ class Drain:
         paused = self.paused() is not None
         if not paused:
             self._retry_in_time()
-        if self._replayer.pump(lanes):
+        if self._replayer.step(lanes):
             self._retries.soon()
         if paused:
             self.progress.state = State.PAUSED
-            self._replayer.look_again()
+            self._replayer.update_hold()
             self._replayer.wait(_IDLE_SECONDS)
             return
         if not (self._replayer.busy and self.progress.state is State.WAITING):  # until an operation succeeds

@@ -62,9 +62,9 @@ class Ledger:
     def __init__(self, seconds: float, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
         self._ms = round(seconds * 1000)
         self._keep = keep
-        found: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
-        self._upto = int(found["upto"])
-        self._drops = [Drop(**it) for it in found["drops"]]
+        record: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
+        self._upto = int(record["upto"])
+        self._drops = [Drop(**it) for it in record["drops"]]
 
     def new(self, drops: Sequence[Drop]) -> list[Drop]:
         """The drops that were not entered before: after a crash the same events come again."""

@@ -17,7 +17,7 @@ import structlog
 from pysync.model.operation import DropTable, Operation, RenameTable, TableOperation
 from pysync.queue import Park, Parked, ParkedEvents, Queued
 from pysync.replay.progress import Progress
-from pysync.replay.scheduler import Leg
+from pysync.replay.scheduler import Batch
 from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered
 from pysync.replay.window.order import holds_back
 from pysync.targets.settings import TargetSettings
@@ -124,7 +124,7 @@ class Parking:
         return self._parked.names()
 
 
-def tell(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:
+def report_parked(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:
     """Count parked events, and log those that do not only wait. Called once for each, not when it is refused again."""
     progress.count("parked", len(refused))
     note(progress, refused)
@@ -143,12 +143,12 @@ def note(progress: Progress, refused: Iterable[Refusal]) -> None:
 
 def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[str]:
     """All keys that must be retried together with `keys`; `groups` are the keys of every parked event. Pure."""
-    found = frozenset(keys)
+    together = frozenset(keys)
     left = {frozenset(group) for group in groups}
-    while near := {group for group in left if holds_back(found, group)}:
-        found = found.union(*near)
+    while near := {group for group in left if holds_back(together, group)}:
+        together = together.union(*near)
         left -= near
-    return found
+    return together
 
 
 # Retries: which parked events of a target are tried again, and when: at the start, then at growing intervals.
@@ -194,27 +194,27 @@ class Retries:
             self._at = min(self._at, self._clock() + self._wait)
 
 
-def legs_of(
+def batches_of(
     parking: Parking,
     attempts: int,
     draft: Callable[[Sequence[Queued], Blocks], Draft],
-    tell: Callable[[Sequence[Refusal]], object],
-) -> Iterator[Leg]:
-    """The parked events, some hundred at a time; each leg must be done before the next is taken.
+    report_parked: Callable[[Sequence[Refusal]], object],
+) -> Iterator[Batch]:
+    """The parked events, some hundred at a time; each batch must be done before the next is taken.
 
-    Then the events that are done are removed; `tell` gets those that were refused again.
+    Then the events that are done are removed; `report_parked` gets those that were refused again.
     """
-    for batch in parking.windows():
-        rows = batch
+    for parked in parking.windows():
+        rows = parked
         while rows:
             events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-            found = draft(list(events.values()), parking.blocks)
-            parking.take(found)
-            leg = Leg(found, parking.blocks, attempts, parked=True)
-            last = leg.last  # a draft may end before the last of its events
-            yield leg
-            parking.retried([row for row in rows if row.position <= last], leg.refused)
-            tell(leg.refused)
+            window = draft(list(events.values()), parking.blocks)
+            parking.take(window)
+            batch = Batch(window, parking.blocks, attempts, parked=True)
+            last = batch.last  # a draft may end before the last of its events
+            yield batch
+            parking.retried([row for row in rows if row.position <= last], batch.refused)
+            report_parked(batch.refused)
             rows = [row for row in rows if row.position > last]
 
 
@@ -235,8 +235,8 @@ class Unfinished:
 
     def holds(self, operation: Operation) -> bool:
         """Whether the operation describes a part of a table that is there only in part."""
-        tells = isinstance(operation, TableOperation) and not isinstance(operation, DropTable)
-        return tells and _key(operation) in self._keys
+        needs_table = isinstance(operation, TableOperation) and not isinstance(operation, DropTable)
+        return needs_table and _key(operation) in self._keys
 
     @contextmanager
     def reading(self, operation: Operation) -> Iterator[None]:

@@ -128,7 +128,7 @@ class Progress:
         self._last_done: dict[str, Any] | None = None
         self._waiting_since: float | None = None
         self._away_since: float | None = None  # as the log says
-        self._told = 0  # the last attempt that the log has told of since then
+        self._logged_attempt = 0  # the last attempt that the log has told of since then
 
     def count(self, what: str, number: int = 1) -> None:
         """Count outcomes, or skipped or parked events."""
@@ -182,9 +182,9 @@ class Progress:
         self.failed(State.WAITING, str(error))
         with self._lock:
             # Where many operations wait, each meets the same outage: only the one that was tried most is of interest.
-            new = attempt > self._told and attempt & (attempt - 1) == 0
+            new = attempt > self._logged_attempt and attempt & (attempt - 1) == 0
             if new:
-                self._told, self._away_since = attempt, self._away_since or time.time()
+                self._logged_attempt, self._away_since = attempt, self._away_since or time.time()
         if new:
             log.warning("target_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
@@ -192,12 +192,12 @@ class Progress:
         """The target has answered an operation: it is available."""
         self.state = State.RUNNING
         self._waiting_since = None
-        if self._told:
+        if self._logged_attempt:
             self._is_back()
 
     def _is_back(self) -> None:
         with self._lock:
-            since, self._away_since, self._told = self._away_since, None, 0
+            since, self._away_since, self._logged_attempt = self._away_since, None, 0
         # Another lane may have told of it.
         if since is not None:
             log.info("target_available", target=self.name, seconds=round(time.time() - since, 1))

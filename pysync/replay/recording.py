@@ -130,7 +130,7 @@ class Recorder:
 
     def _of_applied(self, job: Job, operation: Operation, done: Done) -> Record:
         positions = job.work.positions
-        queued, change = job.leg.draft.changes[max(positions)]
+        queued, change = job.batch.draft.changes[max(positions)]
         source, former = self._sources(operation, change)
         renamed = operation if isinstance(operation, RenameTable) else None
         return Record(

@@ -197,9 +197,9 @@ class Refresher:
         if not isinstance(operation, (PutFunction, DropFunction)) or condition is None or self._source is None:
             return operation
         with self._reading(self._source) as source:
-            found = source.database(self._translator.mapping.source_database(operation.database))
+            database = source.database(self._translator.mapping.source_database(operation.database))
         relay = self._translator.policy.relay
-        place = None if found is None else first_home(found.parameters, operation.visited[-1], relay=relay)
+        place = None if database is None else first_home(database.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:
@@ -211,11 +211,11 @@ class Refresher:
         name = database_of(operation.key)
         if isinstance(operation, RenameTable):
             name = operation.new_name.database
-        its = operation.mark.object.partition(".")[0]
-        source = its or self._translator.mapping.source_database(name)
-        origin: dict[str, Any] = {"mark": replace(operation.mark, object=its), "visited": operation.visited}
-        found = Refresh(source_database=source, database=name, anew=True, **origin)
-        return found if self._source is not None else None
+        source_name = operation.mark.object.partition(".")[0]
+        source = source_name or self._translator.mapping.source_database(name)
+        origin: dict[str, Any] = {"mark": replace(operation.mark, object=source_name), "visited": operation.visited}
+        refresh = Refresh(source_database=source, database=name, anew=True, **origin)
+        return refresh if self._source is not None else None
 
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.
@@ -225,11 +225,11 @@ class Refresher:
         """
         keeps = self._keeps(rereading.refresh.mark.position)
         every = rereading.operations()
-        found = (it for it in every if not (self._translator.excludes(_kind_of(it), it) or (keeps and it.drops)))
+        wanted = (it for it in every if not (self._translator.excludes(_kind_of(it), it) or (keeps and it.drops)))
         if rereading.refresh.table is not None:
-            yield from ((it, _dropping([it])) for it in found)
+            yield from ((it, _dropping([it])) for it in wanted)
             return
-        listed = list(found)
+        listed = list(wanted)
         for number, operation in enumerate(listed):
             yield operation, _dropping(listed) if number == 0 else []
 

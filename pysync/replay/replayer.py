@@ -20,12 +20,12 @@ from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.ledger import Ledger
-from pysync.replay.parking import Parking, Unfinished, legs_of, note, tell
+from pysync.replay.parking import Parking, Unfinished, batches_of, note, report_parked
 from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
-from pysync.replay.scheduler import Apply, Job, Lanes, Leg, OpenLanes, Scheduler, Threads
-from pysync.replay.window.draft import Blocks, Draft, Lookout, Refusal, draft, refreshes_all
+from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
+from pysync.replay.window.draft import Blocks, Draft, Refusal, RemovalReader, draft, refreshes_all
 from pysync.replay.window.order import Holds, Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
@@ -98,7 +98,7 @@ log = structlog.get_logger(__name__)
 
 
 class Replayer:
-    """Replays for one target, in one thread. When `halt` is set, everything ends early: call `land`, then continue.
+    """Replays for one target, in one thread. When `halt` is set, everything ends early: call `stop_works`, then go on.
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
@@ -130,7 +130,7 @@ class Replayer:
         self._looked_at = 0  # the queue's last position then
         self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
-        self.lookout = Lookout(queue, translator, self.reach)
+        self.removal_reader = RemovalReader(queue, translator, self.reach)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._name, self._settings = settings.name, settings
@@ -158,14 +158,14 @@ class Replayer:
         self.standing, self.holds = Standing(), Holds(self._target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
-        self._windows: deque[Leg] = deque()  # those that the position has not passed
+        self._windows: deque[Batch] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
-        self._retry: Iterator[Leg] | None = None
-        self._retried: Leg | None = None
+        self._retry: Iterator[Batch] | None = None
+        self._retried: Batch | None = None
         self._halt = halt
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
@@ -222,17 +222,17 @@ class Replayer:
         """The position of the last event that was taken; later ones wait in the queue."""
         return max(self.done, self._taken)
 
-    def pump(self, lanes: Lanes) -> int:
+    def step(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
-        if self._waits_for_all or self.taken - self.done >= self.reach or any(leg.refused for leg in self._windows):
+        if self._waits_for_all or self.taken - self.done >= self.reach or any(batch.refused for batch in self._windows):
             self._park_what_others_wait_for()
         parked = self._settle()
         self._go_on()
         self._scheduler.begin(lanes)
         # A work was stopped (by the brake, say): later works were not begun, so all of them come again.
         if self._scheduler.broken and not self._scheduler.busy:
-            return parked + self.land(lanes)
+            return parked + self.stop_works(lanes)
         if not self._scheduler.busy:
             self._refresher.rest()
         return parked
@@ -245,27 +245,27 @@ class Replayer:
         """The seconds until something is to be tried again, at most `seconds`."""
         return max(0.0, min(seconds, self._scheduler.seconds()))
 
-    def land(self, lanes: Lanes) -> int:
+    def stop_works(self, lanes: Lanes) -> int:
         """Begin nothing more, wait for the operations in hand, and forget what is not done: it comes again.
 
         Returns how many events were parked.
         """
-        self._ground(lanes)
+        self._stop_lanes(lanes)
         parked = self._settle()
         if self._windows:
             # The first window is unfinished, so the position ends in it: what later windows have done comes again.
-            leg = self._windows.popleft()
-            parked += self._advance([leg], leg.done_upto())
+            batch = self._windows.popleft()
+            parked += self._advance([batch], batch.done_upto())
         self._forget()
         return parked
 
     def abandon(self, lanes: Lanes) -> None:
-        """As `land`, but the position stays, because something has failed."""
-        self._ground(lanes)
+        """As `stop_works`, but the position stays, because something has failed."""
+        self._stop_lanes(lanes)
         self._forget()
 
-    def _ground(self, lanes: Lanes) -> None:
-        self._scheduler.ground(lanes, lambda: self._target_queue.wait(_IDLE_SECONDS, after=math.inf))
+    def _stop_lanes(self, lanes: Lanes) -> None:
+        self._scheduler.stop(lanes, lambda: self._target_queue.wait(_IDLE_SECONDS, after=math.inf))
 
     def _forget(self) -> None:
         self._parking.forget()
@@ -275,19 +275,19 @@ class Replayer:
         self._scheduler = self._new_scheduler()
         self._windows.clear()
         self._retry = self._retried = self._done = None
-        self.lookout.forget()
+        self.removal_reader.forget()
 
     def _new_scheduler(self) -> Scheduler:
-        return Scheduler(self._clock, self._holds, self._refuse, self._is_kept, self.standing.end)
+        return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.standing.end)
 
     # --- windows
 
     def wants(self, lanes: Lanes) -> bool:
         """Whether the next window may be taken: a lane is free, and not too much is under way."""
-        if not self._scheduler.wants(lanes) or any(leg.alone for leg in self._windows):
+        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows):
             return False
         within_reach = not self._windows or self.taken - self.done < self.reach
-        return within_reach and sum(leg.size for leg in self._windows) < _FLIGHT_BYTES
+        return within_reach and sum(batch.size for batch in self._windows) < _FLIGHT_BYTES
 
     def window(self, lanes: Lanes) -> bool:
         """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
@@ -299,40 +299,40 @@ class Replayer:
             return False
         self._parking.recall()
         translator = self._translator_of(events)
-        found = draft(events, translator, self._writer(), self._parking.blocks, self.lookout.after(after))
+        window = draft(events, translator, self._writer(), self._parking.blocks, self.removal_reader.after(after))
         crash_point("window.read")
-        if self._is_held(found):
+        if self._is_held(window):
             return False
-        self._parking.take(found)
-        leg = Leg(found, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
-        self._taken = leg.last
-        self.leaves_some = leg.last < events[-1].position
-        self.lookout.begin(leg.last)  # before any of its works can remove something
-        self._windows.append(leg)
-        works = ((job, min(job.work.positions), job.work.keys) for job in leg.left)
-        self.standing.begin(leg.last, works, ((it.event.position, it.keys) for it in leg.refused))
-        self._scheduler.add(leg)
+        self._parking.take(window)
+        batch = Batch(window, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
+        self._taken = batch.last
+        self.leaves_some = batch.last < events[-1].position
+        self.removal_reader.begin(batch.last)  # before any of its works can remove something
+        self._windows.append(batch)
+        works = ((job, min(job.work.positions), job.work.keys) for job in batch.left)
+        self.standing.begin(batch.last, works, ((it.event.position, it.keys) for it in batch.refused))
+        self._scheduler.add(batch)
         self._scheduler.begin(lanes)
         return True
 
-    def look_again(self) -> None:
+    def update_hold(self) -> None:
         """Say what is held, and add to it what has come since; not while the target cannot be asked."""
         last, hold = self._queue.last, self.brake.held
         if hold is None:
             return
         if last != self._looked_at:
             with suppress(Unavailable, OutcomeUnknown):
-                self.brake.look_again(self._preview(self._next_events()))
+                self.brake.update_hold(self._preview(self._next_events()))
             self._looked_at = last
         if hold.at_ms != self._logged_hold_ms:
             self._logged_hold_ms = hold.at_ms
             log.error("drops_held", target=self._name, reason=hold.reason, objects=hold.as_json()["objects"])
             self._recorder.held(hold)
 
-    def _is_held(self, found: Draft) -> bool:
+    def _is_held(self, window: Draft) -> bool:
         """Whether the window waits for a person, or for a target that cannot list its tables now."""
         try:
-            held = self.brake.holds(found)
+            held = self.brake.holds(window)
         except (Unavailable, OutcomeUnknown) as error:
             self._progress.waits(error)
             self.wait(_AWAY_SECONDS)
@@ -362,10 +362,10 @@ class Replayer:
             done.append(self._windows.popleft())
         return self._advance(done, done[-1].last) if done else 0
 
-    def _advance(self, legs: Sequence[Leg], done: int) -> int:
+    def _advance(self, batches: Sequence[Batch], done: int) -> int:
         if done <= self.done:
             return 0
-        refused = [refusal for leg in legs for refusal in leg.refused if refusal.event.position <= done]
+        refused = [refusal for batch in batches for refusal in batch.refused if refusal.event.position <= done]
         refused = self._parking.store(done, refused)
         # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
@@ -373,10 +373,10 @@ class Replayer:
         self._done = done
         self.standing.stored(done)
         self.brake.passed(done)
-        tell(self._name, self._progress, refused)
+        report_parked(self._name, self._progress, refused)
         self._recorder.parked(refused)
-        self._progress.count("skipped", sum(leg.draft.skipped for leg in legs))
-        self._progress.advanced(done, legs[-1].at_ms(done))
+        self._progress.count("skipped", sum(batch.draft.skipped for batch in batches))
+        self._progress.advanced(done, batches[-1].at_ms(done))
         return len(refused)
 
     # --- what is parked
@@ -386,9 +386,9 @@ class Replayer:
         self.begin_retry(keys, attempts)
         while self._retry is not None:
             if self._halt.is_set():
-                self.land(lanes)
+                self.stop_works(lanes)
                 return False
-            self.pump(lanes)
+            self.step(lanes)
             if self._retry is not None:
                 self.wait(_IDLE_SECONDS)
         return self.retried
@@ -401,8 +401,8 @@ class Replayer:
         self.retried = False
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.begin(keys)
-        told = partial(note, self._progress)
-        self._retry = legs_of(parking, attempts or self._settings.retry_attempts, self._redraft, told)
+        remember = partial(note, self._progress)
+        self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
         self._retried = None
         self._go_on()
 
@@ -413,7 +413,7 @@ class Replayer:
         alone: it may be waiting for this retry.
         """
         while self._retry is not None and not (self._retried and self._retried.left):
-            if self._scheduler.broken or any(leg.alone for leg in self._windows) or self._parking.heals(self.taken):
+            if self._scheduler.broken or any(batch.alone for batch in self._windows) or self._parking.heals(self.taken):
                 return
             self._retried = next(self._retry, None)
             if self._retried is None:
@@ -429,25 +429,25 @@ class Replayer:
 
     # --- what cannot be done, or not now
 
-    def _is_kept(self, job: Job) -> bool:
+    def _waits_for_hold(self, job: Job) -> bool:
         """Whether a work has to wait for the end of a hold."""
         return self.holds.covers(job.work.keys, job.work.positions)
 
     def _holds(self, job: Job) -> bool:
         """Whether a work waits behind events that were refused since its draft was made."""
-        _, change = job.leg.draft.changes[min(job.work.positions)]
+        _, change = job.batch.draft.changes[min(job.work.positions)]
         if change.comes_alone:
-            return job.leg.blocks.holds(change)
-        return job.leg.blocks.holds_at(max(job.work.positions), job.work.keys | job.work.fleeting)
+            return job.batch.blocks.holds(change)
+        return job.batch.blocks.holds_at(max(job.work.positions), job.work.keys | job.work.fleeting)
 
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""
         kind, reason = self._applier.reason(error)
         for position in sorted(job.work.positions):
-            event, change = job.leg.draft.changes[position]
-            job.leg.blocks.refuse(position, change.keys)
-            job.leg.refused.append(Refusal.of(event, change.keys, kind, reason))
-            if not job.leg.parked:
+            event, change = job.batch.draft.changes[position]
+            job.batch.blocks.refuse(position, change.keys)
+            job.batch.refused.append(Refusal.of(event, change.keys, kind, reason))
+            if not job.batch.parked:
                 self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)
 

@@ -27,7 +27,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
 )
-from pysync.replay.contents import Contents, Counts, Found, Functions, wants_statistics
+from pysync.replay.contents import Contents, Counts, Functions, TableAtSource, wants_statistics
 from pysync.replay.window.homes import Origins, is_in_the_way, keys_of
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.scope import leaving
@@ -61,34 +61,34 @@ class Rereading:
             name = self.refresh.table
             return self._statistics(self.translator.mapping.source_table(name, self.refresh.mark), name)
         if self.refresh.again:
-            return self._said_again()
+            return self._resent()
         if self.refresh.table is not None and self.refresh.source_table is not None:
             return self._table(self.refresh.source_table, self.refresh.table)
         return self._database() if self.refresh.database else self._databases()
 
-    def _said_again(self) -> Iterator[Operation]:
+    def _resent(self) -> Iterator[Operation]:
         """Apply what the home has said, and pass it on; a question is only passed on, to the home."""
         refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
         if not refresh.database:
             yield from self.origins.again(refresh.home, "")
             return
         if old is not None and new is not None:
-            found, there = self.source.table(old.database, old.table), self.target.table(new)
+            at_source, there = self.source.table(old.database, old.table), self.target.table(new)
         else:
-            found, there = self.source.database(refresh.source_database), self.target.database(refresh.database)
-        home = self.origins.home(found, there)
-        if self.origins.is_said(home):
-            yield from self._table(old, new) if old is not None and new is not None else self._one(found, there)
-            home = self.origins.teller(found, home) if new is not None else home
+            at_source, there = self.source.database(refresh.source_database), self.target.database(refresh.database)
+        home = self.origins.home(at_source, there)
+        if self.origins.brings_state_of(home):
+            yield from self._table(old, new) if old is not None and new is not None else self._one(at_source, there)
+            home = self.origins.state_home(at_source, home) if new is not None else home
         table = "" if new is None else new.table
         yield from self.origins.again(home, refresh.database, table=table, function=refresh.function)
 
-    def _one(self, found: Any, there: Any) -> Iterator[Operation]:
+    def _one(self, at_source: Any, there: Any) -> Iterator[Operation]:
         """The function that a word names, or the definition of the database."""
         if self.refresh.function:
-            yield from self._functions(found, there)
-        elif found is not None:
-            yield from self._definition(found, there)
+            yield from self._functions(at_source, there)
+        elif at_source is not None:
+            yield from self._definition(at_source, there)
         elif there is not None:
             yield DropDatabase(database=self.refresh.database, **self.origins.of(None, there))
 
@@ -103,7 +103,7 @@ class Rereading:
         mapping = self.translator.mapping
         listed = set(map(mapping.database, self.refresh.present))
         now = set(map(mapping.database, self.source.databases()))
-        kept: list[Operation] = []  # drops that may be refused: they come last, so that they hold up no other
+        refusable: list[Operation] = []  # drops that may be refused: they come last, so that they hold up no other
         for name in self.target.databases():
             taken = any(map(self.translator.policy.takes_database, mapping.source_databases(name)))
             # What is not in scope is not looked at, be it ours or not: `out_of_scope` decides about it.
@@ -113,14 +113,14 @@ class Rereading:
             if self.origins.is_ours(there):
                 gone = DropDatabase(database=name, **self.origins.of(None, there)) if name not in now else None
                 if gone is not None and not self.translator.policy.cascade and self.target.tables(name):
-                    kept.append(gone)
+                    refusable.append(gone)
                     continue
                 yield from self._drop_tables(name, self._tables_for(name))
                 if gone is not None:
                     yield gone
             elif name not in now:
                 yield from self._ask_for(name, there)
-        yield from kept
+        yield from refusable
 
     def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
         """Ask for everything in a database that is gone at the source, but that the source may not drop."""
@@ -131,28 +131,28 @@ class Rereading:
 
     def _database(self) -> Iterator[Operation]:
         refresh = self.refresh
-        found = self.source.database(refresh.source_database)
-        if found is None:
+        at_source = self.source.database(refresh.source_database)
+        if at_source is None:
             return
         there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
-        yield from self._definition(found, there)
+        yield from self._definition(at_source, there)
         if not refresh.anew and not refresh.event_id:
-            yield from self._functions(found, there)
+            yield from self._functions(at_source, there)
             yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
-    def _definition(self, found: Any, there: Any) -> Iterator[Operation]:
+    def _definition(self, at_source: Any, there: Any) -> Iterator[Operation]:
         """The definition of a database of the source."""
-        if self._comes_from_target(found, self.refresh.database):
+        if self._comes_from_target(at_source, self.refresh.database):
             return
-        name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
-        self.translator.mapping.apply_to(found)
-        if self.refresh.anew or self.origins.is_said(home):
-            yield PutDatabase(database=name, definition=found, event_id=self.refresh.event_id, **origin)
-        elif self.target.differences(found, there):
+        name, home, origin = self.refresh.database, self.origins.home(at_source, there), self.origins.of(at_source)
+        self.translator.mapping.apply_to(at_source)
+        if self.refresh.anew or self.origins.brings_state_of(home):
+            yield PutDatabase(database=name, definition=at_source, event_id=self.refresh.event_id, **origin)
+        elif self.target.differences(at_source, there):
             yield from self.origins.again(home, name)
 
-    def _functions(self, found: Any, there: Any) -> Iterator[Operation]:
-        return Functions(self.source, self.target, self.translator, self.refresh, found, there).operations()
+    def _functions(self, at_source: Any, there: Any) -> Iterator[Operation]:
+        return Functions(self.source, self.target, self.translator, self.refresh, at_source, there).operations()
 
     def _tables_for(self, database: str) -> set[str]:
         """The tables that any database of the source has for this database of the target, in scope or not."""
@@ -168,8 +168,8 @@ class Rereading:
         """Whether the target has a table that was gone when the refresh was queued, and was created anew since."""
         if self.refresh.source_database not in {"", name.database}:
             return False
-        found = self.source.table(name.database, name.table)
-        return found is not None and self._has_another(self.translator.mapping.table(name), found.createTime)
+        at_source = self.source.table(name.database, name.table)
+        return at_source is not None and self._has_another(self.translator.mapping.table(name), at_source.createTime)
 
     def _has_another(self, name: TableName, *created: int) -> bool:
         """Whether the target's table came from the source, and is none of those created there at these times (s)."""
@@ -184,13 +184,13 @@ class Rereading:
         mark = Mark.read(there.parameters) if there is not None else None
         return mark.created if mark is not None and mark.source == self.origins.source else 0
 
-    def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
+    def _drop_tables(self, database: str, wanted: set[str]) -> Iterator[Operation]:
         mapping, mark = self.translator.mapping, self.refresh.mark
         # Nothing at the source has the name now, so whichever object the target's mark tells is gone.
         of_any = replace(self, refresh=replace(self.refresh, mark=replace(mark, object="", formerly="")))
         for table in self.target.tables(database):
             name = TableName(database, table)
-            if table not in kept and any(map(self.translator.policy.takes_table, mapping.sources_of(name))):
+            if table not in wanted and any(map(self.translator.policy.takes_table, mapping.sources_of(name))):
                 yield from of_any._drop(name)
 
     def _drop(self, name: TableName) -> Iterator[Operation]:
@@ -204,60 +204,60 @@ class Rereading:
     # --- tables
 
     def _table(self, old: TableName, new: TableName) -> Iterator[Operation]:
-        found = self.source.table(old.database, old.table)
-        if found is None or self.refresh.created not in {0, found.createTime}:
+        at_source = self.source.table(old.database, old.table)
+        if at_source is None or self.refresh.created not in {0, at_source.createTime}:
             # The target may have a third table: the rename that took it away was lost, and no event tells of it again.
-            now = () if found is None else (found.createTime,)
+            now = () if at_source is None else (at_source.createTime,)
             if self.refresh.absent or self._has_another(new, self.refresh.created, *now):
                 yield from self._drop(new)
-            elif found is None:
+            elif at_source is None:
                 yield from self._pass_on(new)
             return
-        if self._is_left_out(found, new):
-            return (yield from self._leave(found, new))
-        there, home = self.target.table(new), self.origins.home(found, None)
-        if self.origins.is_over(found, there):
+        if self._is_left_out(at_source, new):
+            return (yield from self._leave(at_source, new))
+        there, home = self.target.table(new), self.origins.home(at_source, None)
+        if self.origins.is_over(at_source, there):
             yield DropTable(table=new, **self.origins.of(None, there))
             there = None
-        told = self.refresh.anew or self.origins.is_said(home)
-        if not told and (there is None or not self.origins.concerns_target(home)):
+        is_state = self.refresh.anew or self.origins.brings_state_of(home)
+        if not is_state and (there is None or not self.origins.concerns_target(home)):
             return (yield from self.origins.again(home, new.database, table=new.table))
         # Some partitions only make sense in a table that is there: else all of it is brought.
-        if self.refresh.partitions and (there is None or keys_of(there) != keys_of(found)):
+        if self.refresh.partitions and (there is None or keys_of(there) != keys_of(at_source)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
         contents = Contents(self.source, self.target, self.translator, self.refresh)
         # Read before `found` is rewritten in place: the source knows only its own names.
-        constraints = {} if self.refresh.partitions else contents.constraints(found)
-        origin, frame = self.origins.of(found), self.translator.mapping.frame(found)
-        sources = self.translator.mapping.apply_to(found)
-        table = Found(old, new, found, frame, origin)
+        constraints = {} if self.refresh.partitions else contents.constraints(at_source)
+        origin, frame = self.origins.of(at_source), self.translator.mapping.frame(at_source)
+        sources = self.translator.mapping.apply_to(at_source)
+        table = TableAtSource(old, new, at_source, frame, origin)
         if self.translator.policy.both_ways:
             yield from self._place(old.database, new.database)
-        if is_in_the_way(there, found):
+        if is_in_the_way(there, at_source):
             yield DropTable(table=new, **self.origins.of(None))
             there = None
-        yield PutTable(table=new, definition=found, is_current=True, sources=sources, **origin)
-        if found.partitionKeys:
+        yield PutTable(table=new, definition=at_source, is_current=True, sources=sources, **origin)
+        if at_source.partitionKeys:
             yield from contents.partitions(table, fresh=there is None)
         yield from contents.bring_constraints(table, constraints, there)
-        if wants_statistics(self.target) and self.origins.is_said(home):
-            yield from self._counts(old, new, found, origin).everything(self.refresh.partitions)
+        if wants_statistics(self.target) and self.origins.brings_state_of(home):
+            yield from self._counts(old, new, at_source, origin).everything(self.refresh.partitions)
 
-    def _is_left_out(self, found: Any, new: TableName) -> bool:
+    def _is_left_out(self, at_source: Any, new: TableName) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""
-        is_out = self.translator.policy.rule_against_definition(found) is not None
-        return is_out or self._comes_from_target(found, str(new)) or is_index(found)
+        is_out = self.translator.policy.rule_against_definition(at_source) is not None
+        return is_out or self._comes_from_target(at_source, str(new)) or is_index(at_source)
 
-    def _comes_from_target(self, found: Any, name: str) -> bool:
-        comes = self.origins.comes_from_target(found)
+    def _comes_from_target(self, at_source: Any, name: str) -> bool:
+        comes = self.origins.comes_from_target(at_source)
         if comes:
             self.left_out.append(name)
         return comes
 
-    def _leave(self, found: Any, new: TableName) -> Iterator[Operation]:
+    def _leave(self, at_source: Any, new: TableName) -> Iterator[Operation]:
         """Drop a table that has left the scope by its definition, if the settings say so."""
-        is_ours = not self.origins.comes_from_target(found) and not is_index(found)
+        is_ours = not self.origins.comes_from_target(at_source) and not is_index(at_source)
         if is_ours and self.translator.policy.drops_leavers:
             yield from self._drop(new)
 
@@ -273,25 +273,25 @@ class Rereading:
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
         """The database of a table, both ways: no event may tell that it was born at both ends."""
-        found = self.source.database(old)
-        if found is None or self.translator.mapping.database(old) != new:
+        at_source = self.source.database(old)
+        if at_source is None or self.translator.mapping.database(old) != new:
             return
-        if self.refresh.anew or self.origins.is_said(self.origins.home(found, None)):
-            origin = self.origins.of(found)
-            self.translator.mapping.apply_to(found)
-            yield PutDatabase(database=new, definition=found, **origin)
+        if self.refresh.anew or self.origins.brings_state_of(self.origins.home(at_source, None)):
+            origin = self.origins.of(at_source)
+            self.translator.mapping.apply_to(at_source)
+            yield PutDatabase(database=new, definition=at_source, **origin)
 
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """The statistics that have changed. If the table was renamed or dropped since, a later refresh finds them."""
-        found = self.source.table(old.database, old.table)
+        at_source = self.source.table(old.database, old.table)
         if (
-            found is None
-            or self.origins.comes_from_target(found)
-            or self.translator.policy.rule_against_definition(found)
+            at_source is None
+            or self.origins.comes_from_target(at_source)
+            or self.translator.policy.rule_against_definition(at_source)
         ):
             return iter(())
-        return self._counts(old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
+        return self._counts(old, new, at_source, self.origins.of(at_source)).changed(self.refresh.partitions)
 
-    def _counts(self, old: TableName, new: TableName, found: Any, origin: dict[str, Any]) -> Counts:
-        takes = partial(self.translator.policy.takes_partition, old, typed_keys(found))
-        return replace(Counts.of(self.source, old, new, found, origin), takes=takes)
+    def _counts(self, old: TableName, new: TableName, at_source: Any, origin: dict[str, Any]) -> Counts:
+        takes = partial(self.translator.policy.takes_partition, old, typed_keys(at_source))
+        return replace(Counts.of(self.source, old, new, at_source, origin), takes=takes)

@@ -18,11 +18,11 @@ from pysync.replay.window.order import Order
 from pysync.replay.window.plan import Work
 from pysync.targets.base import Target, Unavailable
 
-# Legs: what is under way to a target. A leg is a draft, and each of its works is a job.
+# Batches: what is under way to a target. A batch is the draft of a window, and each of its works is a job.
 
 
 @dataclass(eq=False, slots=True)
-class Leg:
+class Batch:
     """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
 
     `blocks` knows what its works may have to wait behind. `attempts` is how often an unclassified error is tried.
@@ -59,10 +59,10 @@ class Leg:
         return min(undone) - 1 if undone else self.last
 
     def end(self, job: Job) -> None:
-        """Note that a job is done or refused. After the last one the leg frees its events and works."""
+        """Note that a job is done or refused. After the last one the batch frees its events and works."""
         del self.left[job]
         if not self.left:
-            # A finished leg may wait long for an earlier one. Only the last event is still needed, for the position.
+            # A finished batch may wait long for an earlier one. Only the last event is still needed, for the position.
             self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
             self.size = sum(len(refusal.event.data) for refusal in self.refused)
 
@@ -78,7 +78,7 @@ class Job:
     planned, if so.
     """
 
-    leg: Leg
+    batch: Batch
     work: Work
     done: int = 0
     tries: int = 0
@@ -200,11 +200,11 @@ class Threads:
 
     def ended(self) -> list[Ended]:
         """The works that have ended since the last call, with what they raised; does not wait."""
-        found: list[Ended] = []
+        ended: list[Ended] = []
         with suppress(Empty):
             while True:
-                found.append(self._ended.get_nowait())
-        return found
+                ended.append(self._ended.get_nowait())
+        return ended
 
     def _run(self, lane: Lane) -> None:
         while (job := self._asked.get()) is not None:
@@ -238,8 +238,9 @@ still be tried, to see whether any succeeds.
 class Scheduler:
     """The works under way, for one thread. `holds` tells which would have to wait behind what is parked.
 
-    `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait. `kept` tells
-    which may not begin now, for a while (see `Holds`). `left` is called for each that is done or refused.
+    `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
+    `waits_for_hold` tells which may not begin now, for a while (see `Holds`). `left` is called for each that is done or
+    refused.
     """
 
     def __init__(
@@ -247,15 +248,15 @@ class Scheduler:
         clock: Callable[[], float],
         holds: Callable[[Job], bool],
         refuse: Callable[[Job, Exception | None], None],
-        kept: Callable[[Job], bool] = lambda _: False,
+        waits_for_hold: Callable[[Job], bool] = lambda _: False,
         left: Callable[[Job], object] = lambda _: None,
     ) -> None:
         self._clock = clock
         self._holds = holds
         self._refuse = refuse
-        self._is_kept = kept
+        self._waits_for_hold = waits_for_hold
         self._left = left
-        self._kept: list[Job] = []
+        self._waiting: list[Job] = []
         self._order: Order[Job] = Order()
         self._ready: deque[Job] = deque()
         self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
@@ -282,9 +283,9 @@ class Scheduler:
         """
         return not (self.broken or self._ready) and self._in_hand - len(self._retried) < _AHEAD * lanes.count
 
-    def add(self, leg: Leg) -> None:
-        """Add the works of a leg behind all others."""
-        self._release([job for job in leg.left if not self._order.add(job, job.work.keys, job.work.reads)])
+    def add(self, batch: Batch) -> None:
+        """Add the works of a batch behind all others."""
+        self._release([job for job in batch.left if not self._order.add(job, job.work.keys, job.work.reads)])
 
     def note(self, lanes: Lanes) -> None:
         """Note the works that have ended; does not wait."""
@@ -296,9 +297,9 @@ class Scheduler:
     def begin(self, lanes: Lanes) -> None:
         """Begin the works that may begin, as far as the lanes have room."""
         now = self._clock()
-        if self._kept:
-            kept, self._kept = self._kept, []
-            self._release(kept)
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._release(waiting)
         while self._in_hand < _AHEAD * lanes.count:
             job = self._next(now)
             if job is None:
@@ -326,7 +327,7 @@ class Scheduler:
 
     def stuck(self, seconds: float) -> list[Job]:
         """The works that have failed for so long, if nothing else can be done before they are tried again."""
-        if self.broken or self._in_hand or self._ready or self._kept:
+        if self.broken or self._in_hand or self._ready or self._waiting:
             return []
         jobs = [job for _, _, job, _ in self._resting]
         since = self._clock() - seconds
@@ -340,7 +341,7 @@ class Scheduler:
             self._refuse(job, error(job))
             self._release(self._leave(job))
 
-    def ground(self, lanes: Lanes, wait: Callable[[], object]) -> None:
+    def stop(self, lanes: Lanes, wait: Callable[[], object]) -> None:
         """Begin nothing more, and wait until no work is in hand; `wait` returns when one may have ended."""
         self.broken = True
         while self._in_hand:
@@ -348,7 +349,7 @@ class Scheduler:
             if self._in_hand:
                 wait()
         self._ready.clear()
-        self._kept.clear()
+        self._waiting.clear()
         self._resting.clear()
 
     def _is_away(self) -> bool:
@@ -388,12 +389,12 @@ class Scheduler:
             if self._holds(job):
                 self._refuse(job, None)
                 waiting.extend(self._leave(job))
-            elif self._is_kept(job):
-                self._kept.append(job)
+            elif self._waits_for_hold(job):
+                self._waiting.append(job)
             else:
                 self._ready.append(job)
 
     def _leave(self, job: Job) -> list[Job]:
         self._left(job)
-        job.leg.end(job)
+        job.batch.end(job)
         return self._order.end(job, job.work.keys)

@@ -35,7 +35,7 @@ from pysync.resync.rescoping import kept_scope, scopes_of
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState
 
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 _NOTE_SECONDS = 2.0
 _RETRY_SECONDS = 5.0
 
@@ -87,7 +87,7 @@ class Bootstrapper:
         self._waits: str | None = None
         self._ticked = time.monotonic()
         self._retries: dict[str, Future[Released]] = {}
-        self.worker = Worker("bootstrap", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
+        self.worker = Worker("bootstrap", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._goes)
 
     # --- from any thread
@@ -112,11 +112,11 @@ class Bootstrapper:
             # `opened` may connect only at the first call: an unreachable source is told now, not by the thread later.
             metastore.databases()
         with self._checkpoints.lock:
-            kept = self._checkpoints.current
-            if kept is not None and not kept.finished and kept.of == source.id:
-                if kept.targets == wanted:
+            checkpoint = self._checkpoints.current
+            if checkpoint is not None and not checkpoint.finished and checkpoint.of == source.id:
+                if checkpoint.targets == wanted:
                     return False
-                names = ", ".join(kept.targets)
+                names = ", ".join(checkpoint.targets)
                 raise PysyncError(f"a bootstrap of {names} is running", "wait until it has finished: pysync status")
             self._retries.clear()
             reached = {name: Reached() for name in wanted}
@@ -126,32 +126,32 @@ class Bootstrapper:
 
     def heals(self, gap: Gap) -> bool:
         """Whether the gap is that of a new target whose bootstrap is not finished."""
-        kept = self._checkpoints.current
-        busy = kept.targets if kept is not None and not kept.finished else ()
+        checkpoint = self._checkpoints.current
+        busy = checkpoint.targets if checkpoint is not None and not checkpoint.finished else ()
         return any(gap.key.startswith(new_gaps(name)) for name in busy)
 
     def status(self) -> dict[str, Any] | None:
         """The bootstrap that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
         with self._checkpoints.lock:
-            kept, waits = self._checkpoints.current, self._waits
-            if kept is None:
+            checkpoint, waits = self._checkpoints.current, self._waits
+            if checkpoint is None:
                 return None
             return {
-                "state": "finished" if kept.finished else "waiting" if waits else "running",
+                "state": "finished" if checkpoint.finished else "waiting" if waits else "running",
                 "reason": waits,
-                "started_at": kept.started_at,
-                "seconds": round(kept.seconds, 1),
-                "tables": kept.tables,
-                "targets": [self._target(kept, name) for name in kept.targets],
+                "started_at": checkpoint.started_at,
+                "seconds": round(checkpoint.seconds, 1),
+                "tables": checkpoint.tables,
+                "targets": [self._target(checkpoint, name) for name in checkpoint.targets],
             }
 
-    def _target(self, kept: Checkpoint, name: str) -> dict[str, Any]:
-        reached, seconds = kept.reached[name], kept.seconds
+    def _target(self, checkpoint: Checkpoint, name: str) -> dict[str, Any]:
+        reached, seconds = checkpoint.reached[name], checkpoint.seconds
         ahead = self._checkpoints.tally(name).ahead()
         # Tables that were created after the count must not show more than 100 %.
-        tables = min(reached.tables + ahead.tables, kept.tables or 0)
+        tables = min(reached.tables + ahead.tables, checkpoint.tables or 0)
         partitions = reached.partitions + ahead.partitions
-        left = (kept.tables or 0) - tables
+        left = (checkpoint.tables or 0) - tables
         return {
             "name": name,
             "tables": tables,
@@ -173,30 +173,30 @@ class Bootstrapper:
     # --- in its own thread
 
     def _turn(self) -> None:
-        kept = self._checkpoints.current
-        if kept is None or kept.finished:
+        checkpoint = self._checkpoints.current
+        if checkpoint is None or checkpoint.finished:
             # So that idle time does not count into the next bootstrap.
             self._ticked = time.monotonic()
         else:
-            if kept.upto is None:
-                self._ask(self._readable(), kept)
-            self._look()
+            if checkpoint.upto is None:
+                self._ask(self._readable(), checkpoint)
+            self._note_progress()
         self._waits = None
         self.worker.well()
 
     def _failed(self, _: WorkerState, reason: str) -> None:
         self._waits = reason
 
-    def _ask(self, origin: Origin, kept: Checkpoint) -> None:
+    def _ask(self, origin: Origin, checkpoint: Checkpoint) -> None:
         """Queue what is not queued yet, as fast as the targets take it."""
         # A table would be read, and its changes before the log's first reading would never come.
         if not self._listens():
             raise PysyncError("pysync has not read the notification log yet, and would miss later changes")
-        scope = self._scope(kept.targets)
-        marks = {"targets": "\n".join(kept.targets), "bootstrap": "true"}
-        after = TableName(*kept.asked) if kept.asked is not None else None
+        scope = self._scope(checkpoint.targets)
+        marks = {"targets": "\n".join(checkpoint.targets), "bootstrap": "true"}
+        after = TableName(*checkpoint.asked) if checkpoint.asked is not None else None
         with origin.opened() as source:
-            if kept.tables is None:
+            if checkpoint.tables is None:
                 self._checkpoints.update(tables=_count(source, scope, whole=origin.whole))
             wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
             marked = ({**names, **marks} for names in wanted)
@@ -204,7 +204,7 @@ class Bootstrapper:
                 return
         if origin.replaced:
             # After everything else: a table that was renamed is there under its new name first.
-            self._refreshes.ask([self._leaving(name, origin.replaced) for name in kept.targets], lives=False)
+            self._refreshes.ask([self._leaving(name, origin.replaced) for name in checkpoint.targets], lives=False)
         # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
         self._checkpoints.update(upto=self._queue.last)
         gaps = [gap.key for gap in self._queue.gaps.unclosed() if origin.whole and gap.upto is None and self.heals(gap)]
@@ -221,34 +221,39 @@ class Bootstrapper:
         self._checkpoints.update(asked=(last.database, last.table))
 
     def _done(self) -> int:
-        kept, positions = self._checkpoints.current, self._queue.positions()
-        return min((positions[name] for name in kept.targets), default=0) if kept is not None else 0
+        checkpoint, positions = self._checkpoints.current, self._queue.positions()
+        return min((positions[name] for name in checkpoint.targets), default=0) if checkpoint is not None else 0
 
     def _goes(self) -> None:
-        self._look()
+        self._note_progress()
         self._waits = None
 
-    def _look(self) -> None:
+    def _note_progress(self) -> None:
         """Note which targets are done: durably at the end, else now and then."""
         with self._checkpoints.lock:
-            kept, now = self._checkpoints.current, time.monotonic()
-            if kept is None:
+            checkpoint, now = self._checkpoints.current, time.monotonic()
+            if checkpoint is None:
                 return
-            reached = {name: self._ended(name, it, kept) for name, it in kept.reached.items()}
-            kept = kept.model_copy(update={"reached": reached, "seconds": kept.seconds + now - self._ticked})
+            reached = {name: self._ended(name, it, checkpoint) for name, it in checkpoint.reached.items()}
+            checkpoint = checkpoint.model_copy(
+                update={"reached": reached, "seconds": checkpoint.seconds + now - self._ticked}
+            )
             self._ticked = now
-            self._checkpoints.keep(kept, durably=kept.finished or self._checkpoints.age >= _NOTE_SECONDS)
-        if kept.finished:
+            self._checkpoints.keep(checkpoint, durably=checkpoint.finished or self._checkpoints.age >= _NOTE_SECONDS)
+        if checkpoint.finished:
             log.info(
-                "bootstrap_finished", targets=list(kept.targets), tables=kept.tables, seconds=round(kept.seconds, 1)
+                "bootstrap_finished",
+                targets=list(checkpoint.targets),
+                tables=checkpoint.tables,
+                seconds=round(checkpoint.seconds, 1),
             )
 
-    def _ended(self, name: str, reached: Reached, kept: Checkpoint) -> Reached:
-        passed = kept.upto is not None and self._queue.target(name).position() >= kept.upto
+    def _ended(self, name: str, reached: Reached, checkpoint: Checkpoint) -> Reached:
+        passed = checkpoint.upto is not None and self._queue.target(name).position() >= checkpoint.upto
         if reached.finished_at is not None or not passed or not self._retried(name):
             return reached
         # Some tables may have vanished since they were counted. Only if something is parked is the lower number true.
-        tables = reached.tables if self._queue.target(name).parked.count() else kept.tables
+        tables = reached.tables if self._queue.target(name).parked.count() else checkpoint.tables
         return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
 
     def _retried(self, name: str) -> bool:

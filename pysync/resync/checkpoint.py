@@ -112,10 +112,10 @@ class Checkpoints:
 
     def _read(self, targets: Collection[str]) -> Checkpoint | None:
         text = self._notes.get(self._note)
-        kept = Checkpoint.model_validate_json(text) if text else None
-        if kept is None:
+        checkpoint = Checkpoint.model_validate_json(text) if text else None
+        if checkpoint is None:
             return None
         # A target that was removed from pysync.toml would keep the bootstrap from ever finishing.
-        left = tuple(name for name in kept.targets if name in targets)
-        reached = {name: kept.reached[name] for name in left}
-        return kept.model_copy(update={"targets": left, "reached": reached}) if left else None
+        left = tuple(name for name in checkpoint.targets if name in targets)
+        reached = {name: checkpoint.reached[name] for name in left}
+        return checkpoint.model_copy(update={"targets": left, "reached": reached}) if left else None

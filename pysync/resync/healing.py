@@ -31,7 +31,7 @@ from pysync.worker import Worker
 
 ASKED = "asked:"
 """How the keys of the gaps begin that people have opened: they asked for a comparison."""
-_LOOK_SECONDS = 1.0
+_EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 _MOST_NAMED = 20
 _PATIENCE_SECONDS = 60.0
@@ -85,7 +85,7 @@ class Healer:
         self._certain = int(queue.notes.get(_CERTAIN) or 0)
         self._note_at = 0.0
         self._looked_at = time.monotonic()
-        self.worker = Worker("gap-resync", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self.worker = Worker("gap-resync", self._checked_turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, done, tables_per_second, meanwhile=self._notice)
 
     def start(self) -> None:
@@ -136,7 +136,7 @@ class Healer:
         with reading(self._source) as source:
             return nearest(str(name), [f"{name.database}.{table}" for table in source.tables(name.database)])
 
-    def _look(self) -> None:
+    def _checked_turn(self) -> None:
         """Look for gaps; after an error the source is not asked for a while."""
         now = time.monotonic()
         seconds, self._looked_at = now - self._looked_at, now
@@ -151,7 +151,7 @@ class Healer:
             self.worker.well()
 
     def _turn(self, now: float, seconds: float) -> None:
-        self._watch.look(seconds)
+        self._watch.check(seconds)
         self._notice()
         if self._source is not None and now >= self._retry_at:
             if self._due:
@@ -166,10 +166,10 @@ class Healer:
 
     def _keep_certain(self, now: float) -> None:
         """Note, now and then, the id of the notification log up to which nothing is missing."""
-        found = self._watch.certain_id()
-        if now >= self._note_at and found > self._certain and not self._queue.gaps.unclosed():
-            self._queue.notes.put(_CERTAIN, str(found))
-            self._certain, self._note_at = found, now + _NOTE_SECONDS
+        certain = self._watch.certain_id()
+        if now >= self._note_at and certain > self._certain and not self._queue.gaps.unclosed():
+            self._queue.notes.put(_CERTAIN, str(certain))
+            self._certain, self._note_at = certain, now + _NOTE_SECONDS
 
     def _notice(self) -> None:
         """Look at the events that have come meanwhile.
@@ -213,19 +213,19 @@ class Healer:
             with self._noticing:
                 self._settling = {}
 
-    def _heal(self, where: MetastoreRef, found: Sequence[Gap]) -> None:
+    def _heal(self, where: MetastoreRef, gaps: Sequence[Gap]) -> None:
         with reading(where) as source:
-            self._tell_begun({gap.key for gap in found})
-            fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
+            self._tell_begun({gap.key for gap in gaps})
+            fed = self._feed.queue(self._wanted(source, gaps), goes_on=lambda: not all(map(self._elsewhere, gaps)))
         if fed.whole:
-            upto = self._tell_others(found) or fed.upto
-            self._queue.gaps.healed_by([gap.key for gap in found], upto)
+            upto = self._tell_others(gaps) or fed.upto
+            self._queue.gaps.healed_by([gap.key for gap in gaps], upto)
             self._begun.clear()
             log.info("resync_queued", refreshes=fed.refreshes, upto=fed.upto)
 
-    def _tell_others(self, found: Sequence[Gap]) -> int:
+    def _tell_others(self, gaps: Sequence[Gap]) -> int:
         """Have the targets pass on that this cluster may have lost changes; 0 if that does not concern them."""
-        if not self._relays or all(gap.key.startswith(_KNOWN) for gap in found):
+        if not self._relays or all(gap.key.startswith(_KNOWN) for gap in gaps):
             return 0
         return self._refreshes.ask([Again("", home=self._refreshes.source).attributes()])
 
@@ -235,20 +235,20 @@ class Healer:
             log.info("resync_started", gaps=len(keys))
         self._begun = keys
 
-    def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
+    def _wanted(self, source: Metastore, gaps: Sequence[Gap]) -> Iterator[Names]:
         """The objects that the notification log names since the last certain id, if it can tell; else everything.
 
         If the gaps concern only some targets, the refreshes are for these.
         """
-        concerned = {gap.target for gap in found}
+        concerned = {gap.target for gap in gaps}
         only = {} if None in concerned else {"targets": "\n".join(sorted(filter(None, concerned)))}
-        return ({**names, **only} for names in self._named_or_all(source, found))
+        return ({**names, **only} for names in self._named_or_all(source, gaps))
 
-    def _named_or_all(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
+    def _named_or_all(self, source: Metastore, gaps: Sequence[Gap]) -> Iterator[Names]:
         since = max(0, self._certain - _LOOK_BACK)
-        told = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in found)
+        is_named = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in gaps)
         try:
-            if told and reaches(source, since):
+            if is_named and reaches(source, since):
                 return _named(source, self._last, since)
         except NotificationLogRefused as error:
             log.info("notifications_unavailable", reason=str(error))

@@ -67,19 +67,19 @@ def range_of(queue: EventQueue, request: Mapping[str, Any]) -> Range:
     return Range(first, last, table)
 
 
-def touched(queue: EventQueue, policy: Policy, found: Range) -> Iterator[Touched]:
+def touched(queue: EventQueue, policy: Policy, range_: Range) -> Iterator[Touched]:
     """What each event of the range touched, in order.
 
     Raises HistoryGone if events of the range are no longer kept.
     """
-    at = found.first
-    while at <= found.last:
-        chunk = queue.events(at - 1, min(_CHUNK, found.last + 1 - at), _CHUNK_BYTES)
+    at = range_.first
+    while at <= range_.last:
+        chunk = queue.events(at - 1, min(_CHUNK, range_.last + 1 - at), _CHUNK_BYTES)
         if not chunk or chunk[0].position != at:
             raise HistoryGone(
                 f"the history was deleted meanwhile, from position {at} on", "bring everything: pysync bootstrap"
             )
-        yield from (_touched(it, policy, found.table) for it in chunk)
+        yield from (_touched(it, policy, range_.table) for it in chunk)
         at = chunk[-1].position + 1
 
 
@@ -88,20 +88,20 @@ def counted(queue: EventQueue, policy: Policy, request: Mapping[str, Any]) -> di
 
     One answer covers a part of the range: `next` is where to go on, as `from`, null at the end. Changes nothing.
     """
-    found = range_of(queue, request)
-    until, objects, unreadable, at = time.monotonic() + _SECONDS, Counter[str](), 0, found.first
-    for it in touched(queue, policy, found):
+    range_ = range_of(queue, request)
+    until, objects, unreadable, at = time.monotonic() + _SECONDS, Counter[str](), 0, range_.first
+    for it in touched(queue, policy, range_):
         objects.update(map(shown_name, it.names))
         unreadable, at = unreadable + (not it.readable), it.position + 1
         if time.monotonic() > until:
             break
     return {
-        "first": found.first,
-        "last": found.last,
-        "events": at - found.first,
+        "first": range_.first,
+        "last": range_.last,
+        "events": at - range_.first,
         "objects": dict(objects),
         "unreadable": unreadable,
-        "next": at if at <= found.last else None,
+        "next": at if at <= range_.last else None,
     }
 
 
@@ -144,13 +144,13 @@ def _begin(queue: EventQueue, request: Mapping[str, Any]) -> int:
     first, at = _position(request, "from"), _time(request, "from_time")
     if first is None and at is None:
         raise PysyncError("cannot tell what to replay", "give the position or the time to begin with: --from 2h")
-    found = first if first is not None else queue.since(round((at or 0) * _MS))
-    if found > queue.last:
+    begin = first if first is not None else queue.since(round((at or 0) * _MS))
+    if begin > queue.last:
         raise PysyncError("no event has come since", f"the last one in the queue is {queue.last}")
     # Nothing is missing in front of the first event that ever was.
-    if found < queue.first or (first is None and found == queue.first > 1 and _came(queue, found) > (at or 0)):
+    if begin < queue.first or (first is None and begin == queue.first > 1 and _came(queue, begin) > (at or 0)):
         raise _deleted(queue)
-    return found
+    return begin
 
 
 def _end(queue: EventQueue, request: Mapping[str, Any]) -> int:
@@ -172,26 +172,26 @@ def _deleted(queue: EventQueue) -> PysyncError:
 
 def _came(queue: EventQueue, position: int) -> float:
     """When the event at that position came (s); in the future if it is gone."""
-    found = queue.events(position - 1, 1, 1)
-    return found[0].at_ms / _MS if found else time.time()
+    events = queue.events(position - 1, 1, 1)
+    return events[0].at_ms / _MS if events else time.time()
 
 
 def _position(request: Mapping[str, Any], name: str) -> int | None:
-    found = request.get(name)
-    if found is not None and (not isinstance(found, int) or isinstance(found, bool) or found < 1):
-        raise _invalid(name, found, "a position, a whole number of at least 1")
-    return found
+    position = request.get(name)
+    if position is not None and (not isinstance(position, int) or isinstance(position, bool) or position < 1):
+        raise _invalid(name, position, "a position, a whole number of at least 1")
+    return position
 
 
 def _time(request: Mapping[str, Any], name: str) -> float | None:
-    found = request.get(name)
-    if found is None:
+    value = request.get(name)
+    if value is None:
         return None
     # Written so that NaN is refused, too.
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < 10**11:
-        raise _invalid(name, found, "a time in seconds since 1970")
-    return float(found)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 10**11:
+        raise _invalid(name, value, "a time in seconds since 1970")
+    return float(value)
 
 
-def _invalid(name: str, found: Any, wanted: str) -> PysyncError:
-    return PysyncError(f"{name} must be {wanted}, not {shortened(shown(found), 80)}", "see: pysync replay --help")
+def _invalid(name: str, value: Any, wanted: str) -> PysyncError:
+    return PysyncError(f"{name} must be {wanted}, not {shortened(shown(value), 80)}", "see: pysync replay --help")

@@ -26,7 +26,7 @@ from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
-_LOOK_SECONDS = 1.0
+_EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
 
 log = structlog.get_logger(__name__)
@@ -105,7 +105,7 @@ class Recurring:
         self._scope = Scope(policy.takes_database, policy.takes_table)
         self._source = source
         self._clock = clock
-        self.worker = Worker(occasion.note.replace(":", "-"), self.look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(occasion.note.replace(":", "-"), self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
@@ -113,7 +113,7 @@ class Recurring:
         if self._occasion.applies:
             self.worker.start()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Queue the refreshes if it is time. Raises PysyncError if the source cannot be read."""
         now = self._clock()
         last = self._queue.notes.get(self._occasion.note)

@@ -151,8 +151,8 @@ def _whole_database(source: Reads, listed: Names, scope: Scope, after: TableName
 def _tables(source: Reads, database: str, wanted: Sequence[str]) -> Iterator[Any]:
     """Those of a database's tables that are there, in the order of their names."""
     for start in range(0, len(wanted), _TABLES_PER_CALL):
-        found = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
-        yield from sorted((one for one in found if not is_index(one)), key=lambda one: str(one.tableName))
+        tables = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
+        yield from sorted((one for one in tables if not is_index(one)), key=lambda one: str(one.tableName))
 
 
 def _names_in(present: str) -> list[str]:
@@ -179,9 +179,9 @@ def table(source: Reads, name: TableName) -> Names:
     return _names(name, source.table(name.database, name.table))
 
 
-def _names(name: TableName, found: Any) -> Names:
+def _names(name: TableName, item: Any) -> Names:
     which = {"database": name.database, "table": name.table}
-    return {**which, "absent": "true"} if found is None else {**which, "created": str(found.createTime or 0)}
+    return {**which, "absent": "true"} if item is None else {**which, "created": str(item.createTime or 0)}
 
 
 # --- Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets.
@@ -192,7 +192,7 @@ def _names(name: TableName, found: Any) -> Names:
 _CHUNK = 50
 _AHEAD = 500
 """Refreshes that may wait in the queue: later changes wait behind them, and a kill repeats them."""
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Feed:
         self.stopping.wait(_CHUNK / self.tables_per_second)
         self.meanwhile()
         while self._ahead() > _AHEAD and not self.stopping.is_set():
-            self.stopping.wait(_LOOK_SECONDS)
+            self.stopping.wait(_EVERY_SECONDS)
             self.meanwhile()
         return not self.stopping.is_set()
 
@@ -260,6 +260,6 @@ class Feed:
 
 
 def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
-    found = iter(wanted)
-    while chunk := list(islice(found, _CHUNK)):
+    names = iter(wanted)
+    while chunk := list(islice(names, _CHUNK)):
         yield chunk

@@ -29,7 +29,7 @@ from pysync.resync.ranges import HistoryGone, Range, touched
 from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
 from pysync.worker import Finished, Worker, WorkerState
 
-_LOOK_SECONDS = 0.2
+_EVERY_SECONDS = 0.2
 _RETRY_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
@@ -90,7 +90,7 @@ class Replays:
         if self._kept is not None and self._kept.upto is None:
             queue.hold(self._note, self._kept.first)
         name = f"replay-{self._target}"
-        self.worker = Worker(name, self.look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
+        self.worker = Worker(name, self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second, meanwhile=self._progress)
 
     # --- from any thread
@@ -126,20 +126,20 @@ class Replays:
     def status(self) -> dict[str, Any] | None:
         """The replay that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
         with self._lock:
-            kept, waits, reached = self._kept, self._waits, self._reached
-        if kept is None:
+            replay, waits, reached = self._kept, self._waits, self._reached
+        if replay is None:
             return None
-        done = kept.finished_at is not None
+        done = replay.finished_at is not None
         return {
-            "state": "failed" if kept.failed else "finished" if done else "waiting" if waits else "running",
-            "reason": kept.failed or waits,
-            "first": kept.first,
-            "last": kept.last,
-            "table": kept.table,
-            "started_at": kept.started_at,
-            "objects": kept.objects,
-            "refreshed": kept.objects if done and not kept.failed else reached,
-            "finished_at": kept.finished_at,
+            "state": "failed" if replay.failed else "finished" if done else "waiting" if waits else "running",
+            "reason": replay.failed or waits,
+            "first": replay.first,
+            "last": replay.last,
+            "table": replay.table,
+            "started_at": replay.started_at,
+            "objects": replay.objects,
+            "refreshed": replay.objects if done and not replay.failed else reached,
+            "finished_at": replay.finished_at,
         }
 
     def _widened(self, running: Replay, wanted: Range) -> Range:
@@ -154,86 +154,86 @@ class Replays:
 
     # --- in its own thread
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Queue what is not queued yet, as fast as the target takes it, and note when it is done."""
-        kept = self._kept
-        if kept is not None and kept.finished_at is None:
+        replay = self._kept
+        if replay is not None and replay.finished_at is None:
             try:
-                if kept.upto is None:
-                    self._ask(kept)
+                if replay.upto is None:
+                    self._ask(replay)
             except HistoryGone as error:
-                self._fail(kept, str(error))
+                self._fail(replay, str(error))
             self._progress()
         self._waits = None
         self.worker.well()
 
-    def _fail(self, kept: Replay, reason: str) -> None:
+    def _fail(self, replay: Replay, reason: str) -> None:
         """End it: no later try would find what was deleted."""
-        if self._update(kept, finished_at=time.time(), failed=reason):
+        if self._update(replay, finished_at=time.time(), failed=reason):
             self._queue.let_go(self._note)
             log.error("replay_failed", target=self._target, reason=reason)
 
     def _failed(self, _: WorkerState, reason: str) -> None:
         self._waits = reason
 
-    def _ask(self, kept: Replay) -> None:
-        names = self._touched(kept)
-        self._update(kept, objects=len(names), queued=sum(not _is_after(kept, it) for it in names))
+    def _ask(self, replay: Replay) -> None:
+        names = self._touched(replay)
+        self._update(replay, objects=len(names), queued=sum(not _is_after(replay, it) for it in names))
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it to the address of the source")
         with self._source() as source:
-            wanted = self._wanted(source, names, kept)
-            fed = self._feed.queue(wanted, queued=partial(self._asked, kept), goes_on=lambda: self._is_same(kept))
-        if fed.whole and self._update(kept, upto=self._queue.last):
+            wanted = self._wanted(source, names, replay)
+            fed = self._feed.queue(wanted, queued=partial(self._asked, replay), goes_on=lambda: self._is_same(replay))
+        if fed.whole and self._update(replay, upto=self._queue.last):
             self._queue.let_go(self._note)
 
-    def _touched(self, kept: Replay) -> list[TableName]:
+    def _touched(self, replay: Replay) -> list[TableName]:
         """The objects to refresh, in order; a database before its tables, for it may be gone at the target, too."""
-        found = set[TableName]()
-        for it in touched(self._queue, self._policy, kept.range):
-            found.update(it.names)
+        names = set[TableName]()
+        for it in touched(self._queue, self._policy, replay.range):
+            names.update(it.names)
             if self.worker.stopping.is_set():
                 raise Finished
-        if kept.table is None:
-            found |= {TableName(it.database, "") for it in found if self._policy.takes_database(it.database)}
-        return sorted(found)
+        if replay.table is None:
+            names |= {TableName(it.database, "") for it in names if self._policy.takes_database(it.database)}
+        return sorted(names)
 
-    def _wanted(self, source: Reads, names: Collection[TableName], kept: Replay) -> Iterator[Names]:
+    def _wanted(self, source: Reads, names: Collection[TableName], replay: Replay) -> Iterator[Names]:
         mine = {"targets": self._target}
         databases = {it.database for it in names if not it.table}
         # The list of all databases drops those that are gone at the source, and whose drop was among the events.
-        if kept.asked is None and not databases <= set(source.databases()):
+        if replay.asked is None and not databases <= set(source.databases()):
             yield from ({**it, **mine} for it in some(source, self._last, (), ()))
-        for name in (it for it in names if _is_after(kept, it)):
-            found = table(source, name) if name.table else database(source, self._last, name.database)
-            yield {**found, **mine}
+        for name in (it for it in names if _is_after(replay, it)):
+            at_source = table(source, name) if name.table else database(source, self._last, name.database)
+            yield {**at_source, **mine}
 
-    def _asked(self, kept: Replay, chunk: Sequence[Names]) -> None:
+    def _asked(self, replay: Replay, chunk: Sequence[Names]) -> None:
         last, count = place(chunk[-1]), sum("database" in it for it in chunk)
         with self._lock:
             queued = count + (self._kept.queued if self._kept is not None else 0)
-            if self._update(kept, asked=(last.database, last.table), queued=queued):
+            if self._update(replay, asked=(last.database, last.table), queued=queued):
                 self._chunks.append((self._queue.last, queued))
 
     def _progress(self) -> None:
         """See how far the target is; note, durably, when it has everything."""
         with self._lock:
-            kept, position = self._kept, self._done()
+            replay, position = self._kept, self._done()
             while self._chunks and self._chunks[0][0] <= position:
                 self._reached = self._chunks.popleft()[1]
-            if kept is None or kept.upto is None or kept.finished_at is not None or position < kept.upto:
+            if replay is None or replay.upto is None or replay.finished_at is not None or position < replay.upto:
                 return
-            self._update(kept, finished_at=time.time())
-        log.info("replay_finished", target=self._target, objects=kept.objects)
+            self._update(replay, finished_at=time.time())
+        log.info("replay_finished", target=self._target, objects=replay.objects)
 
-    def _is_same(self, kept: Replay) -> bool:
+    def _is_same(self, replay: Replay) -> bool:
         """Whether this replay was not widened meanwhile."""
-        return self._kept is not None and self._kept.started_at == kept.started_at
+        return self._kept is not None and self._kept.started_at == replay.started_at
 
-    def _update(self, kept: Replay, **values: Any) -> bool:
+    def _update(self, replay: Replay, **values: Any) -> bool:
         """Change values of the kept replay, durably; False if it is another one by now."""
         with self._lock:
-            if self._kept is None or not self._is_same(kept):
+            if self._kept is None or not self._is_same(replay):
                 return False
             self._write(self._kept.model_copy(update=values))
             return True
@@ -254,6 +254,6 @@ class Replays:
         return self._queue.last
 
 
-def _is_after(kept: Replay, name: TableName) -> bool:
+def _is_after(replay: Replay, name: TableName) -> bool:
     """Whether the object is not queued yet."""
-    return kept.asked is None or name > TableName(*kept.asked)
+    return replay.asked is None or name > TableName(*replay.asked)

@@ -30,7 +30,7 @@ from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, p
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
 
-_LOOK_SECONDS = 0.5
+_EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
@@ -71,37 +71,37 @@ class KeptScope(BaseModel):
 def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
     """The scope that the queue keeps for a target; None if there is none yet."""
     text = queue.notes.get(_note(target))
-    kept = None if text is None else KeptScope.model_validate_json(text)
-    if kept is None or not kept.former or _gaps(queue, target):
-        return kept
+    scope = None if text is None else KeptScope.model_validate_json(text)
+    if scope is None or not scope.former or _gaps(queue, target):
+        return scope
     # No gap is open, so the target was brought to this one.
-    return kept.model_copy(update={"former": (), "dropping": ()})
+    return scope.model_copy(update={"former": (), "dropping": ()})
 
 
-def scopes_of(settings: TargetSettings, kept: KeptScope | None) -> list[dict[str, Any]]:
+def scopes_of(settings: TargetSettings, stored: KeptScope | None) -> list[dict[str, Any]]:
     """Every scope by which the target may hold something: that of its settings, and those that are kept."""
-    return [scope_of(settings), *([kept.scope, *kept.former] if kept is not None else ())]
+    return [scope_of(settings), *([stored.scope, *stored.former] if stored is not None else ())]
 
 
 def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     """Whether the target's scope differs from the kept one. If so, a gap is opened, and the new scope is kept.
 
-    A scope that was never kept (a new target, or a queue of an older pysync) is kept without a gap. A shadow writes
+    A scope that was never kept (a new target) is kept without a gap. A shadow writes
     nothing, and a disabled target gets nothing, so its kept scope stays until it applies again.
     """
-    kept = kept_scope(queue, settings.name)
-    if kept is None:
+    stored = kept_scope(queue, settings.name)
+    if stored is None:
         _keep(queue, settings.name, KeptScope(scope=scope_of(settings)))
         return False
     if settings.mode == "shadow" or not settings.enabled:
         return False
     drops = bool(queue.notes.get(_note_of_drops(settings.name)))
-    new = kept.changed_to(scope_of(settings), drops=drops)
-    if new is not kept:
+    new = stored.changed_to(scope_of(settings), drops=drops)
+    if new is not stored:
         _change(queue, settings, new)
     if drops:
         queue.notes.put(_note_of_drops(settings.name), "")  # last: after a kill the change is found made, or made again
-    return new is not kept
+    return new is not stored
 
 
 def drop_what_leaves(queue: EventQueue, target: str) -> None:
@@ -110,11 +110,11 @@ def drop_what_leaves(queue: EventQueue, target: str) -> None:
 
 
 def _change(queue: EventQueue, settings: TargetSettings, new: KeptScope) -> None:
-    told = "; ".join(new.changes)
+    changes = "; ".join(new.changes)
     # The gap first: a kill after it finds the scope changed again. The other way round nobody would bring the target
     # on.
     queue.gaps.open(
-        f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {told}"
+        f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {changes}"
     )
     _keep(queue, settings.name, new)
     out_of_scope = _out_of_scope(settings, new)
@@ -144,7 +144,7 @@ class Rescoper:
         self._now = Extent(translator.policy, translator.mapping)
         self._source = source
         name = f"scope-{settings.name}"
-        self.worker = Worker(name, self._look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(name, self._checked_turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
@@ -158,17 +158,17 @@ class Rescoper:
 
     def status(self) -> dict[str, Any] | None:
         """The last change of the scope, as JSON values (docs/status.md); None if there never was one."""
-        kept = kept_scope(self._queue, self._target)
-        if kept is None or kept.changed_at is None:
+        scope = kept_scope(self._queue, self._target)
+        if scope is None or scope.changed_at is None:
             return None
-        told = {"changed_at": kept.changed_at, "changes": list(kept.changes)}
+        fields = {"changed_at": scope.changed_at, "changes": list(scope.changes)}
         return {
-            **told,
-            "out_of_scope": _out_of_scope(self._settings, kept),
+            **fields,
+            "out_of_scope": _out_of_scope(self._settings, scope),
             "done": not _gaps(self._queue, self._target),
         }
 
-    def _look(self) -> None:
+    def _checked_turn(self) -> None:
         if not self._turn():
             raise Finished
         self.worker.well()
@@ -182,29 +182,29 @@ class Rescoper:
 
     def _bring(self) -> None:
         """Queue what is not queued yet; afterwards the gaps wait only for the target."""
-        kept = kept_scope(self._queue, self._target)
-        if self._source is None or kept is None:
+        scope = kept_scope(self._queue, self._target)
+        if self._source is None or scope is None:
             raise PysyncError(
                 "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
             )
         with reading(self._source) as source:
-            wanted = (self._of_target(it) for it in self._wanted(source, kept))
-            if not self._feed.queue(wanted, queued=partial(self._asked, kept)).whole:
+            wanted = (self._of_target(it) for it in self._wanted(source, scope))
+            if not self._feed.queue(wanted, queued=partial(self._asked, scope)).whole:
                 return
-        left = kept.former if self._settings.out_of_scope == "drop" else kept.dropping
+        left = scope.former if self._settings.out_of_scope == "drop" else scope.dropping
         if left:
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
             self._refreshes.ask([self._of_target({"former": json.dumps(left), "upto": "0"})])
         self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
-        _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
+        _keep(self._queue, self._target, scope.model_copy(update={"asked": None}))
         log.info("resync_queued", target=self._target, upto=self._queue.last)
 
-    def _wanted(self, source: Metastore, kept: KeptScope) -> Iterator[Names]:
+    def _wanted(self, source: Metastore, stored: KeptScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
-        after = None if kept.asked is None else TableName(*kept.asked)
+        after = None if stored.asked is None else TableName(*stored.asked)
         scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
         if after is None:
-            former = [Extent.of(it) for it in kept.former]
+            former = [Extent.of(it) for it in stored.former]
             # A table that is renamed into a new database needs the database first, and may come before it in the order.
             came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
             self._refreshes.ask([self._of_target(it) for it in some(source, self._last, came, ())])
@@ -217,9 +217,9 @@ class Rescoper:
     def _of_target(self, names: Names) -> Names:
         return {**names, "targets": self._target}
 
-    def _asked(self, kept: KeptScope, chunk: Sequence[Names]) -> None:
+    def _asked(self, scope: KeptScope, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
-        _keep(self._queue, self._target, kept.model_copy(update={"asked": (last.database, last.table)}))
+        _keep(self._queue, self._target, scope.model_copy(update={"asked": (last.database, last.table)}))
 
     def _done(self) -> int:
         return self._queue.target(self._target).position()
@@ -233,8 +233,8 @@ def _gaps(queue: EventQueue, target: str) -> list[Gap]:
     return [gap for gap in queue.gaps.unclosed() if gap.key.startswith(scope_gaps(target))]
 
 
-def _out_of_scope(settings: TargetSettings, kept: KeptScope) -> str:
-    return "drop" if kept.dropping else settings.out_of_scope
+def _out_of_scope(settings: TargetSettings, scope: KeptScope) -> str:
+    return "drop" if scope.dropping else settings.out_of_scope
 
 
 def _note_of_drops(target: str) -> str:
@@ -245,5 +245,5 @@ def _note(target: str) -> str:
     return f"scope:{target}"
 
 
-def _keep(queue: EventQueue, target: str, kept: KeptScope) -> None:
-    queue.notes.put(_note(target), kept.model_dump_json())
+def _keep(queue: EventQueue, target: str, scope: KeptScope) -> None:
+    queue.notes.put(_note(target), scope.model_dump_json())

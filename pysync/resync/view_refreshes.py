@@ -28,7 +28,7 @@ from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
-_LOOK_SECONDS = 0.5
+_EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 60.0
 _QUIET_SECONDS = 2.0
 """Tables are often redefined one after another: their views are refreshed when that has stopped for so long,"""
@@ -88,7 +88,7 @@ class ViewRefreshes:
         self._due = Redefined(every=self._noted)
         self._writing: Counter[TableName] = Counter()
         self._first = self._last = clock()
-        self.worker = Worker(f"views-{settings.name}", self.look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(f"views-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
@@ -116,7 +116,7 @@ class ViewRefreshes:
                 self._writing = self._writing - Counter(names)
                 self._last = self._clock()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Queue the refreshes if it is time. Raises PysyncError if the source cannot be read."""
         due = self._take()
         if due:
@@ -161,8 +161,8 @@ class ViewRefreshes:
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it to the address of the source")
         with self._source() as source:
-            found = chosen(source, self._scope, lambda view: self._reads(view, due), source.views)
-            fed = self._feed.queue({**it, "targets": self._target} for it in found)
+            views = chosen(source, self._scope, lambda view: self._reads(view, due), source.views)
+            fed = self._feed.queue({**it, "targets": self._target} for it in views)
         if fed.refreshes:
             log.info("view_refreshes_queued", target=self._target, views=fed.refreshes)
         return fed.whole

@@ -163,8 +163,8 @@ def _objects(request: Request) -> list[dict[str, str]]:
 
 
 def _position(request: Request) -> int | None:
-    found = request.get("position")
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    value = request.get("position")
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
@@ -180,9 +180,9 @@ def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
         return f"{answer['removed']} removed"
     if "first" in answer:
         return f"events {answer['first']} to {answer['last']}"
-    asked = request.get("instance") or request.get("why")
-    said = answer.get("paused") or answer.get("was") or answer.get("gap") or asked
-    return str(said) if said else None
+    requested = request.get("instance") or request.get("why")
+    text = answer.get("paused") or answer.get("was") or answer.get("gap") or requested
+    return str(text) if text else None
 
 
 # --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/journal.md
@@ -200,9 +200,9 @@ def listed(reader: Reader, request: Mapping[str, Any]) -> dict[str, Any]:
     PysyncError for arguments that make no sense.
     """
     limit = min(int(_number(request, "limit", 1) or _LIMIT), MOST)
-    found = reader.records(query_of(request), limit + 1)
-    page = found[:limit]
-    return {"records": [it.as_json() for it in page], "next": page[-1].id if len(found) > limit else None}
+    records = reader.records(query_of(request), limit + 1)
+    page = records[:limit]
+    return {"records": [it.as_json() for it in page], "next": page[-1].id if len(records) > limit else None}
 
 
 def query_of(request: Mapping[str, Any]) -> Query:
@@ -227,22 +227,22 @@ def query_of(request: Mapping[str, Any]) -> Query:
 
 
 def _text(request: Mapping[str, Any], name: str) -> str | None:
-    found = request.get(name)
-    if found is not None and not isinstance(found, str):
-        raise PysyncError(f"{name} must be a text, not {shortened(shown(found), 80)}")
-    return found or None
+    value = request.get(name)
+    if value is not None and not isinstance(value, str):
+        raise PysyncError(f"{name} must be a text, not {shortened(shown(value), 80)}")
+    return value or None
 
 
 def _name(request: Mapping[str, Any], name: str) -> str | None:
-    found = _text(request, name)
-    return found.strip().lower() if found else None
+    value = _text(request, name)
+    return value.strip().lower() if value else None
 
 
 def _number(request: Mapping[str, Any], name: str, least: int = 0) -> float | None:
-    found = request.get(name)
-    if found is None:
+    value = request.get(name)
+    if value is None:
         return None
-    is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-    if not is_number or not least <= found <= _LARGEST:  # also of nan
-        raise PysyncError(f"{name} must be a number of at least {least}, not {shortened(shown(found), 80)}")
-    return float(found) if isinstance(found, float) else found
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not least <= value <= _LARGEST:  # also of nan
+        raise PysyncError(f"{name} must be a number of at least {least}, not {shortened(shown(value), 80)}")
+    return float(value) if isinstance(value, float) else value

@@ -101,8 +101,8 @@ class Commands:
 
     def scopes(self, _: Request) -> dict[str, Any]:
         """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
-        found = {name: kept_scope(self._queue, name) for name in self._drains}
-        return {"scopes": {name: kept.model_dump() for name, kept in found.items() if kept is not None}}
+        scopes = {name: kept_scope(self._queue, name) for name in self._drains}
+        return {"scopes": {name: kept.model_dump() for name, kept in scopes.items() if kept is not None}}
 
     def loads(self, _: Request) -> dict[str, Any]:
         """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""
@@ -164,9 +164,9 @@ class Commands:
         """Replay a range of the history at a target; `begun` is False if that is under way (see resync.replays)."""
         drain = self._drain(request)
         assert_ready(drain)
-        found = range_of(self._queue, request)
-        begun = self._replays[drain.name].begin(found)
-        return {"target": drain.name, "begun": begun, "first": found.first, "last": found.last}
+        range_ = range_of(self._queue, request)
+        begun = self._replays[drain.name].begin(range_)
+        return {"target": drain.name, "begun": begun, "first": range_.first, "last": range_.last}
 
     def replay_plan(self, request: Request) -> dict[str, Any]:
         """What a replay of a range would refresh at a target, for a part of the range; changes nothing."""
@@ -231,22 +231,22 @@ class Commands:
 
 
 def _position(request: Request) -> int | None:
-    found = request.get("position")
+    value = request.get("position")
     # JSON's true is an int in Python.
-    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise PysyncError(f"{shortened(shown(found), 80)} is not a position", "pysync parked list shows the positions")
-    return found
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise PysyncError(f"{shortened(shown(value), 80)} is not a position", "pysync parked list shows the positions")
+    return value
 
 
 def _table(request: Request) -> str | None:
-    found = request.get("table")
-    return None if found is None else str(found).strip().lower()
+    value = request.get("table")
+    return None if value is None else str(value).strip().lower()
 
 
-def _released(asked: Future[Released]) -> dict[str, Any]:
+def _released(future: Future[Released]) -> dict[str, Any]:
     """The result, or that it is still to come."""
     try:
-        return asdict(asked.result(RELEASE_SECONDS))
+        return asdict(future.result(RELEASE_SECONDS))
     except NotYet:
         # It is not cancelled: the drain does it as soon as it can.
         return asdict(Released(finished=False, reason="the target is busy or does not answer"))

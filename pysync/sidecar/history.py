@@ -38,7 +38,7 @@ class Curves:
         self._curves = {name: _Curve() for name in targets}
         self._last: float | None = None
 
-    def look(self, now: float) -> None:
+    def sample(self, now: float) -> None:
         """Add a point to each curve if a minute has passed; `now` is seconds since 1970. For one thread."""
         if self._last is None:
             self._last = now
@@ -80,10 +80,10 @@ def _add(curve: _Curve, target: Mapping[str, Any], now: float) -> None:
 
 
 def _hours(request: Mapping[str, Any]) -> int:
-    found = request.get("hours", _HOURS)
-    if type(found) is not int or not 1 <= found <= _HOURS:  # not isinstance: true is an int, too
-        raise PysyncError(f"hours must be a whole number from 1 to {_HOURS}, not {shortened(shown(found), 80)}")
-    return found
+    hours = request.get("hours", _HOURS)
+    if type(hours) is not int or not 1 <= hours <= _HOURS:  # not isinstance: true is an int, too
+        raise PysyncError(f"hours must be a whole number from 1 to {_HOURS}, not {shortened(shown(hours), 80)}")
+    return hours
 
 
 # --- History: what is in the queue, event by event: names and numbers, never what an event carries
@@ -109,19 +109,19 @@ def listed(queue: EventQueue, request: Mapping[str, Any]) -> dict[str, Any]:
     newest = first if table else last + 1 - limit
     at = max(first, _number(request, "since", newest))
     most = min(limit, MOST)
-    positions, found = queue.positions(), list[dict[str, Any]]()
+    positions, events = queue.positions(), list[dict[str, Any]]()
     until = time.monotonic() + _SECONDS
-    while at <= last and len(found) < most and (chunk := queue.events(at - 1, _CHUNK, _CHUNK_BYTES)):
+    while at <= last and len(events) < most and (chunk := queue.events(at - 1, _CHUNK, _CHUNK_BYTES)):
         for queued in chunk:
             at = queued.position + 1
             event = _event(queued, positions)
             if table is None or _concerns(event, table):
-                found.append(event)
-            if len(found) == most:
+                events.append(event)
+            if len(events) == most:
                 break
         if time.monotonic() > until:
             break
-    return {"first": first, "last": last, "events": found, "next": at if at <= last else None}
+    return {"first": first, "last": last, "events": events, "next": at if at <= last else None}
 
 
 def _event(queued: Queued, positions: Mapping[str, int]) -> dict[str, Any]:
@@ -155,12 +155,12 @@ def _concerns(event: Mapping[str, Any], table: str) -> bool:
 
 
 def _number(request: Mapping[str, Any], name: str, default: int) -> int:
-    found = request.get(name)
-    if found is None:
+    value = request.get(name)
+    if value is None:
         return default
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise PysyncError(
-            f"{name} must be a whole number of at least 1, not {shortened(shown(found), 80)}",
+            f"{name} must be a whole number of at least 1, not {shortened(shown(value), 80)}",
             "see: pysync events --help",
         )
-    return found
+    return value

@@ -32,23 +32,23 @@ from pysync.web.server import assert_installed, assert_usable
 
 def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
     """What to look at, by its name: each gives what was seen, or raises PysyncError. Nothing is changed."""
-    found: dict[str, Callable[[], str]] = {}
+    checks: dict[str, Callable[[], str]] = {}
     if config.queue:
-        found["queue directory"] = partial(_directory, config.queue.directory)
+        checks["queue directory"] = partial(_directory, config.queue.directory)
     if config.bridge and config.listens:
-        found["token file"] = partial(_token, config.bridge.token_file)
+        checks["token file"] = partial(_token, config.bridge.token_file)
     if config.web and config.web.port is not None:
-        found["web server"] = partial(_web, config.web)
+        checks["web server"] = partial(_web, config.web)
     if any(target.spark_request() for target in config.targets):
         copies = any(target.copy_files for target in config.targets)
-        found["Spark"] = lambda: _spark(copies=copies)
-    return found
+        checks["Spark"] = lambda: _spark(copies=copies)
+    return checks
 
 
 def assert_needs(config: Config) -> None:
     """Raises the first PysyncError of `needs`."""
-    for look in needs(config).values():
-        look()
+    for check in needs(config).values():
+        check()
 
 
 def _directory(directory: Path) -> str:
@@ -211,21 +211,21 @@ def _sections(config: Config) -> dict[str, Any]:
 
 def _differing(where: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
     for key in one.keys() | other.keys():
-        mine, its = one.get(key), other.get(key)
-        if mine == its:
+        mine, theirs = one.get(key), other.get(key)
+        if mine == theirs:
             continue
-        if isinstance(mine, Mapping) and isinstance(its, Mapping):
-            yield from _differing(f"{where}{key}.", mine, its)
+        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            yield from _differing(f"{where}{key}.", mine, theirs)
         else:
             yield f"{where}{key}"
 
 
 def _stamp(file: Path) -> object:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError as error:
         return error.errno
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _assert_free(section: str, config: Config) -> None:

@@ -169,7 +169,7 @@ class Sidecar:
         while not self.ending.comes():
             if over():
                 return
-            self._curves.look(time.time())
+            self._curves.sample(time.time())
             # While there is more to trim, the next look keeps house again.
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
@@ -235,9 +235,11 @@ class Sidecar:
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
-        found = [part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part]
-        found += [worker for it in self._resyncs.values() for worker in it.workers]
-        return [worker for worker in found if worker.started]
+        workers = [
+            part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
+        ]
+        workers += [worker for it in self._resyncs.values() for worker in it.workers]
+        return [worker for worker in workers if worker.started]
 
     def _settle_names(self, file: Path | None) -> None:
         """Refuse a queue with a target that the configuration lacks: only a person gives its position up (registry)."""
@@ -279,8 +281,8 @@ class Sidecar:
         go on when the disk is back.
         """
         try:
-            kept = self._config.queue
-            return self.queue.trim(0, kept.retain, kept.retain_mb * _MIB, seconds=_TRIM_SECONDS)
+            settings = self._config.queue
+            return self.queue.trim(0, settings.retain, settings.retain_mb * _MIB, seconds=_TRIM_SECONDS)
         except QueueClosed:
             raise
         except (QueueFull, QueueFailed) as error:

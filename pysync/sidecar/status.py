@@ -77,7 +77,7 @@ class Credentials:
         page = config.web.tls_certificate
         self._found: list[tuple[str, str, End]] = [
             *_of("source", config.source.tls, config.source.kerberos),
-            *(found for it in config.targets for found in _of_target(it)),
+            *(secret for it in config.targets for secret in _of_target(it)),
             *([("page", "certificate", partial(certificate_end, page))] if page else []),
         ]
         self.status = Moment(self._read, _FRESH_SECONDS)
@@ -136,7 +136,7 @@ def sidecar_status(
     ]
     # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
-    found = {
+    status = {
         "version": __version__,
         "source": config.source.name,
         "pid": os.getpid(),
@@ -163,8 +163,8 @@ def sidecar_status(
             for drain in drains
         ],
     }
-    wrong = problems(found, config.status_grace, now)
-    return {"well": not wrong, "problems": [it.as_json() for it in wrong], **found}
+    wrong = problems(status, config.status_grace, now)
+    return {"well": not wrong, "problems": [it.as_json() for it in wrong], **status}
 
 
 def _rounded(seconds: float | None) -> float | None:
@@ -228,11 +228,11 @@ def _act(act: Mapping[str, Any]) -> dict[str, Any]:
 
 def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
     target = queue.target(drain.name)
-    told, parked = drain.progress.status(), target.parked.count()
-    error, pause, hold = told["last_error"], drain.paused(), drain.hold()
+    progress, parked = drain.progress.status(), target.parked.count()
+    error, pause, hold = progress["last_error"], drain.paused(), drain.hold()
     return {
-        **told,
-        "last_error": error and {**error, "over": told["state"] in _AT_WORK and not parked},
+        **progress,
+        "last_error": error and {**error, "over": progress["state"] in _AT_WORK and not parked},
         "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
         "brake": hold and hold.as_json(),
         "position": target.position(),

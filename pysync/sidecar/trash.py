@@ -18,7 +18,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.worker import Finished, Worker
 
-_LOOK_SECONDS = 60.0
+_EVERY_SECONDS = 60.0
 _ANSWER_SECONDS = 4.0  # of one answer: who has more to remove asks again
 _PACE_SECONDS = 0.1
 """How far apart the drops of expired tables are."""
@@ -35,8 +35,8 @@ class Trash:
     def listed(self, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - a command gets its request
         """`tables`: what is in the trash, the oldest first."""
         with self._opened() as target:
-            found = sorted(target.trashed(), key=lambda it: (it.at, it.name))
-        return {"target": self._settings.name, "tables": [self._as_json(it) for it in found]}
+            trashed = sorted(target.trashed(), key=lambda it: (it.at, it.name))
+        return {"target": self._settings.name, "tables": [self._as_json(it) for it in trashed]}
 
     def restore(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Move the table `name` back to where it was, or to `as`; `restored` is its name. Raises PysyncError."""
@@ -44,9 +44,9 @@ class Trash:
         if not isinstance(name, str):
             raise PysyncError(f"{shortened(shown(name), 80)} is no name of a table", "see: pysync trash list")
         with self._opened() as target:
-            found = target.restore(name, TableName.parse(str(to)) if to is not None else None)
-        log.warning("trash_restored", target=self._settings.name, name=name, table=str(found))
-        return {"target": self._settings.name, "name": name, "restored": str(found)}
+            restored = target.restore(name, TableName.parse(str(to)) if to is not None else None)
+        log.warning("trash_restored", target=self._settings.name, name=name, table=str(restored))
+        return {"target": self._settings.name, "name": name, "restored": str(restored)}
 
     def empty(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Drop for good what was dropped `older_than` seconds ago or earlier: `removed` tables, `left` for later."""
@@ -63,9 +63,9 @@ class Trash:
         log.warning("trash_emptied", target=self._settings.name, tables=removed)
         return {"target": self._settings.name, "removed": removed, "left": len(names) - tried}
 
-    def _as_json(self, found: Trashed) -> dict[str, Any]:
-        told = {"name": found.name, "table": str(found.table), "source": found.source, "at": found.at}
-        return {**told, "expires_at": found.at + self._settings.trash_keep}
+    def _as_json(self, trashed: Trashed) -> dict[str, Any]:
+        fields = {"name": trashed.name, "table": str(trashed.table), "source": trashed.source, "at": trashed.at}
+        return {**fields, "expires_at": trashed.at + self._settings.trash_keep}
 
     @contextmanager
     def _opened(self) -> Iterator[StoreTarget]:
@@ -87,14 +87,14 @@ class Sweeper:
         self._source = source
         self._paused = paused
         self._clock = clock
-        self.worker = Worker(f"trash-{settings.name}", self.look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self.worker = Worker(f"trash-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._settings.drops == "trash" and self._settings.mode != "shadow":
             self.worker.start()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Drop what is due. Raises PysyncError if the target cannot be reached."""
         if not self._paused():
             with opened(self._settings) as target:
@@ -103,14 +103,14 @@ class Sweeper:
                 log.info("trash_swept", target=self._settings.name, tables=removed)
         self.worker.well()
 
-    def _is_due(self, found: Trashed) -> bool:
+    def _is_due(self, trashed: Trashed) -> bool:
         # What another source dropped is for its sidecar.
-        return found.source == self._source and found.at + self._settings.trash_keep <= self._clock()
+        return trashed.source == self._source and trashed.at + self._settings.trash_keep <= self._clock()
 
-    def _removed(self, target: StoreTarget, found: Trashed) -> bool:
+    def _removed(self, target: StoreTarget, trashed: Trashed) -> bool:
         if self.worker.stopping.wait(_PACE_SECONDS):
             raise Finished
-        return not self._paused() and target.expunge(found.name)
+        return not self._paused() and target.expunge(trashed.name)
 
 
 @contextmanager

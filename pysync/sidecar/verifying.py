@@ -40,7 +40,7 @@ MOST_DATABASES = 2000
 
 _LONGEST_FIELD = 300  # characters of a line about one
 
-_LOOK_SECONDS = 1.0
+_EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
 _CATCH_UP_SECONDS = 600.0
 
@@ -82,7 +82,7 @@ class Verifier:
         self._lock = threading.Lock()
         self._asked = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
-        self.worker = Worker(f"verify-{drain.name}", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
@@ -99,13 +99,13 @@ class Verifier:
 
     def found(self) -> dict[str, Any]:
         """What was found last, with counts by database and the differences, as far as they are kept; docs/verify.md."""
-        kept = self._queue.notes.get(self._kept)
-        return {"target": self._drain.name, **(self.status() or {}), **json.loads(kept or "{}")}
+        stored = self._queue.notes.get(self._kept)
+        return {"target": self._drain.name, **(self.status() or {}), **json.loads(stored or "{}")}
 
     def status(self) -> dict[str, Any] | None:
         """What was found last, as in `pysync status --json`; None if nothing was compared yet."""
-        found: dict[str, Any] | None = json.loads(self._queue.notes.get(self._noted) or "null")
-        return found
+        result: dict[str, Any] | None = json.loads(self._queue.notes.get(self._noted) or "null")
+        return result
 
     def _begin(self) -> None:
         with self._lock:
@@ -114,9 +114,9 @@ class Verifier:
 
     def _turn(self) -> None:
         if self._is_due() and self._is_at_rest():
-            asked = self._asked  # who asks from now on wants another look
+            requested = self._asked  # who asks from now on wants another look
             self._verify()
-            self._answered = asked
+            self._answered = requested
             self.worker.well()
 
     def _is_due(self) -> bool:
@@ -129,13 +129,19 @@ class Verifier:
     def _verify(self) -> None:
         began = time.time()
         first = self._compared(None)
-        again = self._look_again([item for item in first if item.drift])
+        again = self._compare_again([item for item in first if item.drift])
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
-        found = {"began_at": began, "ended_at": time.time(), "objects": len(first), "drift": len(drift), "names": names}
+        result = {
+            "began_at": began,
+            "ended_at": time.time(),
+            "objects": len(first),
+            "drift": len(drift),
+            "names": names,
+        }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
         self._queue.notes.put(self._kept, json.dumps(kept(first, drift)))
-        self._queue.notes.put(self._noted, json.dumps(found))
+        self._queue.notes.put(self._noted, json.dumps(result))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
         else:
@@ -145,7 +151,7 @@ class Verifier:
         paced = comparison(self._config, self._drain.settings, threads=1, keep_pace=partial(self._wait, self._pace))
         return list(paced.run(selection))
 
-    def _look_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
+    def _compare_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
         """Compare what differs once more, some seconds later, as a callback may lag behind its commit.
 
         Raises PysyncError if the target takes too long to catch up.
@@ -157,7 +163,7 @@ class Verifier:
         while not self._is_at_rest():
             if time.monotonic() > until:
                 raise PysyncError(f"target {self._drain.name!r} does not catch up, so lag cannot be told from drift")
-            self._wait(_LOOK_SECONDS)
+            self._wait(_EVERY_SECONDS)
         return self._compared(Selection.of(drift))
 
     def _is_at_rest(self) -> bool:
@@ -178,8 +184,8 @@ class Verifier:
 def kept(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
     """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
     databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
-    told = [item for item in compared if item.told]
-    differences = [difference(item) for item in [*drift, *told][:MOST_KEPT]]
+    notes = [item for item in compared if item.told]
+    differences = [difference(item) for item in [*drift, *notes][:MOST_KEPT]]
     for it in differences:
         it["fields"] = [shortened(line, _LONGEST_FIELD) for line in it["fields"]]
     return {"databases": databases[:MOST_DATABASES], "differences": differences}

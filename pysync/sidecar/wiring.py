@@ -128,7 +128,7 @@ class Resyncs:
 
 # --- Shutdown: how a process that runs until it is told to stop is told so
 
-_LOOK_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
+_EVERY_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
 
 
 class Shutdown:
@@ -149,7 +149,7 @@ class Shutdown:
     def comes(self) -> bool:
         """Wait a moment; True once the end was asked for."""
         if self._asked.empty():
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_EVERY_SECONDS)
         return not self._asked.empty()
 
     def failure(self) -> str | None:

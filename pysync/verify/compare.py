@@ -23,11 +23,11 @@ from pysync.verify.objects import (
     Seen,
     Tally,
     compare_batch,
+    compare_extra,
     compare_many,
+    compare_table,
     compared_with,
     excused,
-    look_at_extra,
-    look_at_table,
     owner_of,
     with_partitions,
 )
@@ -71,14 +71,14 @@ class Comparator:
 
     rules: Rules
 
-    def look(self, ends: Ends, item: Item) -> Seen:
+    def compare_item(self, ends: Ends, item: Item) -> Seen:
         """Compare one object, with its partitions if they are few. Raises as both ends do."""
         if isinstance(item, DatabaseItem):
             return Seen(tuple(self._database(ends, item)))
         if isinstance(item, ExtraDatabaseItem):
             return Seen(tuple(self._extra_database(ends, item.new)))
-        look = look_at_extra if item.extra else look_at_table
-        return look(ends, item.old, item.new, self.rules)
+        compare = compare_extra if item.extra else compare_table
+        return compare(ends, item.old, item.new, self.rules)
 
     def owner(self, ends: Ends, keyed: Keyed) -> Owner:
         """What it takes to compare partitions of a table that has many. Raises as both ends do."""
@@ -102,20 +102,22 @@ class Comparator:
     def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
         there, old = ends.target.database(new), self.rules.mapping.source_database(new)
         if there is not None:
-            found = Compared("database", new, EXTRA, source=old)
+            compared = Compared("database", new, EXTRA, source=old)
             names = self.rules.mapping.source_databases(new)
-            yield excused(found, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
+            yield excused(compared, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
 
     def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
         rules = self.rules
         there = {function.functionName: function for function in ends.target.functions(item.new)}
         for database in item.sources:
             for function in ends.source.functions(database):
-                its = there.pop(function.functionName, None)
-                yield self._function(ends.target, database, function, its)
+                at_target = there.pop(function.functionName, None)
+                yield self._function(ends.target, database, function, at_target)
         for name in sorted(there):
-            told = rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
-            yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
+            excuse = (
+                rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
+            )
+            yield Compared("function", f"{item.new}.{name}", EXTRA, told=excuse, source=item.sources[0])
 
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
         """Compare a function. It has no mark: whether its database is ours is reported with the database."""
@@ -126,8 +128,8 @@ class Comparator:
             fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:
             return replace(blank, result=result, told=error.message)
-        told = self.rules.excuse("function", result, database)
-        return replace(blank, result=result, fields=listed(fields) if there else (), told=told) if fields else blank
+        excuse = self.rules.excuse("function", result, database)
+        return replace(blank, result=result, fields=listed(fields) if there else (), told=excuse) if fields else blank
 
 
 # --- Executor: who looks at the objects of a comparison: the threads of this process, or others elsewhere
@@ -138,7 +140,7 @@ R = TypeVar("R")
 class Executor(Protocol):
     """Looks at several objects at once; reads only. All methods raise as both ends do, or what prevents a look."""
 
-    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
         """Have a thread of this process look."""
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
@@ -155,13 +157,13 @@ class LocalExecutor:
     pool: WorkerPool
     comparator: Comparator
 
-    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
         """As `Executor.ask`."""
-        return self.pool.ask(look)
+        return self.pool.ask(read)
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
         """As `Executor.objects`."""
-        return self.pool.each(lambda ends, item: (item, self.comparator.look(ends, item)), items)
+        return self.pool.each(lambda ends, item: (item, self.comparator.compare_item(ends, item)), items)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
         """As `Executor.batches`."""
@@ -179,7 +181,7 @@ __all__ = ["DIFFERENT", "EQUAL", "EXTRA", "FOREIGN", "MISSING", "Compared", "Com
 THREADS = 4
 """How many look at once unless somebody says so: each has a connection to both ends."""
 
-Tell = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Called with what is compared now, how many objects are done, and how many there are."""
 
 
@@ -206,7 +208,7 @@ class Comparison:
         self._rules = Rules.of(settings, source)
         self._hands = executor
 
-    def run(self, selection: Selection | None = None, tell: Tell = lambda *_: None) -> Iterator[Compared]:
+    def run(self, selection: Selection | None = None, on_progress: OnProgress = lambda *_: None) -> Iterator[Compared]:
         """Everything, or what is selected: databases, their tables with all partitions and constraints, functions.
 
         What only the target has comes as extra, or as foreign if it did not come from the source. In the order of their
@@ -214,22 +216,22 @@ class Comparison:
         """
         with self._crew() as pool:
             try:
-                yield from self._run(self._hands(pool, Comparator(self._rules)), selection, tell)
+                yield from self._run(self._hands(pool, Comparator(self._rules)), selection, on_progress)
             except (MetastoreError, TException) as error:
                 raise Unavailable(f"cannot read the source: {error}") from error
 
-    def _run(self, executor: Executor, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+    def _run(self, executor: Executor, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
         items = executor.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
         for done, (item, seen) in enumerate(executor.objects(items)):
-            tell(str(item.new), done, len(items))
+            on_progress(str(item.new), done, len(items))
             if seen.many is None:
                 yield from seen.judged()
                 continue
             tally = Tally()
             for tally, total in compare_many(executor, seen.many, self._rules):
-                tell(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
+                on_progress(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
             yield from replace(seen, found=(with_partitions(seen.found[0], tally), *seen.found[1:])).judged()
-        tell("", len(items), len(items))
+        on_progress("", len(items), len(items))
 
     # --- what there is
 

@@ -15,7 +15,7 @@ KIND = "files"
 
 
 def compared_files(
-    found: Iterable[tuple[TableName, Sequence[Difference]]], names: Mapping[str, str], *, drops: bool
+    by_table: Iterable[tuple[TableName, Sequence[Difference]]], names: Mapping[str, str], *, drops: bool
 ) -> Iterator[Compared]:
     """One finding for each table, which may come in several consecutive batches.
 
@@ -23,7 +23,7 @@ def compared_files(
     reported, but is no drift: nothing would remove it. A directory that is missing at the source is no drift, either:
     nothing is copied for it.
     """
-    for table, batches in groupby(found, key=itemgetter(0)):
+    for table, batches in groupby(by_table, key=itemgetter(0)):
         differences = [it for _, batch in batches for it in batch]
         yield _compared(table, names.get(str(table), str(table)), differences, drops)
 
@@ -35,15 +35,15 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
     lost = [f"{it.pair.source} is missing at the source" for it in differences if not it.exists]
     links = [f"{link} is a symbolic link and was skipped" for it in differences for link in it.links]
     drift = lacking + (extra if drops else [])
-    told = lost + links + foreign + ([] if drops else extra)
-    result = DIFFERENT if drift or told else EQUAL
+    notes = lost + links + foreign + ([] if drops else extra)
+    result = DIFFERENT if drift or notes else EQUAL
     return Compared(
         KIND,
         name,
         result,
         parts=0,
-        fields=listed(drift or told),
-        told="" if drift or not told else _why(lost, links, foreign),
+        fields=listed(drift or notes),
+        told="" if drift or not notes else _why(lost, links, foreign),
         source=str(table),
     )
 

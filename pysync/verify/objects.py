@@ -80,7 +80,7 @@ class Tally:
 class Many(Protocol):
     """Compares many partitions at once (pysync.verify.compare)."""
 
-    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
         """Have a thread of this process look."""
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
@@ -117,8 +117,8 @@ def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[T
     there = theirs.result()
     tally = _extras(keyed, wanted, there, rules)
     yield tally, len(wanted)
-    for found in executor.batches(keyed, _batches(wanted, there)):
-        tally.add(found)
+    for batch in executor.batches(keyed, _batches(wanted, there)):
+        tally.add(batch)
         yield tally, len(wanted)
 
 
@@ -154,16 +154,16 @@ def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally
     """Compare these partitions, with a few calls to either end. Raises as both ends do."""
     name = owner.keyed.old
     wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
-    found = ends.target.partitions_by_name(owner.keyed.new, batch.common) if batch.common else []
-    there = {tuple(partition.values): partition for partition in found}
+    partitions = ends.target.partitions_by_name(owner.keyed.new, batch.common) if batch.common else []
+    there = {tuple(partition.values): partition for partition in partitions}
     keys = [key.name for key in owner.there.partitionKeys]
     tally = Tally(len(batch.names))
     for partition in wanted:
-        its = there.get(tuple(partition.values))
-        excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT, str(name))
+        at_target = there.get(tuple(partition.values))
+        excuse = rules.excuse("partition", MISSING if at_target is None else DIFFERENT, str(name))
         try:
             rewritten = rules.rewritten_partition(partition, owner.frame)
-            fields = ends.target.differences(rewritten, its, owner.there)
+            fields = ends.target.differences(rewritten, at_target, owner.there)
         except Rejected as error:
             fields, excuse = ["the target cannot hold it"], error.message
         label = partition_name(keys, partition.values)
@@ -193,11 +193,11 @@ class Seen:
         return tuple(replace(it, told=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
 
 
-def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
+def compare_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
     """Compare a table that the source had a moment ago."""
     wanted = ends.source.table(old.database, old.table)
     if wanted is None or rules.policy.rule_against_definition(wanted) is not None:
-        return look_at_extra(ends, old, new, rules, wanted)
+        return compare_extra(ends, old, new, rules, wanted)
     if is_index(wanted):
         return Seen(())
     # These before `compared_with`, which rewrites `wanted` in place.
@@ -219,20 +219,20 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     return Seen((with_partitions(compared, tally), *more), stays=stays)
 
 
-def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, wanted: Any | None = None) -> Seen:
+def compare_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, wanted: Any | None = None) -> Seen:
     """Look at a table of the target that the source does not have, or that is not in scope as the source has it."""
     there = ends.target.table(new)
     if there is None:
         return Seen(())
-    found = Compared("table", str(new), EXTRA, source=str(old))
+    compared = Compared("table", str(new), EXTRA, source=str(old))
     names = rules.mapping.sources_of(new)
     in_scope = wanted is None and any(map(rules.policy.takes_table, names))
-    return Seen((excused(found, rules, there, in_scope=in_scope),))
+    return Seen((excused(compared, rules, there, in_scope=in_scope),))
 
 
-def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
+def excused(compared: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
     """What only the target has, with the reason why it may have it, if there is one."""
-    extra = rules.only_there(found, there)
+    extra = rules.only_there(compared, there)
     out = extra.result != FOREIGN and not in_scope
     return replace(extra, told="not in the scope of the target") if out else extra
 
@@ -280,17 +280,17 @@ def with_partitions(compared: Compared, tally: Tally) -> Compared:
     return compared
 
 
-def _of_others(rules: Rules, found: Compared, there: Any, rival: str) -> Compared:
+def _of_others(rules: Rules, compared: Compared, there: Any, rival: str) -> Compared:
     """What stands in the place of ours. A database may; a table is drift unless the settings allow it.
 
     `rival` is the object of the same source whose copy it is, if it is one.
     """
-    told = f"the copy of {rival}" if rival else rules.whose(there)
-    if found.kind == "database":
-        return replace(found, result=FOREIGN if found.fields else EQUAL, told=told if found.fields else "")
+    excuse = f"the copy of {rival}" if rival else rules.whose(there)
+    if compared.kind == "database":
+        return replace(compared, result=FOREIGN if compared.fields else EQUAL, told=excuse if compared.fields else "")
     if rules.settings.on_conflict == "skip" and not rival:
-        return replace(found, result=FOREIGN, told=f'{told}, on_conflict = "skip"')
-    return replace(found, result=FOREIGN, fields=(f"another object has this name: {told}", *found.fields))
+        return replace(compared, result=FOREIGN, told=f'{excuse}, on_conflict = "skip"')
+    return replace(compared, result=FOREIGN, fields=(f"another object has this name: {excuse}", *compared.fields))
 
 
 def _have_same_partitions(wanted: Any, there: Any) -> bool:
@@ -301,13 +301,13 @@ def _have_same_partitions(wanted: Any, there: Any) -> bool:
 
 def _constraints(ends: Ends, rules: Rules, table: Compared, wanted: Constraints, there: Any) -> Iterator[Compared]:
     """The constraints of the kinds that both ends have."""
-    its = ends.target.constraints(there) if wanted else {}
-    for kind in wanted.keys() & its.keys():
-        for mine, other in pairs(wanted[kind], its[kind]):
+    at_target = ends.target.constraints(there) if wanted else {}
+    for kind in wanted.keys() & at_target.keys():
+        for mine, other in pairs(wanted[kind], at_target[kind]):
             blank = Compared("constraint", f"{table.name}.{name_of((mine or other)[0])}", EQUAL, source=table.source)
             if not mine:
                 yield replace(blank, result=EXTRA, told=rules.excuse("constraint", EXTRA, table.source))
             elif fields := ends.target.differences(mine, other or None):
                 result = DIFFERENT if other else MISSING
-                told = rules.excuse("constraint", result, table.source, _KINDS[kind])
-                yield replace(blank, result=result, fields=listed(fields) if other else (), told=told)
+                excuse = rules.excuse("constraint", result, table.source, _KINDS[kind])
+                yield replace(blank, result=result, fields=listed(fields) if other else (), told=excuse)

@@ -70,26 +70,26 @@ class WorkerPool:
             self._pool.shutdown(cancel_futures=True)
         self._opened.close()
 
-    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
         """Have one thread look."""
         if self._pool is not None:
-            return self._pool.submit(lambda: self._patiently(look))
-        found: Future[R] = Future()
-        found.set_result(self._patiently(look))
-        return found
+            return self._pool.submit(lambda: self._patiently(read))
+        future: Future[R] = Future()
+        future.set_result(self._patiently(read))
+        return future
 
-    def each(self, look: Callable[[Ends, T], R], items: Iterable[T]) -> Iterator[R]:
+    def each(self, read: Callable[[Ends, T], R], items: Iterable[T]) -> Iterator[R]:
         """What all threads see of the items, in their order; only a few items ahead of what is taken."""
         under_way: deque[Future[R]] = deque()
         for item in items:
             self._keep_pace()
-            under_way.append(self.ask(partial(_at, look, item)))
+            under_way.append(self.ask(partial(_at, read, item)))
             if self._pool is None or len(under_way) > self._threads * _AHEAD:
                 yield under_way.popleft().result()
         while under_way:
             yield under_way.popleft().result()
 
-    def _patiently(self, look: Callable[[Ends], R]) -> R:
+    def _patiently(self, read: Callable[[Ends], R]) -> R:
         """Look again where there was no answer: readers and writers may deadlock in the metastore's database."""
         retrying = Retrying(
             retry=retry_if_exception_type((PysyncError, TException)),
@@ -97,19 +97,19 @@ class WorkerPool:
             stop=stop_after_attempt(_TRIES),
             reraise=True,
         )
-        return retrying(lambda: look(self._ends()))
+        return retrying(lambda: read(self._ends()))
 
     def _ends(self) -> Ends:
-        found: Ends | None = getattr(self._own, "ends", None)
-        if found is None:
+        ends: Ends | None = getattr(self._own, "ends", None)
+        if ends is None:
             # ExitStack is not safe for threads.
             with self._opening:
                 source, target = self._open_source(), self._open_target()
                 self._opened.callback(source.close)
                 self._opened.callback(target.close)
-            found = self._own.ends = Ends(source, target)
-        return found
+            ends = self._own.ends = Ends(source, target)
+        return ends
 
 
-def _at(look: Callable[[Ends, T], R], item: T, ends: Ends) -> R:
-    return look(ends, item)
+def _at(read: Callable[[Ends, T], R], item: T, ends: Ends) -> R:
+    return read(ends, item)

@@ -38,10 +38,10 @@ class Report:
         """How many partitions were compared."""
         return sum(item.parts for item in self.compared)
 
-    def looked_again(self, found: Sequence[Compared]) -> None:
+    def replace(self, compared: Sequence[Compared]) -> None:
         """Replace what had drifted by what a second look at it has found."""
         again = {item.source for item in self.drift}
-        self.compared = [*(item for item in self.compared if item.source not in again), *found]
+        self.compared = [*(item for item in self.compared if item.source not in again), *compared]
 
     def again(self) -> Selection:
         """What a second look has to look at."""

@@ -145,8 +145,8 @@ class Rules:
         """
         needed = by or _MENDED_BY.get((kind, result))
         name = TableName.parse(source) if "." in source else source
-        found = "" if needed is None else self.policy.excuse(needed, name)
-        return "drops are suppressed" if found.startswith("drops") else found
+        excuse = "" if needed is None else self.policy.excuse(needed, name)
+        return "drops are suppressed" if excuse.startswith("drops") else excuse
 
     @property
     def cluster(self) -> str:
@@ -193,19 +193,19 @@ class Rules:
         came = not self.settings.both_ways and mark is not None and mark.source == self.cluster
         return f"it came from {self.cluster!r}: only changes made there count" if came else ""
 
-    def only_there(self, found: Compared, there: Any) -> Compared:
+    def only_there(self, compared: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or born elsewhere, or somebody's."""
         if self.is_ours(there):
-            return replace(found, result=EXTRA, told=self.excuse(found.kind, EXTRA, found.source))
+            return replace(compared, result=EXTRA, told=self.excuse(compared.kind, EXTRA, compared.source))
         if self.settings.both_ways:
-            return replace(found, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
-        return replace(found, result=FOREIGN, told=self.whose(there))
+            return replace(compared, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
+        return replace(compared, result=FOREIGN, told=self.whose(there))
 
-    def only_here(self, found: Compared, wanted: Any) -> Compared:
+    def only_here(self, compared: Compared, wanted: Any) -> Compared:
         """What only the source has: to be created, or gone where it was born."""
         if self.settings.both_ways and _home(wanted, self.source) == self.cluster:
-            return replace(found, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
-        return replace(found, result=MISSING, told=self.excuse(found.kind, MISSING, found.source))
+            return replace(compared, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
+        return replace(compared, result=MISSING, told=self.excuse(compared.kind, MISSING, compared.source))
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""
@@ -217,11 +217,11 @@ class Rules:
         self.mapping.apply_to_partition(item, frame)
         return item
 
-    def constraints(self, found: Constraints) -> Constraints:
+    def constraints(self, constraints: Constraints) -> Constraints:
         """The constraints of a table as the target shall have them."""
         return {
             kind: [self.rewritten(column) for column in columns if self.policy.takes_constraint(column)]
-            for kind, columns in found.items()
+            for kind, columns in constraints.items()
         }
 
 

@@ -112,8 +112,8 @@ def _avg(values: Sequence[Typed], distinct: str) -> Aggregate:
     total = decimal(MAX_PRECISION, scale)
 
     def of(after: str) -> Typed:
-        found = f"CAST(sum({distinct}{value.sql}){after} AS {total.trino})"
-        return Typed(f"CAST({found} / NULLIF(count({distinct}{value.sql}){after}, 0) AS {kind.trino})", kind)
+        average = f"CAST(sum({distinct}{value.sql}){after} AS {total.trino})"
+        return Typed(f"CAST({average} / NULLIF(count({distinct}{value.sql}){after}, 0) AS {kind.trino})", kind)
 
     return of
 

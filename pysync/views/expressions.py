@@ -95,10 +95,10 @@ class Expressions:
         """A column, or a field of a struct in one."""
         if isinstance(node.this, exp.Star):
             raise CannotTranslate("* among other things than columns")
-        found, fields = self._scope.column([it.name.lower() for it in node.parts])
+        column, fields = self._scope.column([it.name.lower() for it in node.parts])
         for name in fields:
-            found = field_of(found, name)
-        return found
+            column = field_of(column, name)
+        return column
 
     def dot(self, node: exp.Dot) -> Typed:
         """A field of a struct that is no column."""
@@ -184,8 +184,8 @@ class Expressions:
 
     def matched(self, node: exp.Expression) -> Typed:
         """LIKE and RLIKE; NOT before them is a mark on the node."""
-        found = (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
-        return condition(f"NOT {found.sql}") if node.args.get("negate") else found
+        match = (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
+        return condition(f"NOT {match.sql}") if node.args.get("negate") else match
 
     def cased(self, node: exp.Case) -> Typed:
         """CASE."""

@@ -225,8 +225,8 @@ def _known(kind: HiveType) -> HiveType:
 def _array_contains(values: Typed, item: Typed) -> Typed:
     if values.type.name != "array" or common((values.type.within[0], item.type)) != values.type.within[0]:
         raise CannotTranslate(f"the function array_contains of {values.type} and {item.type}")
-    found = f"contains({values.sql}, {widened(item, values.type.within[0]).sql})"
-    return Typed(f"COALESCE({found}, false)", BOOLEAN)
+    contains = f"contains({values.sql}, {widened(item, values.type.within[0]).sql})"
+    return Typed(f"COALESCE({contains}, false)", BOOLEAN)
 
 
 def _of_map(name: str, place: int) -> Callable[[Typed], Typed]:
@@ -245,10 +245,10 @@ def item_of(value: Typed, index: Typed) -> Typed:
         place = place or f"IF({index.sql} >= 0, {index.sql} + 1)"
         return Typed(f"element_at({value.sql}, {place})", value.type.within[0])
     if value.type.name == "map":
-        key, found = value.type.within
+        key, item = value.type.within
         compared(Typed("", key), "=", Typed("", index.type, index.literal))
         if common((key, index.type)) == key:
-            return Typed(f"element_at({value.sql}, {widened(index, key).sql})", found)
+            return Typed(f"element_at({value.sql}, {widened(index, key).sql})", item)
     raise CannotTranslate(f"an item of {value.type} by {index.type}")
 
 
@@ -451,9 +451,9 @@ def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) ->
     if index and has_optional_group(regex):
         raise CannotTranslate(f"a group of {regex!r} that may take no part in a match")
     string = as_string(value).sql
-    found = f"regexp_extract({string}, {text(translated_pattern(regex))}, {index})"
+    extract = f"regexp_extract({string}, {text(translated_pattern(regex))}, {index})"
     # No match is an empty string, not NULL.
-    return Typed(f"IF({string} IS NULL, NULL, COALESCE({found}, ''))", STRING)
+    return Typed(f"IF({string} IS NULL, NULL, COALESCE({extract}, ''))", STRING)
 
 
 def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:

@@ -104,7 +104,7 @@ class Scope:
 
 
 def _only(columns: Sequence[tuple[str, Typed]], name: str) -> Typed:
-    found = [it for its, it in columns if its == name]
-    if len(found) != 1:
-        raise CannotTranslate(f"the name {name}, which is {'ambiguous' if found else 'not known'}")
-    return found[0]
+    matching = [it for its, it in columns if its == name]
+    if len(matching) != 1:
+        raise CannotTranslate(f"the name {name}, which is {'ambiguous' if matching else 'not known'}")
+    return matching[0]

@@ -113,11 +113,11 @@ class From:
         if name not in {"explode", "posexplode", "inline"} or len(arguments) != 1:
             raise CannotTranslate(f"a lateral view of {name}")
         source = (alias.name or f"_l{len(self._scope.sources)}").lower()
-        unnest, found = _unnest(name, arguments[0])
+        unnest, columns = _unnest(name, arguments[0])
         given = [it.name.lower() for it in alias.columns] or _DEFAULTS[name](arguments[0].type)
-        if len(given) != len(found):
+        if len(given) != len(columns):
             raise CannotTranslate(f"a lateral view of {name} with {len(given)} names")
-        self._scope.add(_exploded(source, name, given, found))
+        self._scope.add(_exploded(source, name, given, columns))
         names = [*given[1:], given[0]] if name == "posexplode" else given
         head = "LEFT JOIN" if node.args.get("outer") else "CROSS JOIN"
         tail = " ON true" if node.args.get("outer") else ""
@@ -154,10 +154,10 @@ def _unnest(name: str, value: Typed) -> tuple[str, Sequence[HiveType]]:
 
 def _exploded(alias: str, function: str, names: Sequence[str], types: Sequence[HiveType]) -> Source:
     """The columns; positions are counted from 0 in Hive."""
-    found = Source.of(alias, list(zip(names, types, strict=True)))
+    source = Source.of(alias, list(zip(names, types, strict=True)))
     if function != "posexplode":
-        return found
-    (name, place), *others = found.columns
+        return source
+    (name, place), *others = source.columns
     return Source(alias, [(name, Typed(f"CAST({Typed(place.sql, BIGINT).sql} - 1 AS integer)", INT)), *others])
 
 
@@ -245,17 +245,17 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
 
 def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple[str, Typed]]:
     """The columns of a SELECT, with their names."""
-    found: list[tuple[str, Typed]] = []
+    items: list[tuple[str, Typed]] = []
     if not node.expressions:
         raise CannotTranslate("a SELECT of nothing")
     for it in node.expressions:
         star = _star(it)
         if star is not None:
-            found += scope.star(star or None)
+            items += scope.star(star or None)
             continue
         value = translate(it.this if isinstance(it, exp.Alias) else it)
-        found.append((_name(it, len(found)), value))
-    return found
+        items.append((_name(it, len(items)), value))
+    return items
 
 
 def _star(node: exp.Expression) -> str | None:
@@ -327,17 +327,17 @@ def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
     return " ".join([sql, *_tail(node, names, None)]), columns
 
 
-def _branch(sql: str, its: Columns, columns: Columns) -> str:
+def _branch(sql: str, own: Columns, columns: Columns) -> str:
     """A branch whose columns have the names and types of the whole."""
-    if [kind for _, kind in its] == [kind for _, kind in columns]:
+    if [kind for _, kind in own] == [kind for _, kind in columns]:
         return f"({sql})"
-    return f"({renamed(sql, its, columns)})"
+    return f"({renamed(sql, own, columns)})"
 
 
-def renamed(sql: str, its: Columns, columns: Columns) -> str:
+def renamed(sql: str, own: Columns, columns: Columns) -> str:
     """The rows of a query in columns with other names and wider types."""
-    places = [f"_c{place}" for place in range(len(its))]
-    values = [Typed(f"{_WHOLE}.{quoted(place)}", have) for place, (_, have) in zip(places, its, strict=True)]
+    places = [f"_c{place}" for place in range(len(own))]
+    values = [Typed(f"{_WHOLE}.{quoted(place)}", have) for place, (_, have) in zip(places, own, strict=True)]
     items = (f"{widened(it, want).sql} AS {quoted(name)}" for it, (name, want) in zip(values, columns, strict=True))
     return f"SELECT {', '.join(items)} FROM ({sql}) AS {_WHOLE} ({', '.join(map(quoted, places))})"
 

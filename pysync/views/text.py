@@ -183,10 +183,10 @@ class _Reader:
         }
 
     def pieces(self) -> list[str]:
-        found = []
+        pieces = []
         while self._at < len(self._pattern):
-            found.append(self._piece())
-        return found
+            pieces.append(self._piece())
+        return pieces
 
     def _piece(self) -> str:
         here = self._take()
@@ -211,24 +211,24 @@ class _Reader:
         return here
 
     def _count(self) -> str:
-        found = _COUNT.match(self._pattern, self._at - 1)
-        if found is None:
+        match = _COUNT.match(self._pattern, self._at - 1)
+        if match is None:
             raise self._refused()
-        self._at = found.end()
+        self._at = match.end()
         self._quantifier()
-        return found[0]
+        return match[0]
 
     def _class(self) -> str:
-        found = "["
+        class_ = "["
         if self._peek() == "^":
-            found += self._take()
+            class_ += self._take()
         if self._peek() == "]":
             raise self._refused()
         while (here := self._take()) != "]":
             if here == "[":
                 raise self._refused()
-            found += self._escape(inside=True) if here == "\\" else here
-        return found + "]"
+            class_ += self._escape(inside=True) if here == "\\" else here
+        return class_ + "]"
 
     def _escape(self, *, inside: bool = False) -> str:
         letter = self._take()

@@ -52,10 +52,10 @@ def decoded(text: str) -> dict[str, Any] | None:
     if not is_presto(text):
         return None
     try:
-        found = json.loads(base64.b64decode(text[len(_PREFIX) : -len(_SUFFIX)], validate=True))
+        document = json.loads(base64.b64decode(text[len(_PREFIX) : -len(_SUFFIX)], validate=True))
     except (binascii.Error, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def is_presto(text: str | None) -> bool:
@@ -83,12 +83,12 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     try:
-        sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), scope)
+        sql, columns = query(understood(view.viewExpandedText or view.viewOriginalText or ""), scope)
     except RecursionError:
         raise CannotTranslate("the query is nested too deeply") from None
-    _assert_same(wanted, found)
-    if list(found) != wanted:
-        sql = renamed(sql, found, wanted)
+    _assert_same(wanted, columns)
+    if list(columns) != wanted:
+        sql = renamed(sql, columns, wanted)
     return Translation(sql, wanted)
 
 
@@ -97,11 +97,11 @@ def _scope(view: Any, columns_of: ColumnsOf) -> Scope:
     return Scope(columns_of, database, rules=rules_of(view))
 
 
-def _assert_same(wanted: Columns, found: Columns) -> None:
+def _assert_same(wanted: Columns, columns: Columns) -> None:
     """That each column is of a type that its declared one can hold: else something has been misunderstood."""
-    if len(wanted) != len(found):
-        raise CannotTranslate(f"{len(found)} columns in the query, {len(wanted)} in the view")
-    for (name, want), (_, have) in zip(wanted, found, strict=True):
+    if len(wanted) != len(columns):
+        raise CannotTranslate(f"{len(columns)} columns in the query, {len(wanted)} in the view")
+    for (name, want), (_, have) in zip(wanted, columns, strict=True):
         if not _holds(want, have):
             raise CannotTranslate(f"the column {name}: {have} in the query, {want} in the view")
 

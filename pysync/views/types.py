@@ -121,12 +121,12 @@ def parse_type(text: str) -> HiveType:
     if "".join(tokens) != "".join(text.lower().split()):
         raise CannotTranslate(f"the type {text}")
     try:
-        found = _parsed(tokens)
+        parsed = _parsed(tokens)
     except (IndexError, ValueError, RecursionError):
         raise CannotTranslate(f"the type {text}") from None
     if tokens:
         raise CannotTranslate(f"the type {text}")
-    return found
+    return parsed
 
 
 def _parsed(tokens: list[str]) -> HiveType:
@@ -149,11 +149,11 @@ def _numbers(tokens: list[str]) -> tuple[int, ...]:
     if tokens[:1] != ["("]:
         return ()
     end = tokens.index(")")
-    found = tuple(int(it) for it in tokens[1:end:2])
-    if tokens[2:end:2] != [","] * (len(found) - 1):
+    numbers = tuple(int(it) for it in tokens[1:end:2])
+    if tokens[2:end:2] != [","] * (len(numbers) - 1):
         raise ValueError("numbers")
     del tokens[: end + 1]
-    return found
+    return numbers
 
 
 def _nested(name: str, tokens: list[str]) -> HiveType:

@@ -98,9 +98,9 @@ class Login:
     def _begun(self, request: Request, target: str, secret: str) -> Response:
         answer = RedirectResponse(target, 303)
         is_tls = request.url.scheme == "https"
-        kept = int(LIFE_SECONDS)
+        max_age = int(LIFE_SECONDS)
         name = self._site.cookie
-        answer.set_cookie(name, secret, max_age=kept, httponly=True, samesite="strict", secure=is_tls)
+        answer.set_cookie(name, secret, max_age=max_age, httponly=True, samesite="strict", secure=is_tls)
         return answer
 
     def _shown(self, request: Request, target: str, code: int = 200, problem: str = "") -> Response:
@@ -199,15 +199,15 @@ class Acts:
 
 def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
     """The command's arguments; an empty field is none."""
-    found: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
-    if "tables" in found:
-        found["tables"] = [found["tables"]]
-    for key in found.keys() & {"position", "through"}:
-        if found[key].isascii() and found[key].isdecimal():
-            found[key] = int(found[key][:_DIGITS])
-    if "keep" in found:
-        found["keep"] = found["keep"] == "yes"
-    return found
+    request: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
+    if "tables" in request:
+        request["tables"] = [request["tables"]]
+    for key in request.keys() & {"position", "through"}:
+        if request[key].isascii() and request[key].isdecimal():
+            request[key] = int(request[key][:_DIGITS])
+    if "keep" in request:
+        request["keep"] = request["keep"] == "yes"
+    return request
 
 
 # --- App: the routes of the page, what is said when one fails, and the headers of every answer. Extra `web`

@@ -26,10 +26,10 @@ def latencies(targets: Targets) -> Iterator[Metric]:
     visible = HistogramMetricFamily("pysync_target_visible_seconds", f"{_TEXT}.", labels=["target"])
     parts = HistogramMetricFamily("pysync_target_visible_part_seconds", f"{_TEXT}, by part.", labels=["target", "part"])
     for it in targets:
-        found = it["latency"]["since_start"]
-        visible.add_metric([it["name"]], _buckets(found["visible"]), found["visible"]["sum"])
+        latency = it["latency"]["since_start"]
+        visible.add_metric([it["name"]], _buckets(latency["visible"]), latency["visible"]["sum"])
         for part in _PARTS:
-            parts.add_metric([it["name"], part], _buckets(found[part]), found[part]["sum"])
+            parts.add_metric([it["name"], part], _buckets(latency[part]), latency[part]["sum"])
     yield from (visible, parts)
 
 
@@ -58,8 +58,8 @@ def _throttle(targets: Targets) -> Iterator[Metric]:
     yield from (limit, waited)
 
 
-def _buckets(found: Mapping[str, Any]) -> list[tuple[str, float]]:
-    return [*((str(bound), count) for bound, count in found["buckets"]), ("+Inf", found["count"])]
+def _buckets(latency: Mapping[str, Any]) -> list[tuple[str, float]]:
+    return [*((str(bound), count) for bound, count in latency["buckets"]), ("+Inf", latency["count"])]
 
 
 # --- Metrics, made of the status: the same words, and nothing that `pysync status` does not say. Pure.
@@ -153,7 +153,7 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         "pysync_listener_lost_events", "Events that the listener reports as lost.", labels=_LISTENER
     )
     silent = GaugeMetricFamily("pysync_listener_silent", "1 if the listener is lost.", labels=_LISTENER)
-    heard = GaugeMetricFamily(
+    family = GaugeMetricFamily(
         "pysync_listener_heard_at_seconds", "Time of the last report, in seconds since 1970.", labels=_LISTENER
     )
     size = GaugeMetricFamily(
@@ -177,10 +177,10 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         events.add_metric(labels, it["waiting_events"])
         # No sample where it was never heard: 0 would mean 1970.
         if it["heard_at"] is not None:
-            heard.add_metric(labels, it["heard_at"])
+            family.add_metric(labels, it["heard_at"])
         if it["clock_offset_seconds"] is not None:
             clock.add_metric(labels, it["clock_offset_seconds"])
-    yield from (lost, silent, heard, size, events, clock)
+    yield from (lost, silent, family, size, events, clock)
 
 
 def _credentials(credentials: Sequence[Mapping[str, Any]]) -> Metric:

@@ -62,12 +62,12 @@ class Pages:
     def target(self, request: Request) -> Response:
         """One target."""
         name, status = request.path_params["target"], self._site.status()
-        found = self._target(status, name)
+        target = self._target(status, name)
         history = self._site.ask("history", target=name, hours=_HISTORY_HOURS)
         # It reads a window of events: not for everybody who reaches the port.
         plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
         now = self._site.clock()
-        view = target_view(found, status.get("gaps") or (), history.value, plan.value, now)
+        view = target_view(target, status.get("gaps") or (), history.value, plan.value, now)
         return self._site.render(request, "target.html", view=view, history=history, plan=plan)
 
     def parked(self, request: Request) -> Response:
@@ -155,8 +155,8 @@ class Pages:
     def _target(self, status: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         for it in status["targets"]:
             if it["name"] == name:
-                found: Mapping[str, Any] = it
-                return found
+                target: Mapping[str, Any] = it
+                return target
         raise HTTPException(404, "the sidecar has no target of this name")
 
     def _signed_in(self, page: Callable[[Request], Response]) -> Callable[[Request], Response]:

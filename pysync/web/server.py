@@ -114,9 +114,9 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     def metrics(_: Request) -> Response:
         return Response(rendered(), media_type=CONTENT_TYPE_LATEST)
 
-    def told(found: Sequence[Problem]) -> Response:
-        text = "".join(f"{it}\n" for it in found) or "ok\n"
-        return PlainTextResponse(text, status_code=503 if found else 200)
+    def told(problems: Sequence[Problem]) -> Response:
+        text = "".join(f"{it}\n" for it in problems) or "ok\n"
+        return PlainTextResponse(text, status_code=503 if problems else 200)
 
     def health(_: Request) -> Response:
         try:

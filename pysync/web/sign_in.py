@@ -107,7 +107,7 @@ def set_password(path: Path, user: str, password: str) -> bool:
 
 
 def _parsed(path: Path, text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    cookies: dict[str, str] = {}
     for at, line in enumerate(text.splitlines(), 1):
         user, _, known = line.strip().partition(":")
         if not line.strip():
@@ -115,10 +115,10 @@ def _parsed(path: Path, text: str) -> dict[str, str]:
         if not _USER.fullmatch(user) or not _HASH.fullmatch(known):
             # The line itself is not shown: it may be a password.
             raise UsageError(f"{path}:{at} is not a user with an argon2id hash", _hint(path))
-        found[user] = known
-    if not found:
+        cookies[user] = known
+    if not cookies:
         raise UsageError(f"{_WHAT} {path} has no user", _hint(path))
-    return found
+    return cookies
 
 
 def _hint(path: Path) -> str:
@@ -166,9 +166,9 @@ class Session:
 
     def taken(self) -> list[Notice]:
         """The messages, which are shown once."""
-        found = list(self.messages)
+        messages = list(self.messages)
         self.messages.clear()
-        return found
+        return messages
 
 
 class Sessions:
@@ -191,11 +191,11 @@ class Sessions:
     def get(self, secret: str | None) -> Session | None:
         """The session of this secret, unless it is over."""
         with self._lock:
-            found = self._open.get(secret or "")
-            if found is not None and found.ends <= self._clock():
+            session = self._open.get(secret or "")
+            if session is not None and session.ends <= self._clock():
                 del self._open[secret or ""]
                 return None
-            return found
+            return session
 
     def end(self, secret: str | None) -> None:
         """Sign out; nothing happens to a session that is not there."""

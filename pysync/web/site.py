@@ -111,7 +111,7 @@ Status = Callable[[], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command answered: its value, or in words why there is none; `is_missing`: an older sidecar lacks it."""
+    """What a command answered: its value, or in words why there is none; `is_missing`: there is no such command."""
 
     value: Mapping[str, Any] | None
     problem: str = ""
@@ -137,11 +137,11 @@ class Site:
 
     def ask(self, command: str, **request: Any) -> Answer:
         """The answer of a command. Never raises: a page shows what it can."""
-        asked = self.commands.get(command)
-        if asked is None:
+        answer = self.commands.get(command)
+        if answer is None:
             return Answer(None, f"{UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
         try:
-            return Answer(asked(request))
+            return Answer(answer(request))
         except PysyncError as error:
             return Answer(None, str(error))
         except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
@@ -151,16 +151,16 @@ class Site:
     def session(self, request: Request) -> Session | None:
         """The session of who asks; None also where the user was removed, or has got another password."""
         secret = request.cookies.get(self.cookie)
-        found = self.sessions.get(secret)
-        if found is None or self.passwords is None:
+        session = self.sessions.get(secret)
+        if session is None or self.passwords is None:
             return None
         try:
-            is_valid = self.passwords.hashes().get(found.user) == found.proof
+            is_valid = self.passwords.hashes().get(session.user) == session.proof
         except UsageError:
             is_valid = False
         if not is_valid:
             self.sessions.end(secret)
-        return found if is_valid else None
+        return session if is_valid else None
 
     def render(self, request: Request, template: str, code: int = 200, **values: Any) -> Response:
         """A page. Its templates get `session`, `theme`, `now` and what else is given."""
@@ -222,9 +222,9 @@ def theme_of(request: Request) -> str:
 
 def local(path: str | None) -> str:
     """A path of this site to go back to; `/` where it leads elsewhere."""
-    found = path or "/"
-    is_ours = found.startswith("/") and not found.startswith("//") and "\\" not in found and plain(found) == found
-    return found if is_ours and "\n" not in found and "\t" not in found else "/"
+    place = path or "/"
+    is_ours = place.startswith("/") and not place.startswith("//") and "\\" not in place and plain(place) == place
+    return place if is_ours and "\n" not in place and "\t" not in place else "/"
 
 
 def back_to(path: str | None) -> Response:

@@ -42,7 +42,7 @@ LANES = 4
 _BY_HAND = 4  # one part in so many
 _HEAP_MB = 1024
 _DATABASES = 10
-_LOOK_SECONDS = 0.5
+_EVERY_SECONDS = 0.5
 _SAMPLE = 10  # tables whose partitions are fetched one by one
 _KILLS = (1 / 3, 2 / 3)
 _STATISTICS = {"numFiles": "1", "totalSize": "1024", "numRows": "10", "rawDataSize": "100"}
@@ -176,7 +176,7 @@ def _once(file: Path, config: Config, share: float | None, into: Run, say: Say) 
             say(f"it is killed at {done} of {TABLES} tables")
             _, code, used = os.wait4(process.pid, 0)
             break
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_EVERY_SECONDS)
     process.returncode = os.waitstatus_to_exitcode(code)
     into.seconds += time.perf_counter() - began
     into.rss_mb = max(into.rss_mb, used.ru_maxrss / 1024)
@@ -211,7 +211,9 @@ def _verify(source: EmbeddedMetastore, config: Config, say: Say) -> Row:
     began = time.perf_counter()
     opened = partial(target_kind(settings.kind).open, settings)
     comparison = Comparison(partial(Metastore, source.uri), opened, settings, config.source.name)
-    drift = [it for it in comparison.run(tell=lambda name, at, of: say(f"compared {at} of {of}: {name}")) if it.drift]
+    drift = [
+        it for it in comparison.run(on_progress=lambda name, at, of: say(f"compared {at} of {of}: {name}")) if it.drift
+    ]
     seconds = time.perf_counter() - began
     if drift:
         raise RuntimeError(f"the ends differ: {drift[:3]}")

@@ -21,6 +21,7 @@ from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.objects import Source, function, partition, table, view
 from tests.conformance.test_replay import a_history
 from tests.support.corpus.texts import KEPT, NASTY
+from tests.support.glue_structures import bare, missing
 
 pytestmark = pytest.mark.athena
 
@@ -446,3 +447,25 @@ def test_a_check_tells_what_keeps_a_statement_from_being_run(
     harness.aws.fault(f"Athena.{operation}", code=code)
     with pytest.raises(kind, match="SHOW DATABASES on target 'dr'"):
         harness.open().check_rights()
+
+
+# --- what readers of Glue look up without asking whether it is there
+
+
+def test_a_table_and_partitions_have_all_that_readers_need(
+    harness: AthenaHarness, source: Source, name: TableName
+) -> None:
+    """However they are written: by statements alone, by statements and then through Glue, and through Glue alone."""
+    target, glue = harness.open(), harness.aws.client("glue")
+    of = plain(name, keys=["k"])
+    target.apply(source.put_table(of))
+    bare_one = bare("partition", name)
+    target.apply(source.put_partitions(of, bare_one, plain_partition(of, "2"), partition(of, ["3"])))
+    place = {"DatabaseName": name.database}
+    assert missing(glue.get_table(**place, Name=name.table)["Table"], "table", exact=False) == []
+    found = glue.get_partitions(**place, TableName=name.table)["Partitions"]
+    assert {it["Values"][0]: missing(it, "partition", exact=False) for it in found} == {"1": [], "2": [], "3": []}
+    target.apply(source.put_table(bare("table", TableName(name.database, "bare"))))
+    assert missing(glue.get_table(**place, Name="bare")["Table"], "table", exact=False) == []
+    made = glue.get_database(Name=name.database)["Database"]
+    assert missing(made, "database", exact=False) == []

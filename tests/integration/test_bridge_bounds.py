@@ -97,7 +97,7 @@ def told(instance: str = '"x"', sequence: str = "1", waiting: str = "0", source:
 def test_a_report_that_no_listener_gives_is_unreadable_and_leaves_nothing(stand, report):
     """One of 4,000 digits was noted, and told as a gap in a line of 4,000 digits."""
     assert stand.caller().call("report", f"s{report}") == "!ysunreadable"
-    stand.bridge._reception._watch.look(60.0)
+    stand.bridge._reception._watch.check(60.0)
     assert stand.queue.gaps.latest() == []
     stand.check_well()
 

@@ -88,7 +88,7 @@ class Feed:
     @property
     def refuses(self) -> bool:
         """Whether an event was refused that is parked only when the position passes it."""
-        return any(leg.refused for leg in self._replayer._windows)
+        return any(batch.refused for batch in self._replayer._windows)
 
     @property
     def is_full(self) -> bool:
@@ -109,7 +109,7 @@ class Feed:
             self._replayer.begin_retry(attempts=None if self._retries.first else 1)
 
     def _go_on(self) -> None:
-        if self._replayer.pump(self._lanes):
+        if self._replayer.step(self._lanes):
             self._retries.soon()
         if not self._lanes.busy and self._replayer.resting:
             self._clock.sleep(self._replayer.patience(1e9))

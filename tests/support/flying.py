@@ -45,7 +45,7 @@ class OneLane:
 def finish(replayer: Replayer, lanes: OneLane) -> None:
     """Until nothing is under way."""
     while replayer.busy:
-        replayer.pump(lanes)
+        replayer.step(lanes)
 
 
 def fly(
@@ -60,4 +60,4 @@ def fly(
         before()
         while replayer.wants(lanes) and order.random() < 0.5 and replayer.window(lanes):
             before()
-        replayer.pump(lanes)
+        replayer.step(lanes)

@@ -9,6 +9,18 @@ CONSTRAINTS = project.CONSTRAINTS.read_text()
 REQUIREMENTS = project.REQUIREMENTS.read_text()
 BUILD = project.BUILD.read_text()
 DEVELOPMENT = project.DEVELOPMENT.read_text()
+RELEASE = project.RELEASE.read_text()
+KERBEROS = project.KERBEROS.read_text()
+CHECKERS = project.CHECKERS.read_text()
+HASHED = {
+    "users": REQUIREMENTS,
+    "development": DEVELOPMENT,
+    "build": BUILD,
+    "release": RELEASE,
+    "kerberos": KERBEROS,
+    "checkers": CHECKERS,
+}
+"""The files with hashes."""
 
 
 def pinned(text: str, python: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.scheduler import Lane, Leg
+from pysync.replay.scheduler import Batch, Lane
 from pysync.replay.window.draft import Blocks, draft
 from pysync.replay.window.translate import Translator
 
@@ -139,7 +139,7 @@ class Link:
             return
         found = draft(window, self.translator, Writer(1), Blocks())
         assert not found.refused, found.refused[0].reason
-        for job in Leg(found, Blocks(), attempts=1).left:
+        for job in Batch(found, Blocks(), attempts=1).left:
             self.applier.apply(self.lane, job)
         self.position = found.events[-1].position
 

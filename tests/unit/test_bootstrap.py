@@ -118,9 +118,9 @@ class Stand:
 @pytest.fixture
 def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Stand]]:
     """Each call is a new process on the same queue; no look and no try waits long."""
-    monkeypatch.setattr(bootstrap, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(bootstrap, "_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(bootstrap, "_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr(healing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(healing, "_EVERY_SECONDS", 0.01)
     with ExitStack() as stack, structlog.testing.capture_logs():
 
         def stand(source: Source | None, **targets: dict[str, Any]) -> Stand:

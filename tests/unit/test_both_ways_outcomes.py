@@ -10,10 +10,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.difference import Difference
-from pysync.model.mark import Mark
+from pysync.model.mark import Condition, Mark, Stance
 from pysync.model.names import TableName
-from pysync.model.operation import Operation, PutDatabase, PutPartitions, PutTable
-from pysync.targets.base import Outcome, Rejected
+from pysync.model.operation import DropTable, Operation, PutDatabase, PutPartitions, PutTable, RenameTable
+from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.store import Refused, Written
 from tests.support import partition, table
@@ -84,6 +84,54 @@ def test_a_table_born_at_both_ends_is_parked_with_a_hint_that_helps(on_conflict:
     with pytest.raises(Rejected, match="was created both at the source and at the target") as refused:
         target.apply(put("table", 2))
     assert ("on_conflict" in refused.value.hint) is not another
+
+
+@pytest.mark.parametrize("another", [True, False])
+def test_a_drop_of_what_was_born_at_both_ends_is_parked_if_no_alter_makes_one(another: bool) -> None:
+    """The drop stands for the create, too. Setting `on_conflict` would not help, so the hint does not name it."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict="adopt"), store)
+    target.apply(put("database", 1))
+    theirs = table("db", "t", partition_keys=[] if another else [("day", "string")], parameters={"value": "theirs"})
+    MemoryMetastore(store).call(lambda client: client.create_table(theirs))
+    born = cast(PutTable, put("table", 2))
+    drop = DropTable(
+        table=NAME, mark=born.mark, visited=("east",), condition=Condition(Stance.STATE, [None, born.definition])
+    )
+    if not another:
+        assert target.apply(drop) is Outcome.APPLIED
+        return
+    with pytest.raises(Rejected, match="was created both at the source and at the target") as refused:
+        target.apply(drop)
+    assert "on_conflict" not in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("known", "is_taken", "expected"),
+    [("old", False, Outcome.APPLIED), ("old", True, Outcome.CONFLICT), ("older", False, Incomplete)],
+)
+def test_a_requested_rename_is_done_if_table_and_name_are_as_they_were_there(
+    known: str, is_taken: bool, expected: Any
+) -> None:
+    """Else both ends are asked to send theirs again; what the target lacks is read at the source."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
+    target.apply(put("database", 1))
+    for name in ("t", "u") if is_taken else ("t",):
+        made = table("db", name, parameters={"value": "old"})
+        MemoryMetastore(store).call(lambda client, made=made: client.create_table(made))
+    rename = RenameTable(
+        table=NAME,
+        definition=table("db", "u", parameters={"value": known}),
+        mark=Mark("west", 1, 5, 100),
+        visited=("west", "east"),
+        condition=Condition(Stance.REQUEST, [table("db", "t", parameters={"value": known})]),
+    )
+    if expected is Incomplete:
+        with pytest.raises(Incomplete):
+            target.apply(rename)
+        return
+    assert target.apply(rename) is expected
 
 
 def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,7 +215,7 @@ def window(position: int, *names: str) -> Draft:
 def test_a_share_that_is_held_is_told_of_when_more_has_come():
     brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
     assert brake.holds(window(9, *TABLES[:4]))
-    brake.look_again(window(10, *TABLES[:5]))
+    brake.update_hold(window(10, *TABLES[:5]))
     assert brake.held.reason == (
         "held: the drop of 5 tables of db; event 10, of which none is applied; 4 of the 6 tables of db would be gone, "
         "max_drop_share is 0.5"
@@ -479,7 +479,7 @@ def test_only_what_a_person_has_seen_is_released(built):
 def test_what_a_comparison_would_drop_can_be_left_out():
     brake = Brake(Limits(window=2))
     assert not brake.allows(gone(*TABLES[:3]), 9)
-    brake.look_again(window(10, TABLES[5]))
+    brake.update_hold(window(10, TABLES[5]))
     assert brake.held.as_json()["objects"] == [f"table {name}" for name in TABLES[:3]]
     assert brake.release(keeps=True)
     assert (brake.keeps(9), brake.keeps(10)) == (True, False)

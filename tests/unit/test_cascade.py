@@ -68,6 +68,16 @@ def test_with_a_table_left_it_is_parked_and_what_follows_waits(benches: Benches,
     assert first.reason.endswith("1 table there: db.b; drop them at the target, or set cascade = true; then retry")
 
 
+@pytest.mark.parametrize(("number", "more"), [(5, ""), (6, ", …")])
+def test_the_reason_names_five_tables_and_says_if_there_are_more(benches: Benches, number: int, more: str) -> None:
+    bench = benches(cascade=False)
+    bench.append(create_database(), *(create(f"db.t{it}") for it in range(number)), drop_database())
+    bench.start()
+    bench.finish()
+    (parked,) = bench.queue.target(bench.name).parked.events()
+    assert f"still has {number} tables there: db.t0, db.t1, db.t2, db.t3, db.t4{more}; drop them" in parked.reason
+
+
 @pytest.mark.parametrize("window", [1, 2000])
 def test_a_cascading_drop_at_the_source_is_one_drop(benches: Benches, window: int) -> None:
     """The listener tells of the tables before the commit: those events are no drops of their own."""

@@ -197,7 +197,8 @@ def test_what_is_not_a_source_does_not_get_into_the_build() -> None:
     allowed = {line[1:] for line in let_in if line.startswith("!")}
     assert not {"conf/container", "conf/kubernetes", "**/__pycache__"} - set(let_in)
     assert allowed == {
-        ".ci/constraints.txt",
+        ".ci/build.txt",
+        ".ci/requirements.txt",
         "LICENSE",
         "README.md",
         "conf",

@@ -29,15 +29,15 @@ class Stand:
 @pytest.fixture
 def stand() -> Stand:
     made = Stand()
-    made.curves.look(0.0)
+    made.curves.sample(0.0)
     return made
 
 
 def test_a_point_a_minute_with_what_was_applied_in_it(stand: Stand) -> None:
     for at in (1.0, 59.9, MINUTE, MINUTE + 1):
-        stand.curves.look(at)
+        stand.curves.sample(at)
     stand.target = {**stand.target, "counts": {"applied": 14}, "lag_seconds": 0.0, "parked": 0}
-    stand.curves.look(2 * MINUTE)
+    stand.curves.sample(2 * MINUTE)
     assert stand.points() == [
         {"at": MINUTE, "lag_seconds": 1.5, "applied": 10, "parked": 2},
         {"at": 2 * MINUTE, "lag_seconds": 0.0, "applied": 4, "parked": 0},
@@ -48,7 +48,7 @@ def test_a_point_a_minute_with_what_was_applied_in_it(stand: Stand) -> None:
 
 def test_it_holds_a_day_and_answers_for_some_hours(stand: Stand) -> None:
     for minute in range(1, 2000):
-        stand.curves.look(minute * MINUTE)
+        stand.curves.sample(minute * MINUTE)
     assert len(stand.points()) == 1440
     assert stand.points()[-1]["at"] == 1999 * MINUTE
     assert len(stand.points(hours=2)) == 120
@@ -56,19 +56,19 @@ def test_it_holds_a_day_and_answers_for_some_hours(stand: Stand) -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_stop_it(stand: Stand) -> None:
-    stand.curves.look(10 * MINUTE)
-    stand.curves.look(5 * MINUTE)
-    stand.curves.look(6 * MINUTE)
+    stand.curves.sample(10 * MINUTE)
+    stand.curves.sample(5 * MINUTE)
+    stand.curves.sample(6 * MINUTE)
     assert [it["at"] for it in stand.points()] == [10 * MINUTE, 5 * MINUTE, 6 * MINUTE]
 
 
 def test_a_status_that_fails_costs_a_point_and_no_more(stand: Stand) -> None:
     good, stand.target = stand.target, {}
     stand.curves = Curves(["dr"], lambda: {"targets": [stand.target]} if stand.target else {})
-    stand.curves.look(0.0)
-    stand.curves.look(MINUTE)
+    stand.curves.sample(0.0)
+    stand.curves.sample(MINUTE)
     stand.target = good
-    stand.curves.look(2 * MINUTE)
+    stand.curves.sample(2 * MINUTE)
     assert [it["at"] for it in stand.points()] == [2 * MINUTE]
 
 

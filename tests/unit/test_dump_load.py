@@ -72,7 +72,7 @@ class Load:
 @pytest.fixture
 def loads(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Load]]:
     """Each call is a new process on the same queue."""
-    monkeypatch.setattr(bootstrap, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(bootstrap, "_EVERY_SECONDS", 0.01)
     with ExitStack() as stack, structlog.testing.capture_logs():
         yield lambda directory, target, **values: Load(reopen(), directory, stack, target, **values)
 

@@ -30,6 +30,7 @@ STORAGE = st.fixed_dictionaries(
         "BucketColumns": st.lists(NAMES, max_size=2),
         "SortColumns": st.lists(st.fixed_dictionaries({"Column": NAMES, "SortOrder": st.integers(0, 1)}), max_size=2),
         "Parameters": PARAMETERS,
+        "SkewedInfo": st.just({"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}}),
         "StoredAsSubDirectories": st.booleans(),
     }
 )

@@ -225,9 +225,9 @@ def test_what_is_not_folded_says_what_it_found_too(story):
 
 def test_the_drop_of_a_database_tells_of_the_tables_that_went_with_it(story):
     story.drop_database()
-    story.changes[0].told = [of(), of(name="db.u")]
+    story.changes[0].dropped_tables = [of(), of(name="db.u")]
     (drop,) = story.operations()
-    assert ([it.tableName for it in drop.told], drop.tables_alone) == (["t", "u"], False)
+    assert ([it.tableName for it in drop.dropped_tables], drop.tables_alone) == (["t", "u"], False)
 
 
 def test_the_drop_of_a_database_that_others_tell_of_is_of_the_tables_alone():
@@ -235,6 +235,24 @@ def test_the_drop_of_a_database_that_others_tell_of_is_of_the_tables_alone():
     story.drop_database(EAST)
     (drop,) = story.operations()
     assert (type(drop), drop.tables_alone) == (DropDatabase, True)
+
+
+def test_of_a_table_that_was_born_here_the_mark_is_of_its_event(story):
+    old, new = of(), of(value="1")
+    old.createTime, new.createTime = 1000, 2000
+    story.add(Kind.DROP_TABLE, before=[old])
+    story.add(Kind.CREATE_TABLE, after=[new])
+    drop, put = story.operations()
+    assert (drop.mark, put.mark) == (Mark(WEST, 5, 1, 1000), Mark(WEST, 5, 2, 2000, born=2))
+    assert (drop.mark.writer, put.mark.writer) == (Writer(5), Writer(5))
+
+
+def test_of_a_table_of_another_home_the_mark_stays_that_homes(story):
+    replica = of(EAST)
+    replica.createTime = 2000  # here; the home's own time is in its mark
+    story.add(Kind.DROP_TABLE, before=[replica])
+    (drop,) = story.operations()
+    assert drop.mark == Mark(EAST, 5, 7, 100)
 
 
 # --- what goes together

@@ -47,13 +47,13 @@ def told(sequence: int, waiting: int = 0, instance: str = "jvm") -> str:
     return json.dumps({"instance": instance, "sequence": sequence, "waiting": waiting})
 
 
-def look(watch: GapWatch, seconds: float, *, report: str | None = None) -> int:
+def check(watch: GapWatch, seconds: float, *, report: str | None = None) -> int:
     """Look every other second for so long; the listener reports before each look, if it does."""
     found = 0
     for _ in range(round(seconds / TICK)):
         if report is not None:
             assert watch.report(report)
-        found += watch.look(TICK)
+        found += watch.check(TICK)
     return found
 
 
@@ -67,50 +67,50 @@ def reasons(queue: EventQueue) -> list[str]:
 def test_a_number_that_stays_missing_is_a_gap_once_if_its_listener_has_nothing_left(queue, watch):
     fill(queue, 1, 2)
     fill(queue, 5, 6)
-    assert look(watch, 30, report=told(6)) == 1
+    assert check(watch, 30, report=told(6)) == 1
     assert reasons(queue) == ["events 3 to 4 of metastore jvm did not arrive"]
 
 
 def test_the_last_numbers_can_be_missing_too(queue, watch):
     fill(queue, 1, 2)
-    assert look(watch, 30, report=told(4)) == 1
+    assert check(watch, 30, report=told(4)) == 1
     assert reasons(queue) == ["events 3 to 4 of metastore jvm did not arrive"]
 
 
 def test_each_of_several_holes_is_a_gap_of_its_own(queue, watch):
     for number in (1, 3, 6):
         fill(queue, number, number)
-    assert look(watch, 30, report=told(7)) == 3
+    assert check(watch, 30, report=told(7)) == 3
     assert len(set(reasons(queue))) == 3
 
 
 def test_nothing_is_missing_while_the_listener_has_events_waiting(queue, watch):
     fill(queue, 1, 1)
     fill(queue, 3, 3)
-    assert look(watch, 60, report=told(9, waiting=1)) == 0
-    assert look(watch, 30, report=told(9)) == 2
+    assert check(watch, 60, report=told(9, waiting=1)) == 0
+    assert check(watch, 30, report=told(9)) == 2
 
 
 def test_what_comes_within_a_few_seconds_was_not_missing(queue, watch):
     fill(queue, 1, 1)
     fill(queue, 3, 3)
-    assert look(watch, 4, report=told(3)) == 0
+    assert check(watch, 4, report=told(3)) == 0
     fill(queue, 2, 2)
-    assert look(watch, 30, report=told(3)) == 0
+    assert check(watch, 30, report=told(3)) == 0
 
 
 def test_holes_that_change_begin_their_time_anew(queue, watch):
     """As while a spool is delivered: the tail goes on and on."""
     for number in range(1, 41, 2):
         fill(queue, number, number)
-        assert look(watch, TICK, report=told(number)) == 0, f"at {number}"
+        assert check(watch, TICK, report=told(number)) == 0, f"at {number}"
 
 
 def test_holes_of_a_listener_that_has_ended_are_gaps_though_it_had_events_waiting(queue, watch):
     fill(queue, 1, 1)
     fill(queue, 3, 3)
     assert watch.report(told(3, waiting=2))
-    assert look(watch, SILENCE + 10) == 2
+    assert check(watch, SILENCE + 10) == 2
     assert "event 2 of metastore jvm did not arrive" in reasons(queue)
 
 
@@ -119,16 +119,16 @@ def test_holes_of_a_listener_that_has_ended_are_gaps_though_it_had_events_waitin
 
 def test_silence_without_a_goodbye_is_a_gap_once(queue, watch):
     fill(queue, 1, 3)
-    assert look(watch, SILENCE - TICK) == 0
-    assert look(watch, 100) == 1
+    assert check(watch, SILENCE - TICK) == 0
+    assert check(watch, 100) == 1
     assert reasons(queue) == ["metastore jvm was killed or disconnected: its listener did not report a shutdown"]
 
 
 def test_reports_and_events_break_the_silence(queue, watch):
     fill(queue, 1, 3)
-    assert look(watch, 60, report=told(3)) == 0
+    assert check(watch, 60, report=told(3)) == 0
     for _ in range(5):
-        assert look(watch, SILENCE - TICK - 1) == 0
+        assert check(watch, SILENCE - TICK - 1) == 0
         watch.heard("jvm")
     assert reasons(queue) == []
 
@@ -136,13 +136,13 @@ def test_reports_and_events_break_the_silence(queue, watch):
 def test_after_a_goodbye_silence_is_no_gap(queue, watch):
     fill(queue, 1, 3)
     watch.goodbye("jvm", 3)
-    assert look(watch, 100) == 0
+    assert check(watch, 100) == 0
 
 
 def test_a_goodbye_is_not_one_if_events_came_with_higher_numbers(queue, watch):
     fill(queue, 1, 4)
     watch.goodbye("jvm", 3)
-    assert look(watch, 100) == 1
+    assert check(watch, 100) == 1
 
 
 def test_a_goodbye_is_remembered_by_the_next_sidecar(reopen):
@@ -150,42 +150,42 @@ def test_a_goodbye_is_remembered_by_the_next_sidecar(reopen):
         queue = reopen()
         fill(queue, 1, 3)
         GapWatch(queue, SILENCE).goodbye("jvm", 3)
-        assert look(GapWatch(reopen(), SILENCE), 100) == 0
+        assert check(GapWatch(reopen(), SILENCE), 100) == 0
 
 
 def test_a_gap_that_is_known_is_not_found_again_by_the_next_sidecar(reopen):
     with structlog.testing.capture_logs():
         queue = reopen()
         fill(queue, 1, 3)
-        assert look(GapWatch(queue, SILENCE), 100) == 1
+        assert check(GapWatch(queue, SILENCE), 100) == 1
         again = reopen()
-        assert look(GapWatch(again, SILENCE), 100) == 0
+        assert check(GapWatch(again, SILENCE), 100) == 0
         assert len(again.gaps.latest()) == 1
 
 
 def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue, watch):
     """Cut off for a while: what came after that tells of another gap, at another number."""
     fill(queue, 1, 3)
-    assert look(watch, 100) == 1
+    assert check(watch, 100) == 1
     fill(queue, 4, 4)
     watch.heard("jvm")
-    assert look(watch, SILENCE - TICK) == 0
-    assert look(watch, 100) == 1
+    assert check(watch, SILENCE - TICK) == 0
+    assert check(watch, 100) == 1
     assert len(queue.gaps.latest()) == 2
 
 
 def test_a_pause_of_the_sidecar_itself_is_no_silence(queue, watch):
     """It was stopped (SIGSTOP, a suspended machine) for an hour: its listener could not be heard."""
     fill(queue, 1, 3)
-    assert watch.look(3600) == 0
+    assert watch.check(3600) == 0
     watch.heard("jvm")
-    assert look(watch, SILENCE - TICK) == 0
+    assert check(watch, SILENCE - TICK) == 0
 
 
 def test_a_listener_that_has_told_of_itself_only_is_watched_too(queue, watch):
     """Its metastore may be killed between its first commit and the callback of it."""
     assert watch.report(told(0, instance="young"))
-    assert look(watch, 100) == 1
+    assert check(watch, 100) == 1
     assert reasons(queue) == ["metastore young was killed or disconnected: its listener did not report a shutdown"]
 
 
@@ -201,7 +201,7 @@ def test_what_a_listener_tells_of_an_earlier_one_is_a_gap_at_once(reopen):
         assert reasons(queue) == ["metastore killed was killed or disconnected: its listener did not report a shutdown"]
         again = GapWatch(queue, SILENCE)
         assert again.report(ended("killed"))
-        assert look(again, 100) == 0
+        assert check(again, 100) == 0
         assert len(queue.gaps.latest()) == 1
 
 
@@ -217,15 +217,15 @@ def test_an_earlier_one_that_said_goodbye_is_none(queue, watch):
     fill(queue, 1, 3)
     watch.goodbye("jvm", 3)
     assert watch.report(ended())
-    assert look(watch, 100) == 0
+    assert check(watch, 100) == 0
     assert reasons(queue) == []
 
 
 def test_its_silence_was_a_gap_already(queue, watch):
     fill(queue, 1, 3)
-    assert look(watch, 100) == 1
+    assert check(watch, 100) == 1
     assert watch.report(ended())
-    assert look(watch, 100) == 0
+    assert check(watch, 100) == 0
     assert len(queue.gaps.latest()) == 1
 
 
@@ -233,7 +233,7 @@ def test_the_end_of_an_earlier_one_does_not_hide_that_numbers_of_it_are_missing(
     fill(queue, 1, 2)
     assert watch.report(told(4))
     assert watch.report(ended())
-    assert look(watch, 100) == 1
+    assert check(watch, 100) == 1
     assert "events 3 to 4 of metastore jvm did not arrive" in reasons(queue)
 
 
@@ -244,7 +244,7 @@ def test_what_is_no_listener_has_no_end(queue, watch, instance):
 
 
 def test_all_events_of_a_listener_may_be_missing(queue, watch):
-    assert look(watch, 30, report=told(2)) == 1
+    assert check(watch, 30, report=told(2)) == 1
     assert reasons(queue) == ["events 1 to 2 of metastore jvm did not arrive"]
 
 
@@ -252,13 +252,13 @@ def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue,
     fill(queue, 1, 3, instance=SIDECAR)
     fill(queue, 1, 1, instance="notification-log:onprem")
     fill(queue, 7, 7, instance="notification-log:onprem")
-    assert look(watch, 100) == 0
+    assert check(watch, 100) == 0
 
 
 def test_made_up_listeners_take_no_more_memory_and_the_true_ones_are_still_heard(queue, watch, monkeypatch):
     monkeypatch.setattr(gaps, "_MOST_LISTENERS", 3)
     fill(queue, 1, 2, instance="known")
-    assert watch.look(TICK) == 0
+    assert watch.check(TICK) == 0
     assert [watch.report(told(1, instance=name)) for name in "abc"] == ["ok", "ok", ""]
     assert not watch.report(ended("d"))
     assert watch.report(told(1, instance="a"))
@@ -330,9 +330,9 @@ def test_listeners_that_are_not_expected_any_more_are_neither_missed_nor_a_gap(q
     fill(queue, 1, 1)
     watch.report(told(1))
     instances = [it.instance for it in queue.intake.instances()]
-    assert look(watch, TICK) == 0
+    assert check(watch, TICK) == 0
     watch.retire()
-    assert look(watch, SILENCE * 2) == 0
+    assert check(watch, SILENCE * 2) == 0
     assert (watch.roll.status([]), watch.is_settled()) == ([], True)
     assert reasons(queue) == []
     assert instances, "no listener was known"
@@ -343,4 +343,4 @@ def test_a_listener_that_is_heard_after_all_is_missed_again(queue, watch):
     assert not watch.has_heard()
     watch.report(told(0))
     assert watch.has_heard()
-    assert look(watch, SILENCE * 2) == 1
+    assert check(watch, SILENCE * 2) == 1

@@ -112,7 +112,7 @@ def _state(gap: Any) -> str:
 @pytest.fixture
 def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Stand]]:
     """Each call is a new sidecar on the same queue; no look and no try waits long."""
-    monkeypatch.setattr(healing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(healing, "_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(healing, "_RETRY_SECONDS", 0.05)
     with ExitStack() as stack, structlog.testing.capture_logs() as lines:
 

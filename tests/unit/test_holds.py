@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Queued
-from pysync.replay.scheduler import Ended, Job, Leg, Scheduler
+from pysync.replay.scheduler import Batch, Ended, Job, Scheduler
 from pysync.replay.window.draft import Blocks, Draft
 from pysync.replay.window.order import Hold, Holds, Standing, concerns, database_of
 from pysync.replay.window.plan import Work
@@ -166,16 +166,18 @@ class World:
         self.site, self.standing = Site(), Standing()
         self.holds = Holds(lambda: None, lambda: 0.0)
         self.held: list[Hold] = []
-        self.scheduler = Scheduler(lambda: 0.0, lambda _: False, self._no_refusal, self._is_kept, self.standing.end)
+        self.scheduler = Scheduler(
+            lambda: 0.0, lambda _: False, self._no_refusal, self._waits_for_hold, self.standing.end
+        )
 
     def take(self) -> None:
         events = queued(*range(self.taken + 1, min(self.taken + self.window, len(self.events)) + 1))
         if events:
             events = list(self.holds.take(events))
-            leg = Leg(Draft(events, self._works(events), {}, [], 0, {}), Blocks(), 1)
-            self.taken = leg.last
-            self.standing.begin(leg.last, ((it, min(it.work.positions), it.work.keys) for it in leg.left), ())
-            self.scheduler.add(leg)
+            batch = Batch(Draft(events, self._works(events), {}, [], 0, {}), Blocks(), 1)
+            self.taken = batch.last
+            self.standing.begin(batch.last, ((it, min(it.work.positions), it.work.keys) for it in batch.left), ())
+            self.scheduler.add(batch)
 
     def turn(self) -> None:
         self.scheduler.note(self.site)
@@ -217,7 +219,7 @@ class World:
             found.append(Work(keys, (), (event.position,)))
         return [*found, *(Work(frozenset({key}), (), tuple(at)) for key, at in open_works.items())]
 
-    def _is_kept(self, job: Job) -> bool:
+    def _waits_for_hold(self, job: Job) -> bool:
         return self.holds.covers(job.work.keys, job.work.positions)
 
     def _no_refusal(self, *_: object) -> None:

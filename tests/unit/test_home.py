@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
 from pysync.model.mark import Mark, Stance, Whose, home_of, since, stance
-from pysync.replay.window.homes import Homes, Told
+from pysync.replay.window.homes import DroppedTables, Homes
 from tests.support import partition, table
 from tests.support.events import change, database, settings
 
@@ -155,19 +155,19 @@ def dropped(position: int, name: str = "db") -> Any:
 
 
 def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
-    told = Told()
+    told = DroppedTables()
     events = [gone("a", 1), gone("x", 2, of="other"), dropped(3), gone("b", 4), dropped(5)]
     for event in events:
         told.note(event)
-    assert [it.tableName for it in events[2].told] == ["a"]
-    assert [it.tableName for it in events[4].told] == ["b"]
+    assert [it.tableName for it in events[2].dropped_tables] == ["a"]
+    assert [it.tableName for it in events[4].dropped_tables] == ["b"]
     again = dropped(5)
     told.note(again)
-    assert [it.tableName for it in again.told] == ["b"]
+    assert [it.tableName for it in again.dropped_tables] == ["b"]
 
 
 def test_drops_of_databases_are_not_remembered() -> None:
-    told = Told()
+    told = DroppedTables()
     for position in range(1, 100):
         told.note(dropped(position, f"db{position}"))
     assert [it for it in vars(told).values() if isinstance(it, Sized) and len(it)] == []
@@ -175,7 +175,7 @@ def test_drops_of_databases_are_not_remembered() -> None:
 
 def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
     """By another thread than the drain's."""
-    told, ended = Told(), threading.Event()
+    told, ended = DroppedTables(), threading.Event()
 
     def drain() -> None:
         for position in range(1, 3000):
@@ -190,15 +190,15 @@ def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
 
 
 def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.replay.window.homes._MOST_TOLD", 2)
-    told = Told()
+    monkeypatch.setattr("pysync.replay.window.homes._MOST_DROPPED", 2)
+    told = DroppedTables()
     day = change(Kind.ADD_PARTITION, of=own(), after=[partition(own(), ["1"])], attributes={"uncommitted": "true"})
     altered = change(Kind.ALTER_TABLE, before=[own()], after=[own()], position=9)
     last = dropped(8)
     for event in (day, gone("a", 1), gone("b", 2), gone("c", 3), last, altered):
         told.note(event)
-    assert [it.tableName for it in last.told] == ["b", "c"], "the oldest are forgotten"
-    assert altered.told == []
+    assert [it.tableName for it in last.dropped_tables] == ["b", "c"], "the oldest are forgotten"
+    assert altered.dropped_tables == []
 
 
 def test_who_had_a_table_that_gave_way_is_told_whose_it_was() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pysync.queue import Queued
-from pysync.replay.scheduler import Again, Job, Lane, Leg, Scheduler, Stopped, Threads
+from pysync.replay.scheduler import Again, Batch, Job, Lane, Scheduler, Stopped, Threads
 from pysync.replay.window.draft import Blocks, Draft
 from pysync.replay.window.order import holds_back
 from pysync.replay.window.plan import Work
@@ -23,9 +23,9 @@ def work(position: int, *keys: str) -> Work:
     return Work(frozenset(keys), (), (position,))
 
 
-def leg(*works: Work) -> Leg:
+def batch(*works: Work) -> Batch:
     events = [Queued(position, b"", 0) for item in works for position in item.positions]
-    return Leg(Draft(events, works, {}, [], 0, {}), Blocks(), 1)
+    return Batch(Draft(events, works, {}, [], 0, {}), Blocks(), 1)
 
 
 class Site:
@@ -79,7 +79,7 @@ class Air:
 
     def run(self, *works: Work) -> None:
         """Take these works along, and wait until nothing is under way."""
-        self.flight.add(leg(*works))
+        self.flight.add(batch(*works))
         wait_until(self.lands, what="the end of all works")
 
     def lands(self) -> bool:
@@ -169,7 +169,7 @@ def test_what_comes_after_a_stopped_work_is_left_undone_and_not_refused():
     """Else it would be parked behind an event that is not parked itself."""
     site, error = Site(), Rejected("no")
     site.fails = {1: error, 2: Stopped()}
-    taken = leg(work(1, "db.t"), work(2, "db.u"), work(3, "db.t", "db.u"), work(4, "db.*"), work(5, "db.t"))
+    taken = batch(work(1, "db.t"), work(2, "db.u"), work(3, "db.t", "db.u"), work(4, "db.*"), work(5, "db.t"))
     with Air(site) as air:
         air.flight.add(taken)
         wait_until(air.lands, what="the end of all works")
@@ -194,7 +194,7 @@ def test_while_a_work_hangs_later_windows_go_on_but_for_what_must_come_after_it(
     site.hangs = {1: let_go}
     with Air(site, count=2) as air:
         for position in range(1, 40, 2):
-            air.flight.add(leg(work(position, "db.big"), work(position + 1, "db.small")))
+            air.flight.add(batch(work(position, "db.big"), work(position + 1, "db.small")))
         wait_until(lambda: not air.lands() and len(site.done) == 20, what="the end of the small table's")
         assert site.done == list(range(2, 41, 2))
         let_go.set()
@@ -215,7 +215,7 @@ def test_where_many_wait_to_be_tried_again_no_others_are_begun():
     site = Site()
     site.fails = {position: Again(3600.0) for position in range(500)}
     with Air(site, count=2) as air:
-        air.flight.add(leg(*(work(position, f"db.t{position}") for position in range(500))))
+        air.flight.add(batch(*(work(position, f"db.t{position}") for position in range(500))))
         wait_until(lambda: not air.lands() and air.flight.resting >= 32, what="many that rest")
         time.sleep(0.1)
         air.lands()
@@ -226,11 +226,11 @@ def test_where_many_wait_to_be_tried_again_no_others_are_begun():
 def test_on_the_ground_nothing_is_begun_and_what_is_in_hand_is_waited_for():
     site, let_go = Site(), threading.Event()
     site.hangs = {1: let_go}
-    taken = leg(work(1, "db.t"), work(2, "db.t"), work(3, "db.u"))
+    taken = batch(work(1, "db.t"), work(2, "db.t"), work(3, "db.u"))
     with Air(site, count=1) as air:
         air.flight.add(taken)
         air.lands()
-        air.flight.ground(air.lanes, let_go.set)
+        air.flight.stop(air.lanes, let_go.set)
         assert not air.flight.busy
     assert (site.done[0], taken.done_upto()) == (1, 1)
     assert 2 not in site.done
@@ -256,7 +256,7 @@ def test_many_works_of_many_windows_all_end_with_their_order_kept(seed):
     with Air(site, count=8) as air:
         while left:
             size = order.randint(1, 20)
-            air.flight.add(leg(*left[:size]))
+            air.flight.add(batch(*left[:size]))
             left = left[size:]
             air.lands()
         wait_until(air.lands, what="the end of all works")

@@ -55,9 +55,9 @@ class Ids:
         self.worker = LastIds(drain, objects, self.refreshes, source=bench.source if has_source else None)
         self.bench = bench
 
-    def look(self) -> str | None:
+    def turn(self) -> str | None:
         """What the database says after a look."""
-        self.worker.look()
+        self.worker.turn()
         self.bench.finish()
         return said(self.bench)
 
@@ -72,12 +72,12 @@ def test_it_is_written_when_it_has_grown(bench: FaultyDrain) -> None:
     bench.append(create_database(), create("db.t"))
     bench.finish()
     assert said(bench) is None
-    assert ids.look() == "7"
+    assert ids.turn() == "7"
     last = bench.queue.last
-    assert ids.look() == "7"
+    assert ids.turn() == "7"
     assert bench.queue.last == last, "nothing is asked for"
     ids.log.id = 9
-    assert ids.look() == "9"
+    assert ids.turn() == "9"
     assert Mark.read(bench.target.database("db").parameters) is not None
 
 
@@ -85,7 +85,7 @@ def test_a_change_of_the_database_keeps_it(bench: FaultyDrain) -> None:
     ids = Ids(bench)
     bench.append(create_database())
     bench.finish()
-    ids.look()
+    ids.turn()
     altered = database("db", parameters={"team": "blue"})
     bench.append(lambda at: event(Kind.ALTER_DATABASE, before=[database("db")], after=[altered], sequence=at))
     bench.finish()
@@ -100,18 +100,18 @@ def test_what_is_parked_or_paused_keeps_it_from_growing(bench: FaultyDrain) -> N
     ids = Ids(bench)
     bench.append(create_database())
     bench.finish()
-    ids.look()
+    ids.turn()
     bench.append(create("db.bad"))
     bench.finish()
     ids.log.id = 9
-    assert ids.look() == "7"
+    assert ids.turn() == "7"
 
 
 def test_a_database_that_is_created_anew_has_none(bench: FaultyDrain) -> None:
     ids = Ids(bench)
     bench.append(create_database())
     bench.finish()
-    ids.look()
+    ids.turn()
     bench.append(drop_database(), create_database())
     bench.finish()
     assert bench.target.database("db") is not None
@@ -122,7 +122,7 @@ def test_what_is_not_in_scope_has_none(bench: FaultyDrain) -> None:
     ids = Ids(bench)
     bench.append(create_database(), create_database("hr"))
     bench.finish()
-    ids.look()
+    ids.turn()
     assert said(bench, "hr") is None
 
 
@@ -139,7 +139,7 @@ def test_it_is_no_difference() -> None:
 
 def test_without_a_source_it_says_what_is_missing(bench: FaultyDrain) -> None:
     with pytest.raises(PysyncError, match=r"\[source\] metastore is not set"):
-        Ids(bench, has_source=False).worker.look()
+        Ids(bench, has_source=False).worker.turn()
 
 
 def test_both_ways_there_is_none() -> None:

@@ -289,3 +289,89 @@ def test_the_parameters_of_a_partition_that_are_locations_are_mapped() -> None:
         "original_location": "hdfs://dr/t/p=1",
         "numRows": "1",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("db", "copy"),
+        ("db.*", "copy.*"),
+        ("db.f()", "copy.f()"),
+        ("db.t", "x.y"),
+        ("db.u", "copy.u"),
+        ("other.t", "other.t"),
+    ],
+)
+def test_the_key_of_anything_is_mapped(name: str, expected: str) -> None:
+    assert mapping(databases={"db": "copy"}, tables={"db.t": "x.y"}).key(name) == expected
+
+
+def test_a_rename_of_all_tables_of_a_database_renames_no_database() -> None:
+    how = mapping(tables={"db.*": "x.*"})
+    assert [how.key(it) for it in ("db", "db.*", "db.f()", "db.t")] == ["db", "db.*", "db.f()", "x.t"]
+
+
+def test_rivals_are_other_names_of_the_source_for_the_same_name() -> None:
+    merged = {"databases": {"db": "both", "twin": "both"}}
+    assert mapping(**merged).rivals_of("db") == ["twin", "both"], "which is not renamed"
+    assert mapping(**merged).rivals_of(TableName("twin", "t")) == [TableName("db", "t"), TableName("both", "t")]
+    assert mapping(databases={"db": "copy"}).rivals_of("other") == []
+
+
+def test_the_managed_location_of_a_database_is_mapped() -> None:
+    item = database("db")
+    item.managedLocationUri = "hdfs://a/managed/db.db"
+    found = rewritten(Kind.CREATE_DATABASE, {"after": [item]}, **MOVE).after[0]
+    assert found.managedLocationUri == "s3://b/managed/db.db"
+
+
+def test_the_second_change_that_an_event_means_is_mapped_too() -> None:
+    found = change(Kind.DROP_TABLE, before=[table("db", "t")])
+    found.then = change(Kind.CREATE_TABLE, after=[table("db", "t", location="hdfs://a/t")])
+    then = mapping(databases={"db": "copy"}, **MOVE).apply(found).then
+    assert then is not None
+    assert (then.table_name, then.after[0].sd.location) == (TableName("copy", "t"), "s3://b/t")
+
+
+ANEW = {"copy": {"rewrite": "orc"}}
+
+
+def encoded(of: object, **values: object) -> list[bool]:
+    """Whether the files of each are re-encoded."""
+    return [it.form is not None for it in mapping(**values).apply_to(of).values()]
+
+
+@pytest.mark.parametrize(
+    ("to", "moves"), [("hdfs://b", True), ("hdfs://a", False), ("hdfs://a/", False), ("hdfs://a//", False)]
+)
+@pytest.mark.parametrize("location", ["hdfs://a/t", "hdfs://a/t/", "hdfs://a"])
+def test_only_files_that_are_somewhere_else_at_the_target_are_re_encoded(location: str, to: str, moves: bool) -> None:
+    assert encoded(parquet(location), locations={"hdfs://a": to}, **ANEW) == [moves]
+
+
+def parquet(location: str, name: str = "t", **more: object) -> object:
+    item = table("db", name, location=location, **more)
+    item.sd.inputFormat, item.sd.serdeInfo.serializationLib = (
+        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+    )
+    return item
+
+
+def test_whether_files_move_is_for_the_policy_of_the_table_to_say() -> None:
+    policies = [
+        {"name": "near", "include": ["db.near"], "locations": {"hdfs://a": "hdfs://a"}},
+        {"name": "far", "include": ["db.far"], "locations": {"hdfs://a": "hdfs://b"}},
+    ]
+    assert encoded(parquet("hdfs://a/t", "far"), policies=policies, **ANEW) == [True]
+    assert encoded(parquet("hdfs://a/t", "near"), policies=policies, **ANEW) == [False]
+
+
+def test_both_sides_of_an_altered_partition_are_re_encoded_with_what_its_table_says() -> None:
+    keyed = parquet("hdfs://a/t", partition_keys=[("day", "string")])
+    before, after = partition(keyed, ["1"]), partition(keyed, ["1"])
+    before.sd.location = after.sd.location = "hdfs://a/t/day=1"
+    what = {"of": keyed, "before": [before], "after": [after]}
+    found = rewritten(Kind.ALTER_PARTITION, what, locations={"hdfs://a": "hdfs://b"}, **ANEW)
+    assert [source.form is not None for source in found.sources.values()] == [True]
+    assert found.before[0].sd == found.after[0].sd

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import PutTable
 from pysync.targets.apply.judge import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.apply.judge_one_way import OneWayJudge
+from tests.support import table
 
 MARK = Mark("onprem", epoch=5, position=7, created=100)
 
@@ -110,3 +118,29 @@ def test_only_its_own_and_not_newer_may_be_written(written: Mark, mark: Mark) ->
 def test_a_drop_is_never_bolder_than_a_put(written: Mark, mark: Mark) -> None:
     if ownership_for_drop(True, written.parameters(), mark) is Ownership.OWN:
         assert ownership_of(True, written.parameters(), mark) is Ownership.OWN
+
+
+BORN = replace(MARK, born=7)
+
+
+@pytest.mark.parametrize(
+    ("mark", "creates", "parameters", "expected"),
+    [
+        (BORN, True, there(created=90), True),
+        (BORN, True, there(created=100), False),
+        (BORN, True, there(created=0), False),
+        (replace(BORN, created=0), True, there(created=90), False),
+        (BORN, False, there(created=90), False),  # an alter
+        (MARK, True, there(created=90), False),  # its window has not made it
+        (BORN, True, there(source="other", created=90), False),
+        (BORN, True, {}, False),
+    ],
+)
+def test_a_table_that_another_creation_left_there_is_replaced(
+    mark: Mark, creates: bool, parameters: dict[str, str], expected: bool
+) -> None:
+    """Its drop never came, and its partitions and constraints are not those of the new one."""
+    target = MemoryTarget(FaultySettings(name="dr", kind="faulty"), Store())
+    made = table("db", "t", parameters=parameters)
+    operation = PutTable(table=TableName("db", "t"), definition=made, mark=mark, creates=creates)
+    assert OneWayJudge(target.store).is_predecessor(operation, made) is expected

@@ -25,7 +25,7 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.replay.window.fold import TableState, fold
-from pysync.replay.window.plan import leftover, plan
+from pysync.replay.window.plan import from_events, leftover, plan, reread
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind
 
@@ -368,17 +368,92 @@ def test_a_refresh_asks_for_what_its_event_says():
     assert (asked.absent, asked.created, asked.former, asked.bootstrap) == (True, 1234, "[]", True)
 
 
+def test_a_request_to_send_an_object_again_is_a_refresh_that_says_so():
+    what = {"again": "true", "home": "west", "words": "2", "function": "f", "replaced": "[1]", "event_id": "12"}
+    asked = one(Kind.REFRESH, attributes={"database": "db"} | what)
+    assert (asked.again, asked.home, asked.words, asked.function) == (True, "west", 2, "f")
+    assert (asked.replaced, asked.event_id) == ("[1]", 12)
+
+
 def test_a_refresh_that_says_only_a_name_asks_for_all_of_that_name_at_the_source():
     whole = one(Kind.REFRESH, attributes={"database": "db", "table": "t"})
     assert (whole.source_database, whole.source_table) == ("db", T)
     assert (whole.partitions, whole.present, whole.absent, whole.bootstrap) == ((), (), False, False)
     assert (whole.created, whole.former, whole.statistics) == (0, "", False)
+    assert (whole.again, whole.home, whole.words, whole.function) == (False, "", 0, "")
+    assert (whole.replaced, whole.event_id) == ("", 0)
     of_database = one(Kind.REFRESH, attributes={"database": "db"})
     assert (of_database.source_database, of_database.source_table, of_database.table) == ("db", None, None)
 
 
+def test_a_mark_knows_who_writes_it():
+    writer = Writer(5, life=3, target="dr")
+    for kind in (Kind.CREATE_DATABASE, Kind.CREATE_TABLE, Kind.CREATE_FUNCTION):
+        (work,) = plan(fold([change(kind, **copy.deepcopy(EACH[kind]))]), writer)
+        mark = work.operations[0].mark
+        assert (mark.writer, mark.life, mark.target) == (writer, 3, "dr")
+
+
+def test_the_first_event_of_a_queue_may_make_a_table():
+    assert one(Kind.CREATE_TABLE, position=1).creates
+
+
+def test_a_rename_needs_the_database_of_the_new_name_alone():
+    drop = change(Kind.DROP_DATABASE, before=[database("gone")], position=2)
+    into, _ = works(renamed("db.t", "gone.t", 1), drop)
+    assert into.excuses(into.operations[0])
+    out_of, _ = works(renamed("gone.t", "db.t", 1), drop)
+    assert not out_of.excuses(out_of.operations[0])
+
+
+def test_without_a_source_to_read_a_put_creates_its_table_as_the_event_has_it():
+    (put,) = from_events(one(Kind.ALTER_TABLE))
+    assert (put.table, put.creates, put.is_current) == (T, True, True)
+
+
+def test_without_a_source_to_read_a_rename_creates_the_table_under_its_new_name():
+    rename = one(Kind.ALTER_TABLE, after=[table("db", "u")], environment={VISITED: "west"})
+    (put,) = from_events(rename)
+    assert (put.table, put.definition, put.mark, put.visited) == (
+        TableName("db", "u"),
+        rename.definition,
+        rename.mark,
+        rename.visited,
+    )
+
+
+def test_without_a_source_to_read_partitions_create_the_table_that_they_need():
+    parts = one(Kind.ADD_PARTITION)
+    put, then = from_events(parts)
+    assert (put.table, put.definition, put.mark, then) == (T, parts.definition, parts.mark, parts)
+
+
+@pytest.mark.parametrize("kind", [Kind.DROP_TABLE, Kind.DROP_PARTITION, Kind.CREATE_DATABASE, Kind.CREATE_FUNCTION])
+def test_what_does_not_tell_its_table_creates_none(kind):
+    assert from_events(one(kind)) == ()
+
+
+@pytest.mark.parametrize(("new", "of"), [("db.t", Kind.ADD_PARTITION), ("other.u", Kind.ALTER_TABLE)])
+def test_a_table_that_the_target_lacks_is_read_whole_under_the_name_that_it_gets(new, of):
+    name = TableName.parse(new)
+    after = {"after": [table(*new.split("."))]} if of is Kind.ALTER_TABLE else {}
+    operation = one(of, environment={VISITED: "west"}, **after)
+    asked = reread(operation, lambda there, mark: TableName(f"of_{there.database}", f"{there.table}_{mark.position}"))
+    assert (asked.source_database, asked.source_table) == (
+        f"of_{name.database}",
+        TableName(f"of_{name.database}", f"{name.table}_7"),
+    )
+    assert (asked.database, asked.table, asked.anew) == (name.database, name, False)
+    assert (asked.created, asked.mark, asked.visited) == (operation.mark.created, operation.mark, operation.visited)
+
+
+def test_there_is_no_table_to_read_for_a_database_or_a_function():
+    for kind in (Kind.CREATE_DATABASE, Kind.CREATE_FUNCTION):
+        assert reread(one(kind), lambda name, _: name) is None
+
+
 def test_what_has_become_nothing_is_left_out():
-    assert plan([TableState(name=T, positions=[1])], Writer(5)) == []
+    assert plan([TableState(name=T, keys=frozenset({"db.t"}), positions=[1])], Writer(5)) == []
 
 
 def test_planning_twice_gives_the_same():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from pysync.base.errors import UsageError
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
-from pysync.replay.window.policy import Policy
+from pysync.replay.window.policy import Policy, typed_keys
 from pysync.replay.window.repl_text import ReplPolicy, parse_policy
+from tests.support import partition, table
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings
 
 IDENTIFIERS = st.text("abcdefghij0123456789_", min_size=1, max_size=12)
@@ -139,6 +141,7 @@ def test_a_database_of_which_some_tables_are_taken_is_taken_itself():
 def test_a_policy_without_tables_takes_the_database_for_its_functions():
     functions = policy(policy="sales.[]")
     assert functions.takes_database("sales")
+    assert functions.rule_for("sales") == "policy 'sales.[]'"
     assert not functions.takes_database("hr")
 
 
@@ -286,3 +289,64 @@ def test_the_change_that_came_in_is_not_altered_by_a_rename_out_of_scope():
 def test_a_change_is_not_sent_to_a_cluster_that_it_has_visited(visited, cluster, sent):
     event = create_table("db.t", environment={VISITED: visited} if visited else {})
     assert (scoped(event, cluster=cluster) is not None) is sent
+
+
+PATTERNS = st.lists(st.sampled_from(["*", "*.*", "a*", "a*.b*", "*.?", "b.*", "c?"]), max_size=3)
+
+
+@given(TABLES, PATTERNS, PATTERNS)
+def test_what_is_taken_has_a_rule_for_it_and_all_else_one_against_it(name, include, exclude):
+    found = policy(include=include, exclude=exclude)
+    for it, taken in ((name, found.takes_table(name)), (name.database, found.takes_database(name.database))):
+        assert found.takes(it) is taken
+        assert (found.rule_against(it) is None) is taken
+        if taken and include:
+            assert found.rule_for(it).removeprefix("include ").strip("'") in include
+        elif taken:
+            assert found.rule_for(it) == "it has no include and no policy"
+
+
+def test_the_rule_for_a_table_may_be_a_policy_of_hives_replication():
+    assert policy(policy="db.t*").rule_for(TableName("db", "t1")) == "policy 'db.t*'"
+
+
+def test_without_drops_the_same_is_left_out_and_all_that_loses_tables_or_data():
+    found = policy(include=["db"], exclude_kinds=["CREATE_FUNCTION"], out_of_scope="drop").without_drops()
+    left_out = {kind for kind in EACH if found.scope(change(kind, **EACH[kind])) is None}
+    assert left_out == DROPS | {Kind.CREATE_FUNCTION}
+    assert (found.suppresses_drops, found.drops_leavers) == (True, False)
+
+
+@pytest.mark.parametrize("cascade", [True, False])
+def test_whether_a_drop_cascades_is_for_the_settings_to_say(cascade):
+    assert policy(cascade=cascade).cascade is cascade
+
+
+def test_a_foreign_key_that_is_read_at_the_source_goes_only_where_its_other_table_is():
+    (foreign,), (primary,) = (EACH[it]["after"] for it in (Kind.ADD_FOREIGNKEY, Kind.ADD_PRIMARYKEY))
+    assert [policy(include=[it]).takes_constraint(foreign) for it in ("db", "db.t", "db.p")] == [True, False, True]
+    assert policy(include=["db.p"]).takes_constraint(primary)
+
+
+@pytest.mark.parametrize("kind", [Kind.CREATE_TABLE, Kind.ADD_PARTITION, Kind.DROP_TABLE])
+def test_of_the_table_of_an_index_only_the_drop_is_taken(kind):
+    index = table("db", "t", partition_keys=[("day", "string")])
+    index.tableType = "INDEX_TABLE"
+    day = {"of": index, "after": [partition(index, ["1"])]}
+    what = {Kind.CREATE_TABLE: {"after": [index]}, Kind.ADD_PARTITION: day, Kind.DROP_TABLE: {"before": [index]}}
+    assert (scoped(event(kind, **what[kind])) is not None) is (kind is Kind.DROP_TABLE)
+
+
+def test_the_type_of_a_partition_key_may_be_unknown():
+    keyed = table("db", "t", partition_keys=[("day", "string"), ("city", None)])
+    assert typed_keys(keyed) == [("day", "string"), ("city", "")]
+    assert typed_keys(table("db", "t")) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "taken"),
+    [({}, False), ({"both_ways": True}, True), ({"both_ways": True, "relay": False}, False)],
+)
+def test_that_changes_may_be_lost_is_for_targets_with_clusters_behind_them(values, taken):
+    word = event(Kind.REFRESH, attributes={"again": "true"})
+    assert (replace(policy(), **values).scope(decode_change(word, 1)) is not None) is taken

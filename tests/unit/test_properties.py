@@ -245,7 +245,7 @@ def test_begun_anew_after_a_death_amid_overlapping_windows_it_ends_as_the_source
             deaths -= 1
             target.dies_after = order.randint(0, 40) if deaths >= 0 else None
             replayer = new_replayer(queue, window=order.choice([1, 3, 8, 100]))
-            replayer.lookout.reach = began = max(began, replayer.reach)  # as it is noted in the queue
+            replayer.removal_reader.reach = began = max(began, replayer.reach)  # as it is noted in the queue
             note(f"from {queue.done + 1}, dies after {target.dies_after}")
             with contextlib.suppress(Crash):
                 fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
@@ -287,7 +287,7 @@ def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_befor
         for _ in range(4 * queue.last):
             while replayer.wants(hanging) and replayer.window(hanging):
                 pass
-            replayer.pump(hanging)
+            replayer.step(hanging)
             assert replayer.taken - queue.done <= replayer.reach
             assert all(queue.done < min(job.work.positions) for job in hanging.held)
         hanging.let_go()
@@ -326,7 +326,7 @@ def replay_with_refusals(queue: ShortQueue, target: ModelTarget, order: random.R
     def change() -> None:
         if halt.is_set():
             note(f"halted at {replayer.taken}")
-            replayer.land(lanes)
+            replayer.stop_works(lanes)
             halt.clear()
         target.refuses = set(order.sample([*names, *DATABASES], order.choice([0, 0, 1, 2])))
         note(f"{queue.done}, {replayer.taken}: refuses {sorted(target.refuses)}")

@@ -70,11 +70,11 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def rename(file: Path) -> Done:
-    return reconfigure(file, renamed("dr", "new"), act=Act("dr", "new"), why="", tell=lambda _: None)
+    return reconfigure(file, renamed("dr", "new"), act=Act("dr", "new"), why="", on_progress=lambda _: None)
 
 
 def remove(file: Path) -> Done:
-    return reconfigure(file, removed("dr"), act=Act("dr"), why="", tell=lambda _: None)
+    return reconfigure(file, removed("dr"), act=Act("dr"), why="", on_progress=lambda _: None)
 
 
 def started(file: Path) -> list[str]:
@@ -128,20 +128,20 @@ def test_what_was_noted_for_another_file_is_not_done(file: Path, cut: list[str])
 
 def test_another_text_than_the_one_that_was_shown_is_refused(file: Path) -> None:
     with pytest.raises(PysyncError, match="changed by somebody else"):
-        reconfigure(file, removed("dr"), act=Act("dr"), decided="another", why="", tell=lambda _: None)
+        reconfigure(file, removed("dr"), act=Act("dr"), decided="another", why="", on_progress=lambda _: None)
     assert started(file) == ["dr", "lake"]
 
 
 def test_a_target_that_only_the_file_has_needs_no_queue(file: Path) -> None:
     file.write_text(file.read_text() + '[[targets]]\nname = "more"\nkind = "faulty"\n')
-    done = reconfigure(file, renamed("more", "most"), act=Act("more", "most"), why="", tell=lambda _: None)
+    done = reconfigure(file, renamed("more", "most"), act=Act("more", "most"), why="", on_progress=lambda _: None)
     assert (done.written, done.kept, done.taken) == (True, None, None)
     assert started(file) == ["dr", "lake"]
 
 
 def policy(file: Path, new: str, *, drops: bool) -> None:
     change = altered("dr", [setting_of(f"policy={new}")])
-    reconfigure(file, change, act=Act("dr", drops=True) if drops else None, why="", tell=lambda _: None)
+    reconfigure(file, change, act=Act("dr", drops=True) if drops else None, why="", on_progress=lambda _: None)
 
 
 def scoped(file: Path) -> None:
@@ -209,7 +209,7 @@ def test_what_the_sidecar_refuses_is_taken_back_unless_somebody_was_there(
 
     monkeypatch.setattr("pysync.jobs.configuration.client.begin", refuse)
     with pytest.raises(PysyncError, match="no; .* keeps the change" if edited else "^no; hint$"):
-        reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", tell=lambda _: None)
+        reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", on_progress=lambda _: None)
     assert ("# mine" in file.read_text()) is edited
     assert edited or file.read_text() == text
 
@@ -226,5 +226,5 @@ def test_a_file_stays_changed_where_the_sidecar_may_have_taken_it(
 
     monkeypatch.setattr("pysync.jobs.configuration.client.begin", fail)
     with pytest.raises(PysyncError, match="gone"):
-        reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", tell=lambda _: None)
+        reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", on_progress=lambda _: None)
     assert "lanes = 2" in file.read_text()

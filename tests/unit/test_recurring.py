@@ -72,26 +72,26 @@ def test_tables_are_chosen_by_their_definitions_in_scope(source: Hms) -> None:
 
 def test_every_delta_table_in_scope_is_refreshed_for_the_target_only(reopen: Reopener, source: Hms) -> None:
     timer = Timer(reopen(), source, [0.0], log_schemas_every="1h", exclude=("web",))
-    timer.recurring.look()
+    timer.recurring.turn()
     assert timer.asked() == [{"database": "sales", "table": "delta", "created": "100", "targets": "lake"}]
 
 
 def test_they_are_refreshed_again_when_the_time_has_come(reopen: Reopener, source: Hms) -> None:
     now = [5000.0]
     timer = Timer(reopen(), source, now, log_schemas_every="1h")
-    timer.recurring.look()
+    timer.recurring.turn()
     now[0] += 3599
-    timer.recurring.look()
+    timer.recurring.turn()
     assert len(timer.asked()) == 2
     now[0] += 1
-    timer.recurring.look()
+    timer.recurring.turn()
     assert len(timer.asked()) == 4
 
 
 def test_a_restart_does_not_begin_anew(reopen: Reopener, source: Hms) -> None:
-    Timer(reopen(), source, [5000.0], log_schemas_every="1h").recurring.look()
+    Timer(reopen(), source, [5000.0], log_schemas_every="1h").recurring.turn()
     again = Timer(reopen(), source, [5001.0], log_schemas_every="1h")
-    again.recurring.look()
+    again.recurring.turn()
     assert len(again.asked()) == 2
 
 
@@ -99,9 +99,9 @@ def test_a_source_that_cannot_be_read_is_asked_again_at_the_next_look(reopen: Re
     timer = Timer(reopen(), source, [0.0], log_schemas_every="1h")
     source.tables_by_name = _fails  # type: ignore[method-assign]
     with pytest.raises(PysyncError, match="away"):
-        timer.recurring.look()
+        timer.recurring.turn()
     del source.tables_by_name
-    timer.recurring.look()
+    timer.recurring.turn()
     assert len(timer.asked()) == 2
 
 
@@ -112,7 +112,7 @@ def _fails(*_: object) -> Any:
 def test_without_a_source_it_says_what_is_missing(reopen: Reopener) -> None:
     timer = Timer(reopen(), None, [0.0], log_schemas_every="1h")
     with pytest.raises(PysyncError, match=r"\[source\] metastore is not set"):
-        timer.recurring.look()
+        timer.recurring.turn()
 
 
 def test_a_target_without_the_setting_has_no_timer(reopen: Reopener, source: Hms) -> None:
@@ -141,12 +141,12 @@ def test_tables_with_the_keys_of_a_relative_filter_are_refreshed_once_a_day(reop
     policies = [{"name": "a", "include": ["sales"], "where": LAST_90_DAYS}, {"name": "b", "include": ["web"]}]
     timer = Timer(reopen(), keyed, now, policies=policies)
     wanted = {"database": "sales", "table": "keyed", "created": "100", "targets": "lake"}
-    timer.recurring.look()
+    timer.recurring.turn()
     now[0] += 11 * 3600
-    timer.recurring.look()
+    timer.recurring.turn()
     assert timer.asked() == [wanted]
     now[0] += 2 * 3600
-    timer.recurring.look()
+    timer.recurring.turn()
     assert timer.asked() == [wanted, wanted]
 
 

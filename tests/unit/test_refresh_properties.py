@@ -136,7 +136,7 @@ def replay_all(
 
     def go_on() -> None:
         if replayer.brake.held:
-            replayer.land(lanes)
+            replayer.stop_works(lanes)
             assert replayer.brake.release()
         last = min(replayer.taken + replayer._settings.window, queue.last)
         losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))

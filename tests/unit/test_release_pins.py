@@ -11,7 +11,17 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from release import pins, project
 
-from tests.support.pins import BUILD, CONSTRAINTS, DEVELOPMENT, REQUIREMENTS, pinned
+from tests.support.pins import (
+    BUILD,
+    CHECKERS,
+    CONSTRAINTS,
+    DEVELOPMENT,
+    HASHED,
+    KERBEROS,
+    RELEASE,
+    REQUIREMENTS,
+    pinned,
+)
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -35,7 +45,7 @@ def test_what_users_install_is_pinned_within_what_pyproject_allows(python: str) 
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize("text", [REQUIREMENTS, DEVELOPMENT, BUILD], ids=["users", "development", "build"])
+@pytest.mark.parametrize("text", HASHED.values(), ids=HASHED.keys())
 def test_all_install_the_same_versions(python: str, text: str) -> None:
     tested, found = pinned(CONSTRAINTS, python), pinned(text, python)
     assert {name: tested.get(name) for name in found} == found
@@ -64,6 +74,34 @@ def test_make_setup_installs_nothing_without_a_hash() -> None:
         assert "--no-build-isolation" in line or "build.txt" in line, "what builds it would come without a hash"
 
 
+def installs() -> list[str]:
+    """Every command of the Makefile and the Containerfile that installs packages of Python."""
+    texts = [(ROOT / it).read_text() for it in ("Makefile", "conf/container/Containerfile")]
+    lines = "".join(texts).replace("\\\n", " ").splitlines()
+    return [part for line in lines for part in re.split(r"&&|\|\|", line) if re.search(r"\bpip\b.* install\b", part)]
+
+
+def test_nothing_is_installed_without_a_hash() -> None:
+    """But pysync itself, from here; and what is built on the way has its tools there, or pinned by their hashes."""
+    assert len(installs()) >= 10
+    for it in installs():
+        hashed = "--require-hashes" in it and re.search(r"-[rc] \.ci/\w+\.txt", it)
+        assert hashed or ("--no-deps" in it and it.rstrip().endswith("-e .")), it
+        built = ("--no-build-isolation", "--build-constraint .ci/", "--only-binary :all:", "-r .ci/build.txt")
+        assert any(way in it for way in built), it
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_tools_of_a_release_the_checkers_and_what_compiles_are_all_pinned(python: str) -> None:
+    groups = project.read_toml(ROOT / "pyproject.toml")["dependency-groups"]
+    checkers = [it.partition("#")[0] for it in project.CHECKERS_WANTED.read_text().splitlines()]
+    wanted = ((RELEASE, groups["release"]), (CHECKERS, filter(None, checkers)), (KERBEROS, ["gssapi", "cython"]))
+    for text, lines in wanted:
+        found = pinned(text, python)
+        for it in map(Requirement, lines):
+            assert it.specifier.contains(found[str(canonicalize_name(it.name))]), f"{it}: make pins"
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_all_that_development_asks_for_is_pinned(python: str) -> None:
     found = pinned(CONSTRAINTS, python)
@@ -72,7 +110,7 @@ def test_all_that_development_asks_for_is_pinned(python: str) -> None:
             assert it.specifier.contains(found[str(canonicalize_name(it.name))]), it
 
 
-@pytest.mark.parametrize("file", [REQUIREMENTS, DEVELOPMENT, BUILD], ids=["users", "development", "build"])
+@pytest.mark.parametrize("file", HASHED.values(), ids=HASHED.keys())
 def test_every_pin_has_hashes_and_nothing_else(file: str) -> None:
     text = "".join(f"{line}\n" for line in file.splitlines() if not line.startswith("#"))
     pin = r"[a-z0-9-]+==[\w.]+(; python(_full)?_version (<|>=) '[\d.]+')?"
@@ -80,9 +118,7 @@ def test_every_pin_has_hashes_and_nothing_else(file: str) -> None:
 
 
 def test_the_pins_name_no_address() -> None:
-    assert not re.search(
-        r"https?:|\.(org|com|net)\b|--index|--find|@", REQUIREMENTS + DEVELOPMENT + BUILD + CONSTRAINTS
-    )
+    assert not re.search(r"https?:|\.(org|com|net)\b|--index|--find|@", CONSTRAINTS + "".join(HASHED.values()))
 
 
 def test_a_package_that_is_no_wheel_for_linux_is_left_out_of_the_hashes() -> None:

@@ -70,10 +70,10 @@ class Stand:
 
     def run(self) -> dict[str, Any]:
         """Let worker and drain do all of it."""
-        self.replays.look()
+        self.replays.turn()
         self.drain.start()
         wait_until(lambda: self.queue.target("dr").depth().queued == 0, seconds=60, what="the target")
-        self.replays.look()
+        self.replays.turn()
         return self.state()
 
 
@@ -97,7 +97,7 @@ def test_what_the_events_touched_is_refreshed_with_its_databases(stands, source)
     stand = stands(source)
     stand.put(create_table("web.visits"), create_table("sales.orders"), create_table("sales.orders"))
     assert stand.replays.begin(Range(2, 3))
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["sales", "sales.orders"]
 
 
@@ -117,7 +117,7 @@ def test_one_table_alone_is_refreshed_without_its_database(stands, source) -> No
     stand = stands(source)
     stand.put(create_table("sales.orders"), create_table("sales.items"))
     stand.replays.begin(Range(1, 2, TableName("sales", "items")))
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["sales.items"]
 
 
@@ -137,7 +137,7 @@ def test_a_database_that_is_gone_at_the_source_is_dropped(stands, source) -> Non
     stand.target.has("old.t")
     stand.put(event(Kind.DROP_DATABASE, before=[database("old")]))
     stand.replays.begin(Range(1, 1))
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["*", "old"]
     stand.run()
     assert set(stand.target.dropped()) == {"old.t", "old"}
@@ -147,7 +147,7 @@ def test_what_is_not_in_scope_is_left_alone(stands, source) -> None:
     stand = stands(source, include=["sales.o*"])
     stand.put(*(create_table(name) for name in ("sales.orders", "sales.items", "web.visits")))
     stand.replays.begin(Range(1, 3))
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["sales", "sales.orders"]
 
 
@@ -166,11 +166,11 @@ def test_drops_that_are_too_many_are_held_by_the_brake(stands, source) -> None:
         stand.target.has(f"sales.gone{number}")
     stand.put(*(create_table(f"sales.gone{number}") for number in range(3)))
     stand.replays.begin(Range(1, 3))
-    stand.replays.look()
+    stand.replays.turn()
     stand.drain.start()
     wait_until(lambda: stand.drain.paused() is not None, seconds=60, what="the brake")
     assert stand.target.dropped() == []
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.state()["state"] == "running"
 
 
@@ -192,7 +192,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
         first.replays.worker.stop()
 
     first.replays._feed.meanwhile = stop_soon
-    first.replays.look()
+    first.replays.turn()
     before = len(first.asked())
     assert queued
     assert before < 121
@@ -200,7 +200,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
     second = stands(source)
     assert second.state()["state"] == "running"
     assert second.queue.trim() == 0, "the history that it needs is held"
-    second.replays.look()
+    second.replays.turn()
     assert second.asked() == ["sales", *names]
     assert second.run()["state"] == "finished"
     assert second.queue.trim() > 0
@@ -210,14 +210,14 @@ def test_a_kill_before_the_end_is_noted_repeats_little(stands, source) -> None:
     first = stands(source)
     first.put(create_table("sales.orders"))
     first.replays.begin(Range(1, 1))
-    first.replays.look()
+    first.replays.turn()
     second = stands(source)
-    second.replays.look()
+    second.replays.turn()
     assert second.asked() == ["sales", "sales.orders"], "not twice"
     assert second.run()["state"] == "finished"
     third = stands(source)
     assert third.state()["state"] == "finished"
-    third.replays.look()
+    third.replays.turn()
     assert third.asked() == []
 
 
@@ -227,9 +227,9 @@ def test_a_stop_while_the_history_is_read(stands, source) -> None:
     stand.replays.begin(Range(1, 1))
     stand.replays.worker.stop()
     with pytest.raises(Finished):
-        stand.replays.look()
+        stand.replays.turn()
     again = stands(source)
-    again.replays.look()
+    again.replays.turn()
     assert again.asked() == ["sales", "sales.orders"]
 
 
@@ -239,7 +239,7 @@ def test_a_source_that_is_away_is_waited_for(stands, source) -> None:
     stand.replays.begin(Range(1, 1))
     source.fails = PysyncError("the source is away")
     with pytest.raises(PysyncError):
-        stand.replays.look()
+        stand.replays.turn()
     source.fails = None
     assert stand.run()["state"] == "finished"
 
@@ -252,7 +252,7 @@ def test_history_that_is_gone_after_a_restart_ends_it_and_another_can_begin(stan
     assert first.queue.trim() == 2
     second = stands(source)
     with capture_logs() as lines:
-        second.replays.look()
+        second.replays.turn()
     assert [it["event"] for it in lines] == ["replay_failed"]
     assert (second.state()["state"], "deleted meanwhile" in second.state()["reason"]) == ("failed", True)
     disk.free = 10**9
@@ -271,7 +271,7 @@ def test_the_same_range_again_joins_it_and_a_wider_one_widens_it(stands, source)
     assert not stand.replays.begin(Range(2, 2))
     assert stand.replays.begin(Range(3, 3))
     assert (stand.state()["first"], stand.state()["last"]) == (2, 3)
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["sales", "sales.items", "web", "web.visits"]
     with pytest.raises(PysyncError, match="a replay is not finished: events 2 to 3") as caught:
         stand.replays.begin(Range(1, 1, TableName("sales", "orders")))
@@ -289,8 +289,8 @@ def test_one_that_is_widened_while_it_is_queued_begins_anew(stands) -> None:
         assert stand.replays.begin(Range(1, 121))
 
     stand.replays._feed.meanwhile = widen
-    stand.replays.look()
-    stand.replays.look()
+    stand.replays.turn()
+    stand.replays.turn()
     assert {"sales", "sales.a", *names} <= set(stand.asked())
     assert stand.run()["state"] == "finished"
 
@@ -299,7 +299,7 @@ def test_renamed_tables_are_refreshed_under_both_names(stands, source) -> None:
     stand = stands(source)
     stand.put(rename_table("sales.before", "sales.orders"))
     stand.replays.begin(Range(1, 1))
-    stand.replays.look()
+    stand.replays.turn()
     assert stand.asked() == ["sales", "sales.before", "sales.orders"]
 
 
@@ -332,4 +332,4 @@ def test_its_begin_and_end_are_logged(stands, source) -> None:
         stand.run()
     told = [it for it in lines if it["event"].startswith("replay_")]
     assert [(it["event"], it["log_level"]) for it in told] == [("replay_started", "info"), ("replay_finished", "info")]
-    assert replays._LOOK_SECONDS <= 1
+    assert replays._EVERY_SECONDS <= 1

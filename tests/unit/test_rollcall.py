@@ -148,7 +148,7 @@ def test_a_number_that_never_comes_has_come_once_it_is_a_gap(queue: EventQueue, 
     assert not watch.has_come("jvm", call)
     for _ in range(10):
         report(watch, listener)
-        watch.look(2.0)
+        watch.check(2.0)
     assert watch.has_come("jvm", call)
     assert [gap.key for gap in queue.gaps.unclosed()] == ["missing:jvm:3-3"]
 

@@ -13,7 +13,7 @@ from pysync.model.change import decode_change
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable
-from pysync.replay.window.policy import Policy, Traits
+from pysync.replay.window.policy import Policy, Traits, type_of
 from pysync.replay.window.scope import changes, scope_of
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
@@ -92,6 +92,16 @@ def test_whatever_is_in_a_table_there_is_an_answer(location: str, parameters: di
     found = made(location)
     found.parameters = parameters
     assert rule(found, **AGENT, **GDC) is None or location
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [(None, "MANAGED_TABLE"), ({"EXTERNAL": "false"}, "MANAGED_TABLE"), ({"EXTERNAL": "true"}, "EXTERNAL_TABLE")],
+)
+def test_a_table_without_a_type_is_external_if_a_parameter_says_so(parameters: Any, expected: str) -> None:
+    untyped = made()
+    untyped.tableType, untyped.parameters = None, parameters
+    assert type_of(untyped) == expected
 
 
 def test_a_table_without_storage_is_in_no_place() -> None:

@@ -161,16 +161,16 @@ def test_many_lanes_at_once_make_one_database(bench: FaultyDrain) -> None:
 
 def test_the_sweeper_ends_what_has_expired(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a", "db.b")
-    sweeper(bench, later=6.9 * 86400).look()
+    sweeper(bench, later=6.9 * 86400).turn()
     assert len(kept(bench)) == 2
-    sweeper(bench).look()
+    sweeper(bench).turn()
     assert kept(bench) == []
 
 
 def test_it_leaves_what_another_source_dropped_and_waits_while_paused(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a")
-    sweeper(bench, "other").look()
-    sweeper(bench, paused=True).look()
+    sweeper(bench, "other").turn()
+    sweeper(bench, paused=True).turn()
     assert kept(bench) == ["db.a"]
 
 
@@ -179,7 +179,7 @@ def test_it_ends_at_once_in_the_middle(bench: FaultyDrain) -> None:
     found = sweeper(bench)
     found.worker.stop()
     with pytest.raises(Finished):
-        found.look()
+        found.turn()
     assert kept(bench) == ["db.a"]
 
 

@@ -20,7 +20,7 @@ from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.scheduler import Again, Job, Lane, Leg
+from pysync.replay.scheduler import Again, Batch, Job, Lane
 from pysync.replay.window.draft import Blocks, draft
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome, Unavailable
@@ -85,7 +85,7 @@ class Bench:
     def apply(self) -> None:
         """Replay the last event, with as many tries as it takes."""
         found = draft(self.east.events[-1:], self.translator, Writer(1), Blocks())
-        for job in Leg(found, Blocks(), attempts=3).left:
+        for job in Batch(found, Blocks(), attempts=3).left:
             while not self._is_applied(job):
                 pass
 

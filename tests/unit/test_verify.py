@@ -535,7 +535,7 @@ def test_a_second_look_takes_the_place_of_the_first_at_what_had_drifted() -> Non
     drifted = Compared("table", "db.t", MISSING, source="db.t")
     report = Report("dr", "hms", [Compared("table", "db.a", EQUAL, source="db.a"), drifted])
     assert report.again().tables == {TableName("db", "t")}
-    report.looked_again([Compared("table", "db.t", EQUAL, 3, source="db.t")])
+    report.replace([Compared("table", "db.t", EQUAL, 3, source="db.t")])
     assert (report.drift, report.partitions, len(report.compared)) == ([], 3, 2)
 
 

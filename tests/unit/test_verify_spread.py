@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.jobs import executor as spread_task
 from pysync.jobs import verifying as spreading
-from pysync.jobs.executor import Answer, ItemText, Job, Work, look
+from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
 from pysync.jobs.verifying import Spread, _explained, _wish
 from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
@@ -40,7 +40,7 @@ class Executors:
         self.place, self.slots = place, slots
         self.asked: list[Work] = []
         self.threads: set[str] = set()
-        self.do: Callable[[str], str] = look
+        self.do: Callable[[str], str] = run_work
         patch.setattr(spread_task, "Metastore", lambda _: place.source)
 
     def run(self, work: str) -> str:
@@ -182,7 +182,7 @@ def test_a_source_that_an_executor_cannot_read_is_told_with_its_host(patch: pyte
 
     def cut_off(work: str) -> str:
         patch.setattr(spread_task, "Metastore", nobody)
-        return look(work)
+        return run_work(work)
 
     executors.do = cut_off
     with pytest.raises(Unavailable, match=r"^on \S+: cannot read the source: nobody there"):
@@ -192,7 +192,7 @@ def test_a_source_that_an_executor_cannot_read_is_told_with_its_host(patch: pyte
 def test_another_version_there_is_refused(patch: pytest.MonkeyPatch) -> None:
     work = Work(job=Job.of(SOURCE, drifted().settings))
     other = work.model_copy(update={"job": work.job.model_copy(update={"version": "0.0.1"})})
-    answer = Answer.model_validate_json(look(other.model_dump_json()))
+    answer = Answer.model_validate_json(run_work(other.model_dump_json()))
     assert answer.failed is not None
     assert "the driver has pysync 0.0.1" in answer.failed[0]
     with pytest.raises(PysyncError, match=r"the driver has pysync 0\.0\.1"):

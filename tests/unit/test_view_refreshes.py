@@ -61,10 +61,10 @@ class Bench:
         with self.views.redefining(names):
             pass
 
-    def look(self, after: float = 2.0) -> list[str]:
+    def turn(self, after: float = 2.0) -> list[str]:
         """What has been asked for since the last look, `after` seconds later."""
         self.now += after
-        self.views.look()
+        self.views.turn()
         found = [decode_event(it.data).attributes for it in self.queue.target("lake").window(1000, 10**9)]
         assert all(it["targets"] == "lake" for it in found)
         self.queue.target("lake").advance(self.queue.last)
@@ -75,9 +75,9 @@ def test_the_views_that_read_a_redefined_table_are_refreshed(reopen: Reopener, s
     bench = Bench(reopen(), source)
     bench.redefine(ORDERS)
     with capture_logs() as logs:
-        assert bench.look() == ["sales.recent", "web.both"]
+        assert bench.turn() == ["sales.recent", "web.both"]
     assert [(it["event"], it["target"], it["views"]) for it in logs] == [("view_refreshes_queued", "lake", 2)]
-    assert bench.look() == []
+    assert bench.turn() == []
 
 
 def test_nothing_is_read_while_no_table_was_redefined(reopen: Reopener) -> None:
@@ -85,43 +85,43 @@ def test_nothing_is_read_while_no_table_was_redefined(reopen: Reopener) -> None:
         def databases(self) -> list[str]:
             raise AssertionError("nothing is due")
 
-    assert Bench(reopen(), Silent()).look() == []
+    assert Bench(reopen(), Silent()).turn() == []
 
 
 def test_tables_are_redefined_by_their_names_at_the_target(reopen: Reopener, source: Hms) -> None:
     bench = Bench(reopen(), source, databases={"sales": "dr_sales"}, tables={"web.visits": "dr_web.seen"})
     bench.redefine(ORDERS, VISITS)
-    assert bench.look() == []
+    assert bench.turn() == []
     bench.redefine(TableName("dr_sales", "orders"))
-    assert bench.look() == ["sales.recent", "web.both"]
+    assert bench.turn() == ["sales.recent", "web.both"]
     bench.redefine(TableName("dr_web", "seen"))
-    assert bench.look() == ["web.both", "web.only"]
+    assert bench.turn() == ["web.both", "web.only"]
 
 
 def test_views_out_of_scope_are_left_alone(reopen: Reopener, source: Hms) -> None:
     bench = Bench(reopen(), source, exclude=("web",))
     bench.redefine(ORDERS)
-    assert bench.look() == ["sales.recent"]
+    assert bench.turn() == ["sales.recent"]
 
 
 def test_a_burst_is_awaited_but_not_for_ever(reopen: Reopener, source: Hms) -> None:
     bench = Bench(reopen(), source)
     for _ in range(29):
         bench.redefine(ORDERS)
-        assert bench.look(after=1.0) == []
+        assert bench.turn(after=1.0) == []
     bench.redefine(ORDERS)
-    assert bench.look(after=1.0) == ["sales.recent", "web.both"]
+    assert bench.turn(after=1.0) == ["sales.recent", "web.both"]
 
 
 def test_a_table_that_is_being_written_stays_due(reopen: Reopener, source: Hms) -> None:
     """A refresh that is read before the write ends may see the old columns, so the views are refreshed after it."""
     bench = Bench(reopen(), source)
     with bench.views.redefining([ORDERS]):
-        assert bench.look() == ["sales.recent", "web.both"]
+        assert bench.turn() == ["sales.recent", "web.both"]
         assert bench.views._noted
-    assert bench.look(after=1.0) == []
-    assert bench.look(after=1.0) == ["sales.recent", "web.both"]
-    assert bench.look() == []
+    assert bench.turn(after=1.0) == []
+    assert bench.turn(after=1.0) == ["sales.recent", "web.both"]
+    assert bench.turn() == []
     assert not bench.views._noted
 
 
@@ -130,7 +130,7 @@ def test_a_write_that_fails_counts_as_one(reopen: Reopener, source: Hms) -> None
     bench = Bench(reopen(), source)
     with pytest.raises(OSError, match="reset"), bench.views.redefining([VISITS]):
         raise OSError("reset")
-    assert bench.look() == ["web.both", "web.only"]
+    assert bench.turn() == ["web.both", "web.only"]
 
 
 def test_after_a_kill_all_views_are_refreshed(reopen: Reopener, source: Hms) -> None:
@@ -138,8 +138,8 @@ def test_after_a_kill_all_views_are_refreshed(reopen: Reopener, source: Hms) -> 
     bench = Bench(reopen(), source)
     with bench.views.redefining([ORDERS]):
         again = Bench(reopen(), source)
-    assert again.look() == ["sales.recent", "web.both", "web.only"]
-    assert Bench(reopen(), source).look() == []
+    assert again.turn() == ["sales.recent", "web.both", "web.only"]
+    assert Bench(reopen(), source).turn() == []
 
 
 def test_a_source_that_is_away_is_asked_again(reopen: Reopener, source: Hms) -> None:
@@ -150,17 +150,17 @@ def test_a_source_that_is_away_is_asked_again(reopen: Reopener, source: Hms) -> 
     bench = Bench(reopen(), Away())
     bench.redefine(ORDERS)
     with pytest.raises(PysyncError, match="away"):
-        bench.look()
+        bench.turn()
     bench.views._source = lambda: source
-    assert bench.look() == ["sales.recent", "web.both"]
+    assert bench.turn() == ["sales.recent", "web.both"]
 
 
 def test_a_stop_in_between_leaves_them_due(reopen: Reopener, source: Hms) -> None:
     bench = Bench(reopen(), source)
     bench.redefine(ORDERS)
     bench.views.worker.stop()
-    assert bench.look() == ["sales.recent", "web.both"]
-    assert Bench(reopen(), source).look() == ["sales.recent", "web.both", "web.only"]
+    assert bench.turn() == ["sales.recent", "web.both"]
+    assert Bench(reopen(), source).turn() == ["sales.recent", "web.both", "web.only"]
 
 
 def test_a_queue_that_cannot_be_written_delays_the_write(
@@ -177,7 +177,7 @@ def test_a_queue_that_cannot_be_written_delays_the_write(
         with pytest.raises(Unavailable, match="the disk is full"), bench.views.redefining([ORDERS]):
             raise AssertionError("it is not on disk yet that views are due")
     bench.redefine(VISITS)
-    assert bench.look() == ["sales.recent", "web.both", "web.only"]
+    assert bench.turn() == ["sales.recent", "web.both", "web.only"]
 
 
 @pytest.mark.parametrize("values", [{"views": "off"}, {"mode": "shadow"}])
@@ -186,7 +186,7 @@ def test_where_nothing_is_translated_nothing_is_noted(
 ) -> None:
     bench = Bench(reopen(), source, **values)
     bench.redefine(ORDERS)
-    assert bench.look() == []
+    assert bench.turn() == []
     bench.views.start()
     assert not bench.views.worker.started
 
@@ -231,4 +231,4 @@ def test_lanes_redefine_at_once(reopen: Reopener, source: Hms) -> None:
     for thread in threads:
         thread.join()
     assert not bench.views._writing
-    assert bench.look() == ["sales.recent", "web.both"]
+    assert bench.turn() == ["sales.recent", "web.both"]

@@ -121,6 +121,16 @@ def test_a_view_of_spark_says_in_which_database_its_names_are() -> None:
     assert found.parameters == {"view.catalogAndNamespace.part.1": "lake"}
 
 
+def test_names_without_a_database_are_those_of_the_one_that_the_view_was_made_in() -> None:
+    assert mapped(view("select a from t", {"a": "int"})).viewExpandedText == with_names("select a from t")
+    assert "orders" in with_names("select a from t")
+    spark = NameMapping(renames=Renames.of({"other": "far"}, {"other.t": "far.orders"}))
+    definition = view("select a from t", {"a": "int"}, parameters={"view.catalogAndNamespace.part.1": "other"})
+    found = mapped(definition, spark)
+    assert (found.dbName, found.parameters) == ("db", {"view.catalogAndNamespace.part.1": "far"})
+    assert found.viewExpandedText == with_new_names("select a from t", "other", "far", spark.table)
+
+
 def test_a_materialized_view_is_renamed_too() -> None:
     definition = view("select a from db.u", {"a": "int"}, tableType="MATERIALIZED_VIEW")
     assert mapped(definition).viewExpandedText == "select a from `lake`.`u`"
@@ -167,6 +177,14 @@ def test_what_was_typed_may_be_unreadable() -> None:
 )
 def test_what_a_view_may_read(text: str, names: set[str]) -> None:
     assert names <= mapping.names_in_view(view(text, {"a": "int"}))
+
+
+def test_a_view_reads_what_engines_run_and_what_was_typed_only_without_that() -> None:
+    both = view("select a from db.u", {"a": "int"}, viewOriginalText="select a from db.typed")
+    assert mapping.names_in_view(both) >= {"db.u"}
+    assert "db.typed" not in mapping.names_in_view(both)
+    assert "db.typed" in mapping.names_in_view(view("", {"a": "int"}, viewOriginalText="select a from db.typed"))
+    assert mapping.names_in_view(view("", {"a": "int"}, viewOriginalText="")) == frozenset()
 
 
 def test_a_table_reads_nothing() -> None:

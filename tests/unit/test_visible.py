@@ -18,7 +18,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable
 from pysync.queue import Queued
 from pysync.replay.apply import Visible, same_clock
-from pysync.replay.scheduler import Job, Leg
+from pysync.replay.scheduler import Batch, Job
 from pysync.replay.window.draft import Blocks, Draft
 from pysync.replay.window.plan import Work
 from pysync.targets.base import Outcome
@@ -39,7 +39,7 @@ def a_job(*committed_ms: int, captured_ms: int = 900_000, instance: str = INSTAN
     operation = DropTable(table=TableName("db", "t"), mark=MARK)
     work = Work(frozenset({"db.t"}), (operation,), tuple(changes))
     events = [queued for queued, _ in changes.values()]
-    return Job(Leg(Draft(events, [work], changes, (), 0, {}), Blocks(), 1), work)
+    return Job(Batch(Draft(events, [work], changes, (), 0, {}), Blocks(), 1), work)
 
 
 def measured(

@@ -93,9 +93,9 @@ def test_the_log_is_read_once_more_before_it_counts_as_read(queue: EventQueue) -
     source, poller, _, _ = capture(queue)
     fill(queue, 1, 3)
     arrival = Arrival(source, "dr", concerns({"db"}))
-    assert code(arrival.look()) == "log"
+    assert code(arrival.verdict()) == "log"
     poller.read()
-    assert arrival.look() == 3
+    assert arrival.verdict() == 3
 
 
 def test_a_gap_has_to_be_made_good_and_that_counts(queue: EventQueue) -> None:
@@ -107,10 +107,10 @@ def test_a_gap_has_to_be_made_good_and_that_counts(queue: EventQueue) -> None:
     queue.gaps.open("scope:other:1", "the scope of another target has changed")
     queue.gaps.open("new:another:1:0", "another target is new")
     queue.gaps.open("asked:1", "somebody asked for a comparison")
-    assert code(arrival.look()) == "gap_open"
+    assert code(arrival.verdict()) == "gap_open"
     fill(queue, 4, 9)
     queue.gaps.healed_by(["ended:jvm:3"], 9)
-    assert arrival.look() == 9
+    assert arrival.verdict() == 9
 
 
 @pytest.mark.parametrize(("unsettled", "waits"), [("db.t", True), ("db.u", False), ("other.t", False)])
@@ -122,10 +122,10 @@ def test_changes_of_unknown_order_of_the_object_have_to_be_settled(
     those.append(unsettled)
     arrival = Arrival(source, "dr", concerns({"db.t"}))
     poller.read()
-    assert code(arrival.look()) == ("order" if waits else 3)
+    assert code(arrival.verdict()) == ("order" if waits else 3)
     those.clear()
     fill(queue, 4, 4)
-    assert arrival.look() == 4, "the refresh that settles it is before that"
+    assert arrival.verdict() == 4, "the refresh that settles it is before that"
 
 
 def with_id(queue: EventQueue, found: int | PysyncError, *, polls: bool) -> tuple[Source, Clock]:
@@ -139,25 +139,25 @@ def with_id(queue: EventQueue, found: int | PysyncError, *, polls: bool) -> tupl
 def test_an_event_id_that_the_source_has_not_reached_is_waited_for(queue: EventQueue) -> None:
     source, clock = with_id(queue, 4, polls=True)
     arrival = Arrival(source, "dr", concerns({"db"}), 5)
-    assert code(arrival.look()) == "source_behind"
+    assert code(arrival.verdict()) == "source_behind"
     Source.ids = [5]
-    assert code(arrival.look()) == "source_behind", "it does not ask all the time"
+    assert code(arrival.verdict()) == "source_behind", "it does not ask all the time"
     clock.now += 2
-    assert code(arrival.look()) == "log"
+    assert code(arrival.verdict()) == "log"
 
 
 def test_a_listener_may_lag_behind_the_log(queue: EventQueue) -> None:
     source, clock = with_id(queue, 9, polls=False)
     arrival = Arrival(source, "dr", concerns({"db"}), 5)
-    assert code(arrival.look()) == "listener"
+    assert code(arrival.verdict()) == "listener"
     clock.now += 5
-    assert code(arrival.look()) == "no_listener"
+    assert code(arrival.verdict()) == "no_listener"
     assert arrival.begun == clock.now
 
 
 def test_an_event_id_needs_a_log(queue: EventQueue) -> None:
     source, _ = with_id(queue, PysyncError("there is none", "make one"), polls=False)
-    found = Arrival(source, "dr", concerns({"db"}), 5).look()
+    found = Arrival(source, "dr", concerns({"db"}), 5).verdict()
     assert isinstance(found, Verdict)
     assert (found.state, found.code, found.hint) == ("cannot", "no_log", "make one")
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pysync.base.errors import UsageError
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Kind
+from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.scope import Extent, changes, scope_of
@@ -79,6 +80,15 @@ def test_why_names_the_filter() -> None:
     assert change is not None
     rule = Policy.of(settings(**SINCE)).rule_against_change(change)
     assert rule == """where "day >= '2026-01-01'" leaves the partition out"""
+
+
+def test_the_filter_is_that_of_the_policy_that_takes_the_table() -> None:
+    policies = [{"name": "new", "include": ["db.t"], **SINCE}, {"name": "all", "policy": "all"}]
+    policy, keys = Policy.of(settings(policies=policies)), [("day", "string")]
+    rule = """where "day >= '2026-01-01'" leaves the partition out"""
+    for name, value, against in (("t", OLD, rule), ("t", NEW, None), ("u", OLD, None)):
+        assert policy.takes_partition(TableName("db", name), keys, [value]) is (against is None)
+        assert policy.rule_against_partition(TableName("db", name), keys, [value]) == against
 
 
 def put(target: Target) -> list[str]:

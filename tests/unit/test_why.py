@@ -25,7 +25,7 @@ from pysync.replay.ledger import Drop, Hold
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.why import EndsReader, Why, why_offline
-from pysync.sidecar.why.events import Rename, Seen, Span, life, look
+from pysync.sidecar.why.events import Rename, Seen, Span, life, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
@@ -400,9 +400,9 @@ def test_odd_names_are_asked_for_without_harm(place: Place) -> None:
 
 def test_only_the_newest_events_are_looked_at_where_there_are_many(place: Place) -> None:
     place.replay(*(create(f"shop.t{number}") for number in range(1200)))
-    every = look(place.bench.queue, frozenset({"shop"}))
+    every = scan(place.bench.queue, frozenset({"shop"}))
     assert (len(every.events), every.first, every.whole) == (1200, 1, True)
-    none = look(place.bench.queue, frozenset({"shop"}), seconds=0.0)
+    none = scan(place.bench.queue, frozenset({"shop"}), seconds=0.0)
     assert (list(none.events), none.whole) == ([], False)
 
 

@@ -208,8 +208,8 @@ class NotificationLog:
         except TException as error:
             raise self._refused(str(getattr(error, "message", None) or error)) from error
 
-    def _refused(self, said: str) -> NotificationLogRefused:
-        line = " ".join(said.split())
+    def _refused(self, message: str) -> NotificationLogRefused:
+        line = " ".join(message.split())
         return NotificationLogRefused(
             f"the metastore at {self.metastore.uri} refuses to read its notification log: {line}", _REFUSED
         )

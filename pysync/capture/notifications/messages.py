@@ -135,40 +135,40 @@ class Stamp:
     sequence: int
 
 
-def decode_notification(found: Notification, stamp: Stamp, source: Lookups) -> Event | None:
+def decode_notification(notification: Notification, stamp: Stamp, source: Lookups) -> Event | None:
     """The event that a notification tells of. It says where the change came from, if the mark of its object does.
 
     None for kinds and catalogs that are not replayed, and for an event of no partitions. None also for a new database
     or function whose database is gone by now: later events tell of that. Raises UndecodableMessage, and MetastoreError
     if the source cannot be asked.
     """
-    kind = REPLAYED.get(found.kind)
-    if kind is None or not found.in_default_catalog:
+    kind = REPLAYED.get(notification.kind)
+    if kind is None or not notification.in_default_catalog:
         return None
     try:
-        message = unpacked(found)
-        event = _event(kind, found, stamp, message)
+        message = unpacked(notification)
+        event = _event(kind, notification, stamp, message)
         if kind.value.endswith("_PARTITION") and not (event.before or event.after):
             return None
         return _completed(event, message, source)
     except _FAULTS as error:
-        raise UndecodableMessage(f"{found} cannot be read: {error or type(error).__name__}") from error
+        raise UndecodableMessage(f"{notification} cannot be read: {error or type(error).__name__}") from error
     except (TException, MetastoreError) as error:
         if not answered(error):
             raise
-        raise UndecodableMessage(f"{found} needs what the source cannot show: {error}") from error
+        raise UndecodableMessage(f"{notification} needs what the source cannot show: {error}") from error
 
 
-def _event(kind: Kind, found: Notification, stamp: Stamp, message: Message) -> Event:
+def _event(kind: Kind, notification: Notification, stamp: Stamp, message: Message) -> Event:
     return Event(
         kind=kind,
         source=stamp.source,
         instance=stamp.instance,
         sequence=stamp.sequence,
-        time_ms=found.time * 1000,
-        notification_id=found.id,
-        catalog=found.catalog,
-        **fields_of(kind, message, found),
+        time_ms=notification.time * 1000,
+        notification_id=notification.id,
+        catalog=notification.catalog,
+        **fields_of(kind, message, notification),
     )
 
 
@@ -185,14 +185,14 @@ def _completed(event: Event, message: Message, source: Lookups) -> Event | None:
     return replace(event, environment={VISITED: origin}) if origin else event
 
 
-def unpacked(found: Notification) -> Mapping[str, Any]:
+def unpacked(notification: Notification) -> Mapping[str, Any]:
     """The message as JSON. Raises ValueError for a format that is not known, or text that is none."""
-    if found.format == "gzip(json-2.0)":
-        text = _inflated(base64.b64decode(found.message, validate=True))
-    elif (found.format or "").startswith("json"):
-        text = found.message.encode()
+    if notification.format == "gzip(json-2.0)":
+        text = _inflated(base64.b64decode(notification.message, validate=True))
+    elif (notification.format or "").startswith("json"):
+        text = notification.message.encode()
     else:
-        raise ValueError(f"the message format {(found.format or 'without name')[:40]!r} is not supported")
+        raise ValueError(f"the message format {(notification.format or 'without name')[:40]!r} is not supported")
     message = json.loads(text)
     if not isinstance(message, dict):
         raise ValueError("the message is not a JSON object")  # noqa: TRY004, as all that is wrong with a message
@@ -233,16 +233,16 @@ def touched(metastore: Metastore, since_id: int) -> Iterator[Touched]:
     a renamed table, and the table of a foreign key, which the columns do not. Raises MetastoreError, and
     NotificationLogRefused; it does not tell whether the log reaches back that far (`reaches`).
     """
-    for found in NotificationLog(metastore).scan(since_id):
-        yield from named(found)
+    for notification in NotificationLog(metastore).scan(since_id):
+        yield from named(notification)
 
 
-def named(found: Notification) -> list[Touched]:
+def named(notification: Notification) -> list[Touched]:
     """What one row of the log names, each once; nothing if it is of no database, or of another catalog."""
-    if not (found.database and found.in_default_catalog):
+    if not (notification.database and notification.in_default_catalog):
         return []
-    names = dict.fromkeys([(found.database, found.table), *(other_names(found) or ())])
-    return [_named(database, table, found) for database, table in names]
+    names = dict.fromkeys([(notification.database, notification.table), *(other_names(notification) or ())])
+    return [_named(database, table, notification) for database, table in names]
 
 
 def reaches(metastore: Metastore, since_id: int) -> bool:
@@ -253,20 +253,20 @@ def reaches(metastore: Metastore, since_id: int) -> bool:
     return current == since_id or (current > since_id and bool(oldest) and oldest[0].id <= since_id + 1)
 
 
-def _named(database: str, table: str | None, found: Notification) -> Touched:
-    return Touched(normalized(database), normalized(table) if table else None, found.kind, found.id)
+def _named(database: str, table: str | None, notification: Notification) -> Touched:
+    return Touched(normalized(database), normalized(table) if table else None, notification.kind, notification.id)
 
 
-def other_names(found: Notification) -> list[tuple[str, str]] | None:
+def other_names(notification: Notification) -> list[tuple[str, str]] | None:
     """The names that only the message has: the old one of a renamed table, the table of a foreign key.
 
     None if there may be such names, and the message cannot be read.
     """
-    if found.kind not in {"ALTER_TABLE", "ADD_FOREIGNKEY"}:
+    if notification.kind not in {"ALTER_TABLE", "ADD_FOREIGNKEY"}:
         return []
     try:
-        message = unpacked(found)
-        if found.kind == "ALTER_TABLE":
+        message = unpacked(notification)
+        if notification.kind == "ALTER_TABLE":
             return [(str(message["db"]), str(message["table"]))]
         return [_of_foreign_key(text) for text in message["foreignKeyListJson"]]
     except (ValueError, KeyError, TypeError, RecursionError, UnreadableEvent):

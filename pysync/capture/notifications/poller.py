@@ -101,14 +101,14 @@ class Poller:
 
     def status(self) -> dict[str, Any]:
         """State, position, counts since the start and the last error, as JSON values; times are seconds since 1970."""
-        position, told = self._position, self.worker.status()
+        position, worker = self._position, self.worker.status()
         return {
             "instance": self.instance,
             "position": position and position.last,
-            "state": told["state"],
+            "state": worker["state"],
             "counts": dict(self._counts),
             "left_out": dict(self._left_out),
-            "last_error": told["last_error"],
+            "last_error": worker["last_error"],
         }
 
     def begin_call(self) -> int:

@@ -73,8 +73,8 @@ class Position:
     def from_json(cls, text: str) -> Position:
         """Read what `to_json` wrote; raises ValueError for anything else."""
         try:
-            told = json.loads(text)
-            return cls(int(told["last"]), frozenset((int(id), str(digest)) for id, digest in told["seen"]))  # noqa: A001
+            fields = json.loads(text)
+            return cls(int(fields["last"]), frozenset((int(id), str(digest)) for id, digest in fields["seen"]))  # noqa: A001
         except (TypeError, KeyError) as error:
             raise ValueError(f"this is not a position in a notification log: {text[:80]}") from error
 
@@ -166,7 +166,7 @@ class NamelessNotification(Exception):
     """Nothing in the notification names all that it may have changed."""
 
 
-def read_again(found: Notification, stamp: Stamp, source: Lookups) -> list[Event]:
+def read_again(notification: Notification, stamp: Stamp, source: Lookups) -> list[Event]:
     """The events that have the object of a notification read at the source, numbered from the stamp's sequence on.
 
     A dropped database is told by its name alone. None if the database is gone: its drop has an event of its own. Raises
@@ -177,28 +177,28 @@ def read_again(found: Notification, stamp: Stamp, source: Lookups) -> list[Event
         source=stamp.source,
         instance=stamp.instance,
         sequence=stamp.sequence,
-        time_ms=found.time * 1000,
-        notification_id=found.id,
-        catalog=found.catalog,
+        time_ms=notification.time * 1000,
+        notification_id=notification.id,
+        catalog=notification.catalog,
     )
-    told = list(_told(found, source))
-    return [replace(plain, sequence=stamp.sequence + at, **fields) for at, fields in enumerate(told)]
+    objects = list(_told(notification, source))
+    return [replace(plain, sequence=stamp.sequence + at, **fields) for at, fields in enumerate(objects)]
 
 
-def _told(found: Notification, source: Lookups) -> Iterator[dict[str, Any]]:
+def _told(notification: Notification, source: Lookups) -> Iterator[dict[str, Any]]:
     """The fields of the events that differ from one to the other."""
-    if not found.database:
+    if not notification.database:
         raise NamelessNotification
-    if found.table:
-        names = other_names(found)
+    if notification.table:
+        names = other_names(notification)
         if names is None:
             raise NamelessNotification
-        for name in dict.fromkeys(TableName.of(*it) for it in [(found.database, found.table), *names]):
-            yield {"attributes": _table(name, source) | {"kind": found.kind}}
-    elif REPLAYED.get(found.kind) is Kind.DROP_DATABASE:
-        yield {"kind": Kind.DROP_DATABASE, "before": (encode(hive.Database(name=found.database)),)}
+        for name in dict.fromkeys(TableName.of(*it) for it in [(notification.database, notification.table), *names]):
+            yield {"attributes": _table(name, source) | {"kind": notification.kind}}
+    elif REPLAYED.get(notification.kind) is Kind.DROP_DATABASE:
+        yield {"kind": Kind.DROP_DATABASE, "before": (encode(hive.Database(name=notification.database)),)}
     else:
-        yield from _database(found.database, source)
+        yield from _database(notification.database, source)
 
 
 def _table(name: TableName, source: Lookups) -> dict[str, str]:

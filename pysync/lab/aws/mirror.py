@@ -101,7 +101,7 @@ def _storage_to_hive(storage: dict[str, Any]) -> Any:
 
 
 def _storage_to_glue(storage: Any) -> dict[str, Any]:
-    """All but the skewed values, which Athena's DDL cannot speak of."""
+    """All but the skewed values, which Athena's DDL cannot speak of: like Athena, it writes that there are none."""
     serde = storage.serdeInfo
     library = {"Name": serde.name, "SerializationLibrary": serde.serializationLib, "Parameters": serde.parameters}
     members = {
@@ -115,6 +115,7 @@ def _storage_to_glue(storage: Any) -> dict[str, Any]:
         "BucketColumns": storage.bucketCols,
         "SortColumns": [{"Column": order.col, "SortOrder": order.order} for order in storage.sortCols or ()],
         "Parameters": storage.parameters,
+        "SkewedInfo": {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}},
         "StoredAsSubDirectories": storage.storedAsSubDirectories,
     }
     return _given(members)

@@ -105,7 +105,7 @@ class Blocks:
         """Whether a work of these keys, whose last event is at `position`, waits behind an earlier event."""
         # Windows overlap: later events may have been refused already, and later refreshes make good what they cover
         # for what comes after them only.
-        before = {at: its for at, its in self.refused.items() if at < position}
+        before = {at: refused_keys for at, refused_keys in self.refused.items() if at < position}
         blocked = set(self.stored).union(*before.values())
         healing = {at: covers for at, covers in self.healing.items() if at <= position}
         if not healing or not holds_back(blocked, keys):
@@ -133,7 +133,7 @@ def is_covered(at: int, keys: Set[str], healing: Mapping[int, Covers]) -> bool:
     return any(at < upto and covers(at, keys) for upto, covers in healing.items())
 
 
-# Hindsight: what later events have removed already, for earlier events that come again.
+# Removals: what later events have removed already, for earlier events that come again.
 #
 # Windows overlap: when a process dies, works far behind the position may be done although one right after it is not.
 # All events after the position come again. The place of an early one may be gone, because a later one has dropped or
@@ -141,40 +141,40 @@ def is_covered(at: int, keys: Set[str], healing: Mapping[int, Covers]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Hindsight:
+class Removals:
     """Which event removed what, in event order."""
 
     removed: tuple[tuple[int, str], ...] = ()
 
     @classmethod
-    def of(cls, events: Iterable[Queued], translator: Translator) -> Hindsight:
-        """The hindsight of events that may have been applied. An unreadable event cannot have been applied."""
-        found = []
+    def of(cls, events: Iterable[Queued], translator: Translator) -> Removals:
+        """The removals by events that may have been applied. An unreadable event cannot have been applied."""
+        removals = []
         for event in events:
             change = _translated(event, translator)
             while change is not None:
-                found += [(event.position, name) for name in _removed(change)]
+                removals += [(event.position, name) for name in _removed(change)]
                 change = change.then
-        return cls(tuple(found))
+        return cls(tuple(removals))
 
     @classmethod
-    def joined(cls, found: Iterable[Hindsight]) -> Hindsight:
-        """The hindsight of several runs of events, in order."""
-        return cls(tuple(each for it in found for each in it.removed))
+    def joined(cls, parts: Iterable[Removals]) -> Removals:
+        """The removals by several runs of events, in order."""
+        return cls(tuple(each for it in parts for each in it.removed))
 
     def after(self, position: int) -> frozenset[str]:
         """The names of the tables and databases that were removed behind that position."""
         return frozenset(name for at, name in self.removed if at > position)
 
 
-NONE = Hindsight()
+NONE = Removals()
 _REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kind.REFRESH})
 _EVENTS = 1000
 _BYTES = 16 * 1024 * 1024
 
 
-class Lookout:
-    """Finds the hindsight for one target's windows. It reads the events once, for the first of the windows.
+class RemovalReader:
+    """Reads the removals for one target's windows. It reads the events once, for the first of the windows.
 
     `reach` is how many events after the target's position may have been applied when the process died.
     """
@@ -184,17 +184,17 @@ class Lookout:
         self._queue = queue
         self._translator = translator
         self._begun: int | None = None  # the position up to which events may have been applied; None: not known
-        self._found: Hindsight | None = None
+        self._found: Removals | None = None
 
-    def after(self, position: int) -> Hindsight:
-        """The hindsight for a window that begins after this position."""
+    def after(self, position: int) -> Removals:
+        """The removals for a window that begins after this position."""
         if self._begun is None:
             self._begun = min(position + self.reach, self._queue.last)
         # Nothing behind it was ever begun: the usual case after the first windows, which costs no reading.
         if position >= self._begun:
             return NONE
         if self._found is None:
-            self._found = Hindsight.joined(self._removed(position, self._begun))
+            self._found = Removals.joined(self._removed(position, self._begun))
         return self._found
 
     def begin(self, position: int) -> None:
@@ -205,10 +205,10 @@ class Lookout:
         """Read the events again the next time: what was under way was given up, and comes again."""
         self._found = None
 
-    def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
+    def _removed(self, after: int, upto: int) -> Iterator[Removals]:
         while after < upto:
             events = self._queue.events(after, min(_EVENTS, upto - after), _BYTES)
-            yield Hindsight.of(events, self._translator)
+            yield Removals.of(events, self._translator)
             after = events[-1].position
 
 
@@ -269,7 +269,7 @@ def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]
     A refresh of a database, or of all of them, is a run of its own. A refresh of a table begins a new run after other
     events of that table, so that it can make good what is refused of those.
     """
-    found: list[Translated] = []
+    translated: list[Translated] = []
     keys: set[str] = set()
     unread: list[Change] = []  # their keys are not in `keys` yet: only a refresh asks for those
     for each in _translations(events, translator):
@@ -277,22 +277,22 @@ def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]
             keys.update(*(change.keys for change in unread))
             unread.clear()
         alone = each.comes_alone
-        if found and (alone or each.refreshes(keys)):
+        if translated and (alone or each.refreshes(keys)):
             break
-        found.append(each)
+        translated.append(each)
         if alone:
             break
         unread += each.changes
-    return found
+    return translated
 
 
 def refreshes_all(event: Queued) -> bool:
     """Whether the event asks to compare the lists of databases: nothing else may be under way then."""
     try:
-        found = decode_event(event.data)
+        decoded = decode_event(event.data)
     except PysyncError:
         return False
-    return found.kind is Kind.REFRESH and not found.attributes.get("database")
+    return decoded.kind is Kind.REFRESH and not decoded.attributes.get("database")
 
 
 def _translations(events: Sequence[Queued], translator: Translator) -> Iterator[Translated]:
@@ -369,14 +369,14 @@ def _repeated_words(events: Sequence[Queued]) -> Set[int]:
 def _word(event: Queued) -> tuple[bytes, str | None] | None:
     """The name of the word that an event says, and the user who says it; None if it says none."""
     # A search in the bytes first: decoding every event twice would cost more than the words.
-    found = WORD.search(event.data)
-    if found is None:
+    match = WORD.search(event.data)
+    if match is None:
         return None
     try:
-        told = decode_event(event.data)
+        decoded = decode_event(event.data)
     except PysyncError:
         return None
-    return (found[0], told.attributes.get(USER)) if told.kind is Kind.CREATE_FUNCTION else None
+    return (match[0], decoded.attributes.get(USER)) if decoded.kind is Kind.CREATE_FUNCTION else None
 
 
 # Draft: what a run of queued events means for one target, before anything is applied. Pure.
@@ -408,14 +408,14 @@ class Draft:
 
 
 def draft(
-    events: Sequence[Queued], translator: Translator, writer: Writer, blocks: Blocks, hindsight: Hindsight = NONE
+    events: Sequence[Queued], translator: Translator, writer: Writer, blocks: Blocks, removals: Removals = NONE
 ) -> Draft:
     """Translate, fold and plan. What cannot be translated or planned, or is held by `blocks`, is refused.
 
     The draft may end before the last event (see `run_of`). Nothing that is given is changed.
     """
     run = run_of(events, translator)
-    later = hindsight.after(run[-1].event.position) if run else frozenset[str]()
+    later = removals.after(run[-1].event.position) if run else frozenset[str]()
     cascade = translator.policy.cascade
     while True:
         sifted = _sift(run, blocks.copy())

@@ -87,7 +87,7 @@ class TableState(State):
 
     name: TableName
     origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
-    keys: frozenset[str] = frozenset()  # see Change
+    keys: frozenset[str]  # see Change
     dropped: Change | None = None
     buried: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
@@ -209,8 +209,8 @@ class _Folding:
                 if whose.stance is not Stance.STATE or its is None or not whose.goes_with(its):
                     self._close_table(table)
             return
-        found = self._tables.get(name)
-        if found is not None and found.whose is not None and not whose.goes_with(found.whose):
+        part = self._tables.get(name)
+        if part is not None and part.whose is not None and not whose.goes_with(part.whose):
             self._close_table(name)
 
     def _close(self, change: Change) -> None:

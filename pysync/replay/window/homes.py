@@ -20,14 +20,14 @@ from pysync.targets.settings import TargetSettings
 
 # Homes: what each change is to a target with `both_ways`, by its object's home and the path of the change.
 #
-# Pure, but for what `Told` remembers.
+# Pure, but for what `DroppedTables` remembers.
 
 
 _TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
 _DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 # The only bound: a window may be translated more than once, so what was used is kept.
-_MOST_TOLD = 20_000
+_MOST_DROPPED = 20_000
 _OF_HOME_ALONE = frozenset({Kind.COLUMN_STATISTICS, Kind.INSERT})
 
 
@@ -70,12 +70,12 @@ class Homes:
             home, mark = self.cluster, Mark(self.cluster, 0, 0)  # it was born at the target as well
         if change.kind is Kind.CREATE_DATABASE and home not in visited:
             visited = (home, *visited)  # only a sidecar writes marks: the home has had it
-        its = stance(home, visited, self.cluster)
-        if its is None or not (self.relay or home in {source, self.cluster}):
+        standing = stance(home, visited, self.cluster)
+        if standing is None or not (self.relay or home in {source, self.cluster}):
             return self._given_way(change, home)
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
-        whole = change.new_table_name if _gets_its_name(change, its) else change.whole
-        return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)
+        whole = change.new_table_name if _gets_a_name(change, standing) else change.whole
+        return replace(change, whose=Whose(standing, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
         """What the target has to know of a change that is not for it: a table is no longer what it was.
@@ -86,8 +86,8 @@ class Homes:
         if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
             source = change.event.source
             return replace(change, whose=Whose(Stance.STATE, source, (source,), tables_alone=True))
-        found = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
-        return found or (self._freed(change, home) if not self.relay and _frees(change) else None)
+        moved = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
+        return moved or (self._freed(change, home) if not self.relay and _frees(change) else None)
 
     def _moved(self, change: Change, home: str) -> Change | None:
         """What it means to the target that a table's home has changed; None if nothing."""
@@ -116,7 +116,7 @@ class _Dropped:
     by: int | None = None
 
 
-class Told:
+class DroppedTables:
     """The tables that were dropped with their databases: HMS tells each before it commits the drop of the database.
 
     They may come in an earlier window than that drop. What an earlier process was told is lost. For any thread: people
@@ -133,41 +133,45 @@ class Told:
             if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
                 self._remember(change)
             elif change.kind is Kind.DROP_DATABASE:
-                change.told = self._dropped_with(change)
+                change.dropped_tables = self._dropped_with(change)
 
     def _remember(self, change: Change) -> None:
         known = self._tables.get(change.position)
         self._tables[change.position] = _Dropped(change.before[0], known.by if known else None)
-        while len(self._tables) > _MOST_TOLD:
+        while len(self._tables) > _MOST_DROPPED:
             self._tables.popitem(last=False)
 
     def _dropped_with(self, change: Change) -> list[Any]:
         """The tables of the database that no earlier drop has taken along."""
         # By position, and nothing is taken out: a window may be translated more than once.
-        found = [it for at, it in self._tables.items() if at < change.position and it.by in {None, change.position}]
-        found = [it for it in found if it.table.dbName == change.database]
-        for it in found:
+        dropped = [it for at, it in self._tables.items() if at < change.position and it.by in {None, change.position}]
+        dropped = [it for it in dropped if it.table.dbName == change.database]
+        for it in dropped:
             it.by = change.position
-        return [it.table for it in found]
+        return [it.table for it in dropped]
 
 
 def _object(change: Change) -> Any | None:
     """The object that tells the home: the database, the table, or the table of partitions."""
     if change.kind in _PARTITIONS:
         return change.table
-    found: Sequence[Any] = change.after or change.before
-    return found[0] if change.kind in _TABLES or change.kind in _DATABASES else None
+    objects: Sequence[Any] = change.after or change.before
+    return objects[0] if change.kind in _TABLES or change.kind in _DATABASES else None
 
 
-def _gets_its_name(change: Change, its: Stance) -> bool:
+def _gets_a_name(change: Change, standing: Stance) -> bool:
     """Whether the target has to compare the whole table after the change.
 
     So it is if the home tells of a rename, or if an echo of one comes as a create: changes that were on their way for
     the old name may be missing under the new one.
     """
     if change.kind is Kind.CREATE_TABLE:
-        return its is Stance.ECHO
-    return its is not Stance.REQUEST and change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
+        return standing is Stance.ECHO
+    return (
+        standing is not Stance.REQUEST
+        and change.kind is Kind.ALTER_TABLE
+        and change.table_name != change.new_table_name
+    )
 
 
 def _frees(change: Change) -> bool:
@@ -204,13 +208,13 @@ class Origins:
         visited = (before.source,) if before is not None else ()
         return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
 
-    def of_function(self, home: str, found: Any, there: Any) -> dict[str, Any]:
+    def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:
         """The same for a function of a database, once its `home` has said it.
 
         The mark of the database at the source may name another home: clusters that created the database at the same
         time need not know of each other yet.
         """
-        origin = self.of(found, there)
+        origin = self.of(at_source, there)
         if not self.policy.both_ways or origin["mark"].source == home:
             return origin
         return origin | {
@@ -230,7 +234,7 @@ class Origins:
         if there is None:
             return False
         if self.policy.both_ways:
-            return self.is_said(self.home(None, there))
+            return self.brings_state_of(self.home(None, there))
         mark = Mark.read(there.parameters)
         return mark is not None and mark.source == self.refresh.mark.source
 
@@ -242,24 +246,26 @@ class Origins:
         If they disagree, it is the smallest name.
         """
         mine = "" if item is None else first_home(item.parameters, self.source, relay=self.policy.relay)
-        its = "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
-        return min(filter(None, (mine, its, self.refresh.home)), default="")
+        theirs = (
+            "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
+        )
+        return min(filter(None, (mine, theirs, self.refresh.home)), default="")
 
-    def is_said(self, home: str) -> bool:
+    def brings_state_of(self, home: str) -> bool:
         """Whether the refresh brings the state of that home; one way it always does."""
         return not self.policy.both_ways or home in self.refresh.visited
 
-    def is_over(self, found: Any, there: Any) -> bool:
+    def is_over(self, at_source: Any, there: Any) -> bool:
         """Whether the home of the target's table has given up the name to another cluster's table, which will come."""
         if there is None or not self.policy.both_ways:
             return False
-        its = home_of(there.parameters, self.policy.cluster or "")
-        return self.is_said(its) and its != home_of(found.parameters, self.source)
+        home = home_of(there.parameters, self.policy.cluster or "")
+        return self.brings_state_of(home) and home != home_of(at_source.parameters, self.source)
 
-    def teller(self, found: Any, home: str) -> str:
+    def state_home(self, at_source: Any, home: str) -> str:
         """Whose state is passed on for a table of `home`: that of the table's present home, if it was said too."""
-        now = home if found is None else home_of(found.parameters, self.source)
-        return now if self.is_said(now) else home
+        now = home if at_source is None else home_of(at_source.parameters, self.source)
+        return now if self.brings_state_of(now) else home
 
     def concerns_target(self, home: str) -> bool:
         """Whether the target gets objects of that home."""
@@ -286,12 +292,12 @@ class Origins:
         if isinstance(item, hive.Database):
             own = replace(own, born=0)  # the refresh may be of a table in it, whose birth that is
         parameters = getattr(there if item is None else item, "parameters", None)
-        its = Mark.read(parameters)
-        if its is None or first_home(parameters, self.source, relay=self.policy.relay) == own.source:
-            its = replace(own, created=getattr(item, "createTime", None) or 0)
-        asks = not self.is_said(its.source) or its.source == self.policy.cluster
+        mark = Mark.read(parameters)
+        if mark is None or first_home(parameters, self.source, relay=self.policy.relay) == own.source:
+            mark = replace(own, created=getattr(item, "createTime", None) or 0)
+        asks = not self.brings_state_of(mark.source) or mark.source == self.policy.cluster
         condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
-        return {"mark": its, "visited": refresh.visited, "condition": condition}
+        return {"mark": mark, "visited": refresh.visited, "condition": condition}
 
 
 def is_in_the_way(there: Any, wanted: Any) -> bool:

@@ -19,7 +19,7 @@ from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import VIEWS
 from pysync.model.event import Event, Kind
-from pysync.model.locations import LOCATION_KEYS, Form, SourceFiles, data_location
+from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.replay.window.policy import Policy
@@ -104,12 +104,12 @@ class Rewriting:
 
     def table_parameters(self, parameters: dict[str, str]) -> dict[str, str]:
         """The parameters of a table."""
-        kept = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
-        return {**self.located(kept), **self.parameters}
+        wanted = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
+        return {**self.located(wanted), **self.parameters}
 
     def located(self, parameters: dict[str, str]) -> dict[str, str]:
         """Parameters with their locations mapped."""
-        return {k: (self.locations.map(v) or v) if k in LOCATION_KEYS else v for k, v in parameters.items()}
+        return {k: (self.locations.map(v) or v) if is_location_key(k) else v for k, v in parameters.items()}
 
     def place(self, storage: Any) -> None:
         """Map the locations of a storage descriptor, in place."""
@@ -119,9 +119,9 @@ class Rewriting:
         places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
         if places:
             storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
-        serde = storage.serdeInfo
-        if serde is not None and serde.parameters:
-            serde.parameters = self.located(serde.parameters)
+        for described in (storage, storage.serdeInfo):
+            if described is not None and described.parameters:
+                described.parameters = self.located(described.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +200,8 @@ class NameMapping:
         """The name at the source of a table of the target; of several names the one in the mark, if there is one."""
         if mark is not None and "." in mark.object:
             return TableName.parse(mark.object)
-        found = next(iter(self.renames.sources_of(name)), None)
-        return found or TableName(self.source_database(name.database), name.table)
+        source = next(iter(self.renames.sources_of(name)), None)
+        return source or TableName(self.source_database(name.database), name.table)
 
     def source_databases(self, name: str) -> list[str]:
         """The names at the source that map to this database of the target, whether they exist or not."""
@@ -215,10 +215,10 @@ class NameMapping:
         """The other names at the source that get the same name at the target, whether they exist or not."""
         if not self.tells_objects:
             return []
-        found = (
+        sources = (
             self.source_databases(self.database(name)) if isinstance(name, str) else self.sources_of(self.table(name))
         )
-        return [it for it in found if it != name]
+        return [it for it in sources if it != name]
 
     def apply(self, change: Change, table: Any = None) -> Change:
         """The change with its objects as the target shall have them; alters the objects in place.
@@ -232,10 +232,10 @@ class NameMapping:
         for item in change.after:
             sources.update(self._apply_to(item, frame))
         event = self._event(change.event)
-        found = Change(event, change.position, table, change.before, change.after, change.whole, sources)
-        found.whose = change.whose
-        found.then = self.apply(change.then) if change.then is not None else None
-        return found
+        mapped = Change(event, change.position, table, change.before, change.after, change.whole, sources)
+        mapped.whose = change.whose
+        mapped.then = self.apply(change.then) if change.then is not None else None
+        return mapped
 
     def _event(self, event: Event) -> Event:
         """The event, with the names in its attributes mapped: inserts, dropped constraints and refreshes have them

@@ -38,7 +38,7 @@ class Order(Generic[Item]):
 
         It also waits for the last works of the tables that it `reads`; theirs do not wait for it.
         """
-        before = self._found(keys) | {self._last[name] for name in reads if name in self._last}
+        before = self._items_of(keys) | {self._last[name] for name in reads if name in self._last}
         self._before[item], self._after[item] = before, []
         for other in before:
             self._after[other].append(item)
@@ -71,14 +71,14 @@ class Order(Generic[Item]):
             self._before[other].discard(item)
         return [other for other in later if not self._before[other]]
 
-    def _found(self, keys: Iterable[str]) -> set[Item]:
-        found: set[Item] = set()
+    def _items_of(self, keys: Iterable[str]) -> set[Item]:
+        items: set[Item] = set()
         for key in keys:
             database = database_of(key)
-            found.update(self._last[name] for name in (key, database) if name in self._last)
+            items.update(self._last[name] for name in (key, database) if name in self._last)
             if key.endswith(EVERYTHING):
-                found.update(self._within.get(database, ()))
-        return found
+                items.update(self._within.get(database, ()))
+        return items
 
 
 def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
@@ -180,8 +180,8 @@ class Standing:
     def upto(self, concerned: Concerns) -> int:
         """The position up to which all events that are concerned are applied or parked."""
         with self._lock:
-            found = [at for at, keys in (*self._left.values(), *self._refused.items()) if concerned(keys)]
-            return min(found) - 1 if found else self.taken
+            positions = [at for at, keys in (*self._left.values(), *self._refused.items()) if concerned(keys)]
+            return min(positions) - 1 if positions else self.taken
 
 
 # Holds: databases that are kept at an event for a while, so that the target shows them as they were at one moment.
@@ -246,9 +246,9 @@ class Holds:
         """Let go of a hold; False if it was over before: its time is over, or the drain has begun anew."""
         with self._lock:
             self._expire()
-            found = self._holds.pop(hold.number, None)
+            ended = self._holds.pop(hold.number, None)
         self.wake()
-        return found is not None
+        return ended is not None
 
     def lasts(self, hold: Hold) -> bool:
         """Whether the hold is not over."""

@@ -171,8 +171,8 @@ class PartitionFilter:
         names = [normalized(name) for name, _ in keys]
         types = {name: kind for name, (_, kind) in zip(names, keys, strict=True)}
         # A damaged partition may have fewer values than keys: what is not there counts as NULL.
-        found = {**dict.fromkeys(names, ""), **dict(zip(names, values, strict=False))}
-        return self.condition.holds(Partition(found, types, today))
+        by_key = {**dict.fromkeys(names, ""), **dict(zip(names, values, strict=False))}
+        return self.condition.holds(Partition(by_key, types, today))
 
 
 class _Reading:
@@ -197,9 +197,9 @@ class _Reading:
 
     def _one(self) -> Condition:
         if self.cursor.has_symbol("("):
-            found = self.either()
+            condition = self.either()
             self.cursor.symbol(")")
-            return found
+            return condition
         if self.cursor.matches(_KEY):
             return self._of_key(self._key())
         literal = self._literal("the name of a key", "a value")
@@ -276,14 +276,14 @@ class _Reading:
         cursor.has_keyword("INTERVAL")
         at = cursor.here()
         quote = next((it for it in ("'", '"') if cursor.has_symbol(it)), "")
-        found = cursor.number()
+        number = cursor.number()
         if quote:
             cursor.symbol(quote)
-        if found > _MOST_DAYS:
+        if number > _MOST_DAYS:
             cursor.refuse(f"too many days; the maximum is {_MOST_DAYS}", at)
         if not cursor.has_keyword("DAYS"):
             cursor.keyword("DAY")
-        return -found if before else found
+        return -number if before else number
 
 
 def _sign(one: str | Decimal, other: str | Decimal) -> int:
@@ -293,17 +293,17 @@ def _sign(one: str | Decimal, other: str | Decimal) -> int:
 def _sign_of_day(value: str, day: date) -> int | None:
     """A value compared with a day, in the form of the value: a month is compared with the month of the day."""
     for pattern, form in _FORMS:
-        if found := pattern.match(value):
-            return _sign(found[0], day.strftime(form))
+        if match := pattern.match(value):
+            return _sign(match[0], day.strftime(form))
     return None
 
 
 def _number(text: str) -> Decimal | None:
     try:
-        found = Decimal(text)
+        number = Decimal(text)
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return number if number.is_finite() else None
 
 
 def _like(pattern: str) -> re.Pattern[str]:

@@ -146,18 +146,18 @@ def _work(item: Folded, writer: Writer) -> Work:
 def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
     if change.whose is not None:
         return _origin_both_ways(change, change.whose, writer, born)
-    its = change.origin
+    origin = change.origin
     mark = Mark(
         change.event.source,
         writer.epoch,
         change.position,
         change.created,
         born,
-        object=its.new if its else "",
+        object=origin.new if origin else "",
         target=writer.target,
         life=writer.life,
-        formerly=its.old if its else "",
-        rivals=its.rivals if its else frozenset(),
+        formerly=origin.old if origin else "",
+        rivals=origin.rivals if origin else frozenset(),
         writer=writer,
     )
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
@@ -177,38 +177,40 @@ def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = N
 
 
 def _database(state: DatabaseState, writer: Writer) -> Work:
-    found: list[Operation] = []
+    operations: list[Operation] = []
     if state.dropped is not None:
         origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
-        drop: dict[str, Any] = {"delete_data": state.dropped.deletes_data, "told": state.dropped.told}
+        drop: dict[str, Any] = {
+            "delete_data": state.dropped.deletes_data,
+            "dropped_tables": state.dropped.dropped_tables,
+        }
         drop["tables_alone"] = state.whose is not None and state.whose.tables_alone
-        found.append(DropDatabase(database=state.name, **drop, **origin))
+        operations.append(DropDatabase(database=state.name, **drop, **origin))
     if state.defined is not None:
         definition = state.defined.after[0]
         origin = _origin(state.defined, writer, state.visited, state.born) | _condition(state.whose, state.defining)
-        found.append(PutDatabase(database=state.name, definition=definition, **origin))
+        operations.append(PutDatabase(database=state.name, definition=definition, **origin))
     removes = frozenset({state.name} if state.dropped else ())
     key = state.name + EVERYTHING if state.dropped else state.name
-    return Work(frozenset({key}), tuple(found), tuple(state.positions), removes)
+    return Work(frozenset({key}), tuple(operations), tuple(state.positions), removes)
 
 
 def _table(state: TableState, writer: Writer) -> Work:
-    found: list[Operation] = []
+    operations: list[Operation] = []
     if state.dropped is not None:
         origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
         if state.whose is None or state.whose.mark is None:  # else mark and clock are another home's
             origin["mark"] = replace(origin["mark"], created=state.buried)
-        found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
+        operations.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, writer, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
         puts |= _condition(state.whose, state.defining)
-        found.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
-    found += [*_partitions(state, writer), *_statistics(state, writer)]
-    keys = state.keys or frozenset({str(state.name)})
-    removes = keys if state.dropped else frozenset()
-    reads = frozenset(name for it in found if isinstance(it, PutTable) for name in names_in_view(it.definition))
-    return Work(keys, tuple(found), tuple(state.positions), removes, reads=reads)
+        operations.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
+    operations += [*_partitions(state, writer), *_statistics(state, writer)]
+    removes = state.keys if state.dropped else frozenset()
+    reads = frozenset(name for it in operations if isinstance(it, PutTable) for name in names_in_view(it.definition))
+    return Work(state.keys, tuple(operations), tuple(state.positions), removes, reads=reads)
 
 
 def _partitions(state: TableState, writer: Writer) -> list[Operation]:
@@ -217,17 +219,19 @@ def _partitions(state: TableState, writer: Writer) -> list[Operation]:
         return []
     origin = _origin(state.parts, writer, state.visited) | _condition(state.whose, (), state.parting)
     keys = tuple(key.name for key in state.described.partitionKeys or ())
-    found: list[Operation] = []
+    operations: list[Operation] = []
     there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
     if there:
         puts = origin | {"sources": state.sources}
-        found.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **puts))
+        operations.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **puts))
     # An operation deletes files for all of its partitions or for none.
     for delete_data in (False, True):
         gone = tuple(values for values, it in state.partitions.items() if it == Gone(delete_data))
         if gone:
-            found.append(DropPartitions(table=state.name, keys=keys, values=gone, delete_data=delete_data, **origin))
-    return found
+            operations.append(
+                DropPartitions(table=state.name, keys=keys, values=gone, delete_data=delete_data, **origin)
+            )
+    return operations
 
 
 def _statistics(state: TableState, writer: Writer) -> list[Operation]:
@@ -236,8 +240,8 @@ def _statistics(state: TableState, writer: Writer) -> list[Operation]:
         return []
     origin = _origin(state.counted, writer, state.visited) | {"table": state.name, "statistics": True}
     partitions = tuple(name for name in state.statistics if name)
-    found: list[Operation] = [Refresh(partitions=partitions, **origin)] if partitions else []
-    return [Refresh(**origin), *found] if "" in state.statistics else found
+    operations: list[Operation] = [Refresh(partitions=partitions, **origin)] if partitions else []
+    return [Refresh(**origin), *operations] if "" in state.statistics else operations
 
 
 def _change(change: Change, writer: Writer) -> Work:

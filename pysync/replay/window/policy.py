@@ -33,7 +33,7 @@ from pysync.targets.settings import TargetSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class TableTraits:
     """What the rules look at in the definition of a table. `scheme` and `format` are None where it has none."""
 
     scheme: str | None
@@ -76,27 +76,27 @@ class Traits:
         """The rule by which a table of the source is not taken; None if it is taken, or if it is no table."""
         if self.are_any or not isinstance(table, hive.Table):
             return None
-        looks = Looks(
+        definition = TableTraits(
             self.scheme(data_location(table)),
             type_of(table),
             format_of(table),
             table.owner or "",
             table.parameters or {},
         )
-        return self.rule_against_looks(looks)
+        return self.rule_against_traits(definition)
 
-    def rule_against_looks(self, looks: Looks) -> str | None:
+    def rule_against_traits(self, definition: TableTraits) -> str | None:
         """The rule by which a table that looks like this is not taken; None if it is taken."""
-        if self.types and looks.type not in self.types:
-            return f"include_types does not have {looks.type}"
-        if self.schemes and looks.scheme is not None and not _matches(looks.scheme, self.schemes):
-            return f"include_schemes does not have {looks.scheme or 'a location without a scheme'}"
-        if self.formats and looks.format is not None and looks.format not in self.formats:
-            return f"include_formats does not have {looks.format}"
-        if self.owners and not _matches(looks.owner, self.owners):
-            return f"include_owners does not have {looks.owner or 'a table without an owner'}"
-        found = self._excluding(looks.parameters)
-        return f"exclude_parameters has {found}" if found else None
+        if self.types and definition.type not in self.types:
+            return f"include_types does not have {definition.type}"
+        if self.schemes and definition.scheme is not None and not _matches(definition.scheme, self.schemes):
+            return f"include_schemes does not have {definition.scheme or 'a location without a scheme'}"
+        if self.formats and definition.format is not None and definition.format not in self.formats:
+            return f"include_formats does not have {definition.format}"
+        if self.owners and not _matches(definition.owner, self.owners):
+            return f"include_owners does not have {definition.owner or 'a table without an owner'}"
+        parameter = self._excluding(definition.parameters)
+        return f"exclude_parameters has {parameter}" if parameter else None
 
     def scheme(self, location: str | None) -> str | None:
         """The scheme of a location of the source at the target; None without one, or if it is refused later."""
@@ -109,7 +109,7 @@ class Traits:
 
     def _excluding(self, parameters: Mapping[str, str]) -> str | None:
         for key, value in self.parameters:
-            if any(fnmatchcase(name, key) and fnmatchcase(its or "", value) for name, its in parameters.items()):
+            if any(fnmatchcase(name, key) and fnmatchcase(actual or "", value) for name, actual in parameters.items()):
                 return key if value == "*" else f"{key}={value}"
         return None
 
@@ -193,10 +193,10 @@ class Policy:
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
         """The policy of a target. Raises UsageError that names a pattern which cannot be read."""
-        found = cls._one(settings)
+        policy = cls._one(settings)
         if not settings.policies:
-            return found
-        return replace(found, policies=tuple(replace(cls._one(it), name=name) for name, it in settings.each_policy()))
+            return policy
+        return replace(policy, policies=tuple(replace(cls._one(it), name=name) for name, it in settings.each_policy()))
 
     @classmethod
     def _one(cls, settings: TargetSettings) -> Policy:
@@ -287,12 +287,12 @@ class Policy:
 
     def rule_for(self, name: TableName | str) -> str:
         """The rule by which the target has this table, or this database; it must be one that it has."""
-        its = self.deciding(name)
+        deciding = self.deciding(name)
         if isinstance(name, TableName):
-            taking = [it for it in its.include if it.takes(name)]
+            taking = [it for it in deciding.include if it.takes(name)]
         else:
-            taking = [it for it in its.include if it.database.fullmatch(normalized(name))]
-        return f"{its._label}{taking[0].rule if taking else 'it has no include and no policy'}"
+            taking = [it for it in deciding.include if it.database.fullmatch(normalized(name))]
+        return f"{deciding._label}{taking[0].rule if taking else 'it has no include and no policy'}"
 
     @property
     def _label(self) -> str:
@@ -438,7 +438,7 @@ def _named_keys(table: Any) -> tuple[TableName, Keys]:
 
 
 def _is_of_index(change: Change) -> bool:
-    """Whether it is about the table of an index. Its drop passes: an older pysync may have created the table."""
+    """Whether it is about the table of an index. Its drop passes, as that of every table."""
     table = change.table or (change.after or [None])[0]
     return isinstance(table, hive.Table) and is_index(table)
 

@@ -57,8 +57,8 @@ class Glob:
             exact, glob = (self, other) if self.after is None else (other, self)
             return exact.before if glob.carried(exact.before) is not None else None
         before, after = max(self.before, other.before, key=len), max(self.after, other.after, key=len)
-        found = f"{before}{_ANY}{after}"
-        return None if None in (self.carried(found), other.carried(found)) else found
+        text = f"{before}{_ANY}{after}"
+        return None if None in (self.carried(text), other.carried(text)) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +134,22 @@ class Entries:
 
     def map(self, names: Parts) -> Parts | None:
         """The name at the target; None if no entry renames it."""
-        found = self.entry(names)
-        return None if found is None else found.map(names)
+        entry = self.entry(names)
+        return None if entry is None else entry.map(names)
 
     def sources(self, names: Parts) -> list[Parts]:
         """The names of the source that entries bring to this name of the target, exact entries first."""
-        found = (old for it in self.all() if (old := it.back(names)) is not None and self.map(old) == names)
-        return list(dict.fromkeys(found))
+        sources = (old for it in self.all() if (old := it.back(names)) is not None and self.map(old) == names)
+        return list(dict.fromkeys(sources))
 
     def _refuse_collision(self, one: Rename, other: Rename) -> None:
         met = _common(one.new, other.new)
-        mine, its = (None, None) if met is None else (one.back(met), other.back(met))
+        mine, others = (None, None) if met is None else (one.back(met), other.back(met))
         # An entry counts only for names that no other entry takes before it.
-        if mine != its and self._wins(one, mine) and self._wins(other, its):
+        if mine != others and self._wins(one, mine) and self._wins(other, others):
             raise UsageError(
-                f"{one.rule!r} and {other.rule!r} would give {_shown(mine)} and {_shown(its)} one name: {_shown(met)}",
+                f"{one.rule!r} and {other.rule!r} would give {_shown(mine)} and {_shown(others)} one name: "
+                f"{_shown(met)}",
                 "give them different names; only databases that are named without '*' may be merged into one",
             )
 
@@ -196,7 +197,7 @@ class Renames:
     def check(self) -> None:
         """Raise UsageError that names entries which do not go together (see `Entries.check`).
 
-        Not part of `of`: a scope that an older release has kept may have such entries.
+        Not part of `of`: the entries of a former scope are only read backwards.
         """
         for it in self.settings:
             it.databases.check(merges=True)
@@ -211,29 +212,29 @@ class Renames:
     def database(self, name: str) -> str:
         """The database's name at the target."""
         name = normalized(name)
-        found = self._of(name).databases.map((name,)) if self else None
-        return name if found is None else found[0]
+        parts = self._of(name).databases.map((name,)) if self else None
+        return name if parts is None else parts[0]
 
     def table(self, name: TableName) -> TableName:
         """The table's name at the target."""
-        found = self._of(name).tables.map((name.database, name.table)) if self else None
-        return TableName(self.database(name.database), name.table) if found is None else TableName(*found)
+        parts = self._of(name).tables.map((name.database, name.table)) if self else None
+        return TableName(self.database(name.database), name.table) if parts is None else TableName(*parts)
 
     def rule(self, name: TableName | str) -> str | None:
         """The entry that renames a table, or a database, of the source; None if none does."""
         database = name if isinstance(name, str) else name.database
-        found = self._of(database).databases.entry((normalized(database),))
+        entry = self._of(database).databases.entry((normalized(database),))
         if not isinstance(name, str):
-            found = self._of(name).tables.entry((name.database, name.table)) or found
-        return None if found is None else found.rule
+            entry = self._of(name).tables.entry((name.database, name.table)) or entry
+        return None if entry is None else entry.rule
 
     def source_databases(self, name: str) -> list[str]:
         """The names at the source of databases that have this name at the target, whether they exist or not.
 
         A name that is not renamed comes last.
         """
-        found = [old for it in self.settings for (old,) in it.databases.sources((name,))]
-        return [it for it in dict.fromkeys((*found, name)) if self.database(it) == name]
+        sources = [old for it in self.settings for (old,) in it.databases.sources((name,))]
+        return [it for it in dict.fromkeys((*sources, name)) if self.database(it) == name]
 
     def sources_of(self, name: TableName) -> list[TableName]:
         """The same for a table."""
@@ -275,23 +276,23 @@ def _rename(setting: str, old: str, new: str, parts: int) -> Rename:
 
 
 def _globs(text: str, parts: int) -> tuple[Glob, ...]:
-    found = normalized(text).split(".")
-    if len(found) != parts or not all(found):
+    texts = normalized(text).split(".")
+    if len(texts) != parts or not all(texts):
         what, form = ("table", "db.table") if parts > 1 else ("database", "db")
         raise UsageError(f"{text!r} is not a {what} name", f'write "{form}" = "{form}"')
-    if "?" in text or any(it.count("*") > 1 for it in found):
+    if "?" in text or any(it.count("*") > 1 for it in texts):
         raise UsageError(f"cannot read {text!r}", "a renamed name may have one '*', or one in each part, and no '?'")
-    return tuple(map(Glob.of, found))
+    return tuple(map(Glob.of, texts))
 
 
 def _moved(names: Parts, old: tuple[Glob, ...], new: tuple[Glob, ...]) -> Parts | None:
-    found: list[str] = []
+    parts: list[str] = []
     for name, glob, to in zip(names, old, new, strict=True):
         carried = glob.carried(name)
         if carried is None or not (filled := to.filled(carried)):
             return None
-        found.append(filled)
-    return tuple(found)
+        parts.append(filled)
+    return tuple(parts)
 
 
 def _database_of(rename: Rename, source: str) -> str | None:
@@ -301,8 +302,8 @@ def _database_of(rename: Rename, source: str) -> str | None:
 
 
 def _common(one: tuple[Glob, ...], other: tuple[Glob, ...]) -> Parts | None:
-    found = [mine.common(its) for mine, its in zip(one, other, strict=True)]
-    return None if None in found else tuple(it for it in found if it is not None)
+    parts = [mine.common(theirs) for mine, theirs in zip(one, other, strict=True)]
+    return None if None in parts else tuple(it for it in parts if it is not None)
 
 
 def _shown(names: Parts | None) -> str:
@@ -314,7 +315,8 @@ def _shown(names: Parts | None) -> str:
 
 _ARCHIVE = re.compile(ARCHIVED + r"(/.*)")
 _PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)")
-_EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
+_EMPTY_AUTHORITY = re.compile(r"^([a-z][a-z0-9+.-]*):///")
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +341,10 @@ class Locations:
             return location
         if archive := _ARCHIVE.fullmatch(location):
             return self._map_archive(location, *archive.groups())
-        found = plain(location)
+        place = plain(location)
         for source, target in self.prefixes:
-            if found == source or found.startswith(source + "/"):
-                below = found[len(source) :]
+            if place == source or place.startswith(source + "/"):
+                below = place[len(source) :]
                 if _climbs(below):
                     raise Rejected(
                         f"the location {location} leaves its prefix {source or '/'} by '..'",
@@ -364,5 +366,7 @@ def _climbs(path: str) -> bool:
 
 
 def plain(location: str) -> str:
-    """The location without an empty authority: `file:///a` and `file:/a` are the same."""
-    return _EMPTY_AUTHORITY.sub(r"\1:/", location)
+    """The location without an empty authority, its scheme in lower case: `FILE:///a` and `file:/a` are the same."""
+    scheme = _SCHEME.match(location)
+    found = location if scheme is None else scheme[0].lower() + location[scheme.end() :]
+    return _EMPTY_AUTHORITY.sub(r"\1:/", found)

@@ -52,42 +52,42 @@ class Cursor:
 
     def number(self) -> int:
         """Read a whole number."""
-        found = self._matched(self._word)
-        if found is None or not (found[0].isascii() and found[0].isdigit()):
+        match = self._matched(self._word)
+        if match is None or not (match[0].isascii() and match[0].isdigit()):
             self.fails("a whole number")
-        if len(found[0]) > len(str(_LARGEST)) or int(found[0]) > _LARGEST:
+        if len(match[0]) > len(str(_LARGEST)) or int(match[0]) > _LARGEST:
             self.refuse(f"the number is too large; the maximum is {_LARGEST}")
-        self._past(found)
-        return int(found[0])
+        self._past(match)
+        return int(match[0])
 
     def name(self, what: str) -> str:
         """Read the name of a database or table, plain or in backquotes; in small letters, as a metastore keeps it."""
-        found = self._matched(_BACKQUOTED) or self._matched(self._word)
-        if found is None:
+        match = self._matched(_BACKQUOTED) or self._matched(self._word)
+        if match is None:
             self.fails(what)
-        text = found[1] if found.re is _BACKQUOTED else found[0]
+        text = match[1] if match.re is _BACKQUOTED else match[0]
         if not _NAME.fullmatch(text):
             self.refuse(f"{quoted(text)} cannot be a name: it has a space, a dot, a quote or a bracket")
-        self._past(found)
+        self._past(match)
         return text.lower()
 
     def string(self, what: str) -> str:
         """Read a string in quotes of either kind."""
-        found = self._matched(_STRING)
-        if found is None:
+        match = self._matched(_STRING)
+        if match is None:
             if self._next() in ("'", '"'):
                 self.refuse("the string has no closing quote")
             self.fails(what)
-        self._past(found)
-        return _ESCAPED.sub(r"\1", found[1] if found[1] is not None else found[2])
+        self._past(match)
+        return _ESCAPED.sub(r"\1", match[1] if match[1] is not None else match[2])
 
     def text_of(self, pattern: re.Pattern[str], what: str) -> str:
         """Read what the pattern matches, which must be there."""
-        found = self._matched(pattern)
-        if found is None:
+        match = self._matched(pattern)
+        if match is None:
             self.fails(what)
-        self._past(found)
-        return found[0]
+        self._past(match)
+        return match[0]
 
     def ends(self) -> None:
         """Nothing but spaces may be left."""
@@ -98,8 +98,8 @@ class Cursor:
 
     def has_keyword(self, word: str) -> bool:
         """Read the keyword if it is next."""
-        found = self._matched(self._word)
-        return self._has(found if found is not None and found[0].upper() == word else None, word)
+        match = self._matched(self._word)
+        return self._has(match if match is not None and match[0].upper() == word else None, word)
 
     def has_symbol(self, symbol: str) -> bool:
         """Read the symbol if it is next."""
@@ -115,18 +115,18 @@ class Cursor:
 
     def here(self) -> int:
         """The place of what is next."""
-        found = _SPACE.match(self.text, self.at)
-        return found.end() if found else self.at
+        match = _SPACE.match(self.text, self.at)
+        return match.end() if match else self.at
 
     # --- errors
 
     def fails(self, *expected: str) -> NoReturn:
         """Raise UsageError that tells what was expected here, and what is there."""
         there = self.text[self.here() :][:_SHOWN].split(None, 1)
-        found = quoted(there[0]) if there else "the end"
+        text = quoted(there[0]) if there else "the end"
         wanted = list(dict.fromkeys([*self._expected, *expected]))
         listed = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if len(wanted) > 1 else wanted)
-        self.refuse(f"expected {listed}, found {found}")
+        self.refuse(f"expected {listed}, found {text}")
 
     def refuse(self, why: str, at: int | None = None) -> NoReturn:
         """Raise UsageError about this place, or about another one that `here` gave."""
@@ -137,11 +137,11 @@ class Cursor:
 
     # ---
 
-    def _has(self, found: re.Match[str] | None, what: str) -> bool:
-        if found is None:
+    def _has(self, match: re.Match[str] | None, what: str) -> bool:
+        if match is None:
             self._expected.append(what if what.replace("_", "").isalpha() else quoted(what))
             return False
-        self._past(found)
+        self._past(match)
         return True
 
     def _next(self) -> str:
@@ -150,8 +150,8 @@ class Cursor:
     def _matched(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         return pattern.match(self.text, self.here())
 
-    def _past(self, found: re.Match[str]) -> None:
-        self.at = found.end()
+    def _past(self, match: re.Match[str]) -> None:
+        self.at = match.end()
         self._expected.clear()
 
 
@@ -189,15 +189,15 @@ class ReplPolicy:
 
 def parse_policy(text: str) -> ReplPolicy:
     """Read a policy. Raises UsageError if it has none of the forms."""
-    found = _POLICY.fullmatch(text.strip())
-    if found is None:
+    match = _POLICY.fullmatch(text.strip())
+    if match is None:
         raise UsageError(
             f"cannot read the policy {text!r}",
             "write db, db.table, db.['include regex', …] or db.['include regex', …].['exclude regex', …]",
         )
-    include, exclude = found["include"], found["exclude"]
+    include, exclude = match["include"], match["exclude"]
     return ReplPolicy(
-        found["database"], found["table"], None if include is None else _strings(include), _strings(exclude or "")
+        match["database"], match["table"], None if include is None else _strings(include), _strings(exclude or "")
     )
 
 
@@ -259,10 +259,10 @@ def parse_statement(text: str) -> Statement:
     cursor.keyword("REPL")
     commands: Mapping[str, Callable[[Cursor], Statement]] = {"DUMP": _dump, "LOAD": _load, "STATUS": _status}
     read = next((it for word, it in commands.items() if cursor.has_keyword(word)), None) or cursor.fails()
-    found = read(cursor)
+    statement = read(cursor)
     cursor.has_symbol(";")
     cursor.ends()
-    return found
+    return statement
 
 
 def quoted_string(value: str) -> str:
@@ -313,15 +313,15 @@ def _object(cursor: Cursor) -> tuple[str, str | None]:
 
 
 def _settings(cursor: Cursor) -> dict[str, str]:
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
 
     def one() -> None:
         at = cursor.here()
         key = cursor.string("a key in quotes")
-        if key in found:
+        if key in settings:
             cursor.refuse(f"the key {quoted(key)} comes twice", at)
         cursor.symbol("=")
-        found[key] = cursor.string("a value in quotes")
+        settings[key] = cursor.string("a value in quotes")
 
     if cursor.has_keyword("WITH"):
         cursor.symbol("(")
@@ -329,7 +329,7 @@ def _settings(cursor: Cursor) -> dict[str, str]:
         while cursor.has_symbol(","):
             one()
         cursor.symbol(")")
-    return found
+    return settings
 
 
 def _policy(cursor: Cursor) -> str:
@@ -347,21 +347,21 @@ def _policy(cursor: Cursor) -> str:
 def _replaced(cursor: Cursor, policy: str) -> str:
     """The policy after REPLACE, which must be one of the same database."""
     at = cursor.here()
-    found = _policy(cursor)
-    if found.partition(".")[0] != policy.partition(".")[0]:
+    replaced = _policy(cursor)
+    if replaced.partition(".")[0] != policy.partition(".")[0]:
         cursor.refuse("a policy can only replace one of the same database", at)
-    return found
+    return replaced
 
 
 def _expressions(cursor: Cursor) -> str:
     """`['a', 'b']`, of a list or of one string without brackets, as Hive 4 has it."""
     if not cursor.has_symbol("["):
         return f"[{_expression(cursor)}]"
-    found = [] if cursor.next_is("]") else [_expression(cursor)]
-    while found and cursor.has_symbol(","):
-        found.append(_expression(cursor))
+    expressions = [] if cursor.next_is("]") else [_expression(cursor)]
+    while expressions and cursor.has_symbol(","):
+        expressions.append(_expression(cursor))
     cursor.symbol("]")
-    return f"[{', '.join(found)}]"
+    return f"[{', '.join(expressions)}]"
 
 
 def _expression(cursor: Cursor) -> str:

@@ -38,18 +38,18 @@ def scope_of(settings: TargetSettings) -> dict[str, Any]:
 
     The order of policies does, and so does whether one sets something that the target sets as well.
     """
-    found = _of(settings)
-    found[_REWRITE] = settings.copy_files.rewrite if settings.copy_files else None
-    found[_POLICIES] = [_of_policy(it) for it in settings.policies]
-    return {key: value for key, value in found.items() if value}
+    scope = _of(settings)
+    scope[_REWRITE] = settings.copy_files.rewrite if settings.copy_files else None
+    scope[_POLICIES] = [_of_policy(it) for it in settings.policies]
+    return {key: value for key, value in scope.items() if value}
 
 
 def _of(settings: PolicySettings) -> dict[str, Any]:
-    found: dict[str, Any] = {key: getattr(settings, key) for key in _TEXTS}
-    found |= {key: sorted({str(it) for it in getattr(settings, key)}) for key in _SETS}
-    found |= {key: dict(sorted(getattr(settings, key).items())) for key in _MAPS}
-    found[_DROPS] = settings.drops if settings.drops == "suppress" else None
-    return found
+    scope: dict[str, Any] = {key: getattr(settings, key) for key in _TEXTS}
+    scope |= {key: sorted({str(it) for it in getattr(settings, key)}) for key in _SETS}
+    scope |= {key: dict(sorted(getattr(settings, key).items())) for key in _MAPS}
+    scope[_DROPS] = settings.drops if settings.drops == "suppress" else None
+    return scope
 
 
 def _of_policy(policy: NamedPolicy) -> dict[str, Any]:
@@ -63,20 +63,22 @@ def _of_policy(policy: NamedPolicy) -> dict[str, Any]:
 def changes(old: Settings, new: Settings) -> tuple[str, ...]:
     """What has changed, one line for each setting: `include: aa → bb`."""
     keys = (*_TEXTS, *_SETS, *_MAPS, _REWRITE, _DROPS, _POLICIES)
-    return tuple(f"{it}: {_told(it, old)} → {_told(it, new)}" for it in keys if old.get(it) != new.get(it))
+    return tuple(
+        f"{it}: {_setting_text(it, old)} → {_setting_text(it, new)}" for it in keys if old.get(it) != new.get(it)
+    )
 
 
-def _told(key: str, scope: Settings) -> str:
+def _setting_text(key: str, scope: Settings) -> str:
     value = scope.get(key)
     if key == _POLICIES:
-        return "; ".join(_told_policy(it) for it in value or ()) or "(none)"
+        return "; ".join(_policy_text(it) for it in value or ()) or "(none)"
     if isinstance(value, Mapping):
         return ", ".join(f"{one} = {other}" for one, other in value.items())
     return ", ".join(value) if isinstance(value, list) else str(value or ("apply" if key == _DROPS else "(none)"))
 
 
-def _told_policy(policy: Settings) -> str:
-    return ", ".join(f"{key} {_told(key, policy) or '(none)'}" for key in policy)
+def _policy_text(policy: Settings) -> str:
+    return ", ".join(f"{key} {_setting_text(key, policy) or '(none)'}" for key in policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,8 @@ class Replaced:
     @classmethod
     def from_json(cls, text: str) -> Replaced:
         """Read what `replaced_json` wrote."""
-        told = json.loads(text)
-        return cls(*([_policy(it) for it in told[key]] for key in ("old", "new")))
+        fields = json.loads(text)
+        return cls(*([_policy(it) for it in fields[key]] for key in ("old", "new")))
 
     def takes(self, name: TableName) -> bool:
         """Whether the new one takes a table of the source."""
@@ -198,12 +200,12 @@ def leaving(target: Target, translator: Translator, refresh: Refresh) -> Iterato
         replaced = Replaced.from_json(refresh.replaced)
         former = [replace(it, only=replaced.is_left) for it in former]
         now = replace(now, only=replaced.takes)
-    found = Leaving(target, refresh.mark.source, former, now)
+    extent = Leaving(target, refresh.mark.source, former, now)
     # createTime 0: whichever table has the name there by now, it is out of scope.
     origin: dict[str, Any] = {"mark": replace(refresh.mark, created=0), "visited": refresh.visited}
-    for database in found.databases():
-        gone = list(found.tables(database))
+    for database in extent.databases():
+        gone = list(extent.tables(database))
         for name in gone:
             yield DropTable(table=name, **origin)
-        if not refresh.replaced and found.goes(database, gone):
+        if not refresh.replaced and extent.goes(database, gone):
             yield DropDatabase(database=database, **origin)

@@ -16,7 +16,7 @@ from pysync.model.event import USER, Event, Kind, replicator
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import Operation, TableOperation
 from pysync.model.wire import decode_event
-from pysync.replay.window.homes import Homes, Told
+from pysync.replay.window.homes import DroppedTables, Homes
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.policy import Policy
@@ -53,8 +53,8 @@ def _partition(change: Change) -> str:
         return partition_name([key.name for key in change.table.partitionKeys or ()], change.after[0].values)
     # HMS 2.3: its InsertEvent has the values by key; those of 3.1 and later have the Partition.
     attributes = change.event.attributes
-    told = {key.removeprefix(_PARTITION): value for key, value in attributes.items() if key.startswith(_PARTITION)}
-    return partition_name(list(told), list(told.values())) if told else ""
+    values = {key.removeprefix(_PARTITION): value for key, value in attributes.items() if key.startswith(_PARTITION)}
+    return partition_name(list(values), list(values.values())) if values else ""
 
 
 # Translate: one queued event as one target shall see it. Pure: bytes and settings in, a change out.
@@ -81,7 +81,7 @@ class Translator:
         self.policy = policy
         self.mapping = mapping
         self._homes = homes
-        self._told = Told()
+        self._dropped_tables = DroppedTables()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
         self._left_out: set[str | None] = set()  # catalogs: each is logged once
         self._stored = lru_cache(_TABLES)(stored_table)
@@ -132,7 +132,7 @@ class Translator:
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         rewritten.origin = origin
         if rewritten.whose is not None:
-            self._told.note(rewritten)
+            self._dropped_tables.note(rewritten)
         return rewritten
 
     def _origin(self, change: Change) -> Origin | None:
@@ -168,8 +168,8 @@ class Translator:
             change = decode_change(self._by_replicator(event), 0)
         except PysyncError:
             return None
-        found = change is not None and change.tells_of_loss and self._homes.has_lost(change)
-        return self._homes.cluster if found else None
+        is_loss = change is not None and change.tells_of_loss and self._homes.has_lost(change)
+        return self._homes.cluster if is_loss else None
 
     def _by_replicator(self, event: Event) -> Event:
         """The event, with its user renamed to what `replicator` calls it, if it is one of a cluster."""

@@ -39,8 +39,8 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/consistency.md."""
-        told = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
-        return {**told, "position": self.position, **self.more}
+        fields = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
+        return {**fields, "position": self.position, **self.more}
 
 
 def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
@@ -142,7 +142,7 @@ class Arrival:
         self._call = capture.begin() if event_id is None else None
         self._came_at: float | None = None
 
-    def look(self) -> int | Verdict:
+    def verdict(self) -> int | Verdict:
         """The position, or what it waits for."""
         return self._has_id() or self._has_come() or self._is_certain()
 

@@ -129,34 +129,34 @@ class Witness:
 
     def after(self, position: int) -> list[Told]:
         """The events behind the position, in order."""
-        found: list[Told] = []
+        changes: list[Told] = []
         while events := self.queue.events(position, _CHUNK, _BYTES):
-            found += self._told(events)
+            changes += self._told(events)
             position = events[-1].position
-        return found
+        return changes
 
     def before(self, position: int, earliest: float) -> list[Told]:
         """The last events up to the position, in order: those that may be close to one that came at `earliest`."""
-        found: list[Told] = []
+        changes: list[Told] = []
         end = position + 1
         while end > 1:
             begin = max(1, end - _CHUNK)
             events = [it for it in self.queue.events(begin - 1, end - begin, _BYTES) if it.position < end]
-            told = list(self._told(events))
-            found[:0] = told
+            seen = list(self._told(events))
+            changes[:0] = seen
             # What came long before was changed long before, unless a spool held it: then its listener's time tells.
-            if not events or (told and max(it.at for it in told) < earliest - 2 * CLOSE_SECONDS):
-                return found
+            if not events or (seen and max(it.at for it in seen) < earliest - 2 * CLOSE_SECONDS):
+                return changes
             if events[-1].at_ms / 1000 < earliest - 2 * CLOSE_SECONDS:
-                return found
+                return changes
             end = begin
-        return found
+        return changes
 
     def _told(self, events: list[Queued]) -> Iterator[Told]:
         for queued in events:
-            told = self._of(queued)
-            if told is not None and self.objects.concerned(told.keys):
-                yield told
+            change = self._of(queued)
+            if change is not None and self.objects.concerned(change.keys):
+                yield change
 
     def _of(self, queued: Queued) -> Told | None:
         try:
@@ -208,7 +208,7 @@ class Consistent:
         self._attempts = 0
         self._told: Verdict | None = None
 
-    def look(self) -> Verdict:
+    def verdict(self) -> Verdict:
         """What it has come to; once it is `there` the database stays held until `end`."""
         if self._told is not None:
             return self._told
@@ -226,18 +226,18 @@ class Consistent:
 
     def _step(self) -> Verdict:
         if self._arrival is not None:
-            found = self._arrival.look()
-            if isinstance(found, Verdict):
-                return found
+            verdict = self._arrival.verdict()
+            if isinstance(verdict, Verdict):
+                return verdict
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
-            if not self._begin_hold(found):
+            if not self._begin_hold(verdict):
                 return self._again(_UNSETTLED, anew=True)
         hold = self._hold
         if hold is None or not self._drain.holds.lasts(hold):
             return self._again(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
         if self._call is None:
-            behind = self._reaching.look(hold.upto)
+            behind = self._reaching.verdict(hold.upto)
             if behind is not None:
                 return behind
             self._call = self._capture.begin(), self._capture.clock()
@@ -261,10 +261,10 @@ class Consistent:
             return self._again("changes of it may be missing", anew=True)
         after = self._witness.after(hold.upto)
         before = self._witness.before(hold.upto, min(it.at for it in after)) if after else []
-        found = doubt(before, after, self._read())
-        if found is not None:
+        doubtful = doubt(before, after, self._read())
+        if doubtful is not None:
             self._since = called_at
-            return self._again(found)
+            return self._again(doubtful)
         return self._there(hold)
 
     def _read(self) -> set[str] | None:

@@ -39,14 +39,14 @@ class LastIds:
         self._source = source
         self._asked: dict[str, int] = {}
         self._every = drain.settings.writes_event_ids_every
-        self.worker = Worker(f"last-ids-{drain.name}", self.look, every=self._every or 1, retry=_RETRY_SECONDS)
+        self.worker = Worker(f"last-ids-{drain.name}", self.turn, every=self._every or 1, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._every is not None and self._drain.settings.mode != "shadow":
             self.worker.start()
 
-    def look(self) -> None:
+    def turn(self) -> None:
         """Ask for what has grown. Raises PysyncError if the source cannot be read."""
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it, or leave last_id_every out")
@@ -59,8 +59,8 @@ class LastIds:
         self.worker.well()
 
     def _wanted(self, database: str) -> Names | None:
-        found = self._objects.upto(self._drain, database)
-        if not found or found <= self._asked.get(database, 0):
+        last_id = self._objects.upto(self._drain, database)
+        if not last_id or last_id <= self._asked.get(database, 0):
             return None
-        self._asked[database] = found
-        return {"database": database, "targets": self._drain.name, "event_id": str(found)}
+        self._asked[database] = last_id
+        return {"database": database, "targets": self._drain.name, "event_id": str(last_id)}

@@ -96,22 +96,22 @@ class Reaching:
             if (position is None or at <= position) and self.objects.concerned(keys)
         }
 
-    def look(self, position: int) -> Verdict | None:
+    def verdict(self, position: int) -> Verdict | None:
         """What keeps the objects from being at the target up to there; None if nothing does."""
         if self.position() < position:
             self._parked_since = None
-            return self._on_its_way(position)
+            return self._under_way(position)
         parked = self.parked(position)
         if not parked:
             return None
         now = self._clock()
         self._parked_since = now if self._parked_since is None else self._parked_since
-        told = _parked(self.drain.name, parked)
+        verdict = _parked(self.drain.name, parked)
         if now - self._parked_since < _PATIENCE_SECONDS:
-            return waits("parked", told, position=position)
-        return cannot("parked", told, f"pysync parked list {self.drain.name}", position)
+            return waits("parked", verdict, position=position)
+        return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
 
-    def _on_its_way(self, position: int) -> Verdict:
+    def _under_way(self, position: int) -> Verdict:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
             braked = not self.drain.is_paused_by_hand

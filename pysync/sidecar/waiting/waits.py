@@ -30,7 +30,7 @@ from pysync.sidecar.waiting.reaching import Objects, Reaching
 
 ANSWER_SECONDS = 4.0
 """A request is answered after so long at the latest; whoever waits asks again."""
-_LOOK_SECONDS = 0.1
+_EVERY_SECONDS = 0.1
 _FORGET_SECONDS = 60.0
 """Nobody has asked for so long: nobody waits any more."""
 _MOST = 200
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Looked(Protocol):
-    def look(self) -> Verdict: ...
+    def verdict(self) -> Verdict: ...
 
     def end(self) -> bool: ...
 
@@ -56,17 +56,17 @@ class Upto:
         self._arrival = Arrival(capture, drain.name, concerns({name}), event_id)
         self._upto: int | None = None
 
-    def look(self) -> Verdict:
+    def verdict(self) -> Verdict:
         """What it has come to."""
         hindered = self._reaching.hindered()
         if hindered is not None:
             return hindered
         if self._upto is None:
-            found = self._arrival.look()
-            if isinstance(found, Verdict):
-                return found
-            self._upto = found
-        behind = self._reaching.look(self._upto)
+            verdict = self._arrival.verdict()
+            if isinstance(verdict, Verdict):
+                return verdict
+            self._upto = verdict
+        behind = self._reaching.verdict(self._upto)
         name, target = self._reaching.objects.source, self._reaching.drain.name
         return behind or Verdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
 
@@ -112,8 +112,8 @@ class Waits:
         within = request.get("within")
         until = self._clock() + (min(within, ANSWER_SECONDS) if isinstance(within, (int, float)) else ANSWER_SECONDS)
         with wait.lock:
-            while (verdict := wait.of.look()).state == WAITS and self._clock() < until:
-                time.sleep(_LOOK_SECONDS)
+            while (verdict := wait.of.verdict()).state == WAITS and self._clock() < until:
+                time.sleep(_EVERY_SECONDS)
         wait.asked_at = self._clock()
         if verdict.state != WAITS and "held_seconds" not in verdict.more:
             self._drop(name)
@@ -244,8 +244,8 @@ class ObjectStatus:
 
     def upto(self, drain: Drain, name: str) -> int | None:
         """The event id of the source's log up to which everything of an object of the source is at the target."""
-        found: int | None = self._of(drain, name)["event_id"]
-        return found
+        event_id: int | None = self._of(drain, name)["event_id"]
+        return event_id
 
     def _of(self, drain: Drain, name: str) -> dict[str, Any]:
         objects = Objects.of(name, drain.translator.mapping)
@@ -280,18 +280,18 @@ class ObjectStatus:
         return min(come, waiting.event_id - 1) if waiting.event_id else int(come) if not waiting.events else None
 
     def _waiting(self, translator: Translator, objects: Objects, position: int) -> _Waiting:
-        found, until = _Waiting(), time.monotonic() + _MOST_STATUS_SECONDS
+        waiting, until = _Waiting(), time.monotonic() + _MOST_STATUS_SECONDS
         while events := self.queue.events(position, _CHUNK, _BYTES):
             for queued in events:
-                _add(found, queued, translator.mapping.key, objects)
+                _add(waiting, queued, translator.mapping.key, objects)
             position = events[-1].position
             if time.monotonic() > until:
-                found.whole = position >= self.queue.last
+                waiting.whole = position >= self.queue.last
                 break
-        return found
+        return waiting
 
 
-def _add(found: _Waiting, queued: Queued, named: Callable[[str], str], objects: Objects) -> None:
+def _add(waiting: _Waiting, queued: Queued, named: Callable[[str], str], objects: Objects) -> None:
     try:
         event = decode_event(queued.data)
     except PysyncError:
@@ -299,7 +299,7 @@ def _add(found: _Waiting, queued: Queued, named: Callable[[str], str], objects: 
     names = objects_of(event, queued.position)
     if names and objects.concerned(frozenset(map(named, names))):
         at = queued.at_ms if event.instance == SIDECAR else event.time_ms
-        found.add(at / 1000, event.notification_id)
+        waiting.add(at / 1000, event.notification_id)
 
 
 def _lag(waiting: _Waiting, now: float) -> float:

@@ -19,7 +19,7 @@ from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import query_of
 from pysync.sidecar.plans import parked_table
-from pysync.sidecar.why.events import Looked, Rename, Seen, Span, life, look
+from pysync.sidecar.why.events import Rename, Scan, Seen, Span, life, scan
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
 
@@ -39,42 +39,42 @@ def asked_for(request: Mapping[str, Any]) -> str:
     return text
 
 
-def candidates(asked: str, mappings: Iterable[NameMapping]) -> list[str]:
+def candidates(name: str, mappings: Iterable[NameMapping]) -> list[str]:
     """The names at the source that may be meant by a name at either end; the name itself first."""
-    found = [asked]
-    database, dot, rest = asked.partition(".")
+    names = [name]
+    database, dot, rest = name.partition(".")
     for mapping in mappings:
         if dot and not rest.endswith("()"):
-            found += [str(it) for it in mapping.sources_of(TableName(database, rest))]
+            names += [str(it) for it in mapping.sources_of(TableName(database, rest))]
         else:
-            found += [f"{it}{dot}{rest}" for it in mapping.source_databases(database)]
-    return list(dict.fromkeys(found))
+            names += [f"{it}{dot}{rest}" for it in mapping.source_databases(database)]
+    return list(dict.fromkeys(names))
 
 
-def _source(asked: str, mappings: Sequence[NameMapping], reader: Reader, looked: Looked) -> str:
+def _source(requested: str, mappings: Sequence[NameMapping], reader: Reader, scanned: Scan) -> str:
     """The one of the candidates that the source is known to have had; else the one that is mapped to the name."""
-    found = candidates(asked, mappings)
-    for name in found:
-        if any(name in it.objects for it in looked.events):
+    names = candidates(requested, mappings)
+    for name in names:
+        if any(name in it.objects for it in scanned.events):
             return name
         if any(
             name in {it.source_object, it.source_former} for it in reader.records(Query(names=[name]), _MOST_LOOKED)
         ):
             return name
-    return found[1] if len(found) > 1 else asked
+    return names[1] if len(names) > 1 else requested
 
 
-def spans_of(asked: str, mappings: Sequence[NameMapping], reader: Reader, looked: Looked) -> Sequence[Span]:
+def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, scanned: Scan) -> Sequence[Span]:
     """The names at the source of the object that is asked for, by all renames that journal and queue know."""
-    source = _source(asked, mappings, reader, looked)
-    renames = {it.rename for it in looked.events if it.rename is not None}
-    made = {(it.objects[0], it.position) for it in looked.events if it.kind == "CREATE_TABLE" and it.objects}
+    source = _source(requested, mappings, reader, scanned)
+    renames = {it.rename for it in scanned.events if it.rename is not None}
+    made = {(it.objects[0], it.position) for it in scanned.events if it.kind == "CREATE_TABLE" and it.objects}
     known, left = set[str](), {source}
     while left and len(known) < _MOST_NAMES:
         name = left.pop()
         known.add(name)
-        told = [it for it in reader.renames(name) if it.source_former]
-        renames |= {Rename(it.last_position or 0, it.source_former, it.source_object) for it in told}
+        renamed = [it for it in reader.renames(name) if it.source_former]
+        renames |= {Rename(it.last_position or 0, it.source_former, it.source_object) for it in renamed}
         made |= {
             (name, it.last_position or 0) for it in reader.records(Query(names=[name]), _MOST_LOOKED) if _made(it, name)
         }
@@ -93,7 +93,7 @@ def _made(record: Record, name: str) -> bool:
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
 _SILENT = frozenset({State.WAITING, State.FAILING, State.DISABLED, State.STOPPED})
-_NOTHING = Looked((), 0, True)
+_NOTHING = Scan((), 0, True)
 
 Request = Mapping[str, Any]
 
@@ -113,15 +113,15 @@ class Why:
 
     def __call__(self, request: Request) -> dict[str, Any]:
         """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
-        asked, target = asked_for(request), request.get("target")
+        requested, target = asked_for(request), request.get("target")
         if target is not None and target not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
         mappings = [it.translator.mapping for it in self.drains.values()]
-        looked, spans = self._found(asked, mappings)
+        scanned, spans = self._found(requested, mappings)
         events = [
             it
-            for it in looked.events
+            for it in scanned.events
             if any(it.concerns(span.name) and span.holds(span.name, it.position) for span in spans)
         ]
         spools = [
@@ -131,19 +131,19 @@ class Why:
         ]
         known = {"source": spans[0].name, "events": events, "spools": spools}
         targets = [self._of_target(drain, spans, known, request) for drain in drains]
-        return _answer(spans, events, looked, targets)
+        return _answer(spans, events, scanned, targets)
 
-    def _found(self, asked: str, mappings: Sequence[NameMapping]) -> tuple[Looked, Sequence[Span]]:
+    def _found(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
         """What the queue has of the object, and its names."""
-        databases = frozenset(database_of(name) for name in candidates(asked, mappings))
-        looked = look(self.queue, databases)
-        spans = spans_of(asked, mappings, self.reader, looked)
+        databases = frozenset(database_of(name) for name in candidates(requested, mappings))
+        scanned = scan(self.queue, databases)
+        spans = spans_of(requested, mappings, self.reader, scanned)
         others = {database_of(span.name) for span in spans} - databases
         if not others:
-            return looked, spans
+            return scanned, spans
         # It was renamed from one database to another.
-        looked = look(self.queue, databases | others)
-        return looked, spans_of(asked, mappings, self.reader, looked)
+        scanned = scan(self.queue, databases | others)
+        return scanned, spans_of(requested, mappings, self.reader, scanned)
 
     def _of_target(
         self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request
@@ -161,18 +161,18 @@ class Why:
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
         """What the last comparison by the sidecar found; `drifted` is null if its list is too short to tell."""
-        found = json.loads(self.queue.notes.get(f"verify:{target}") or "null")
-        if not found:
+        result = json.loads(self.queue.notes.get(f"verify:{target}") or "null")
+        if not result:
             return None
-        named = any(it.partition(" ")[2] == facts.object for it in found["names"])
-        unsure = not named and found["drift"] > len(found["names"])
-        return {"at": found["ended_at"], "objects": found["objects"], "drifted": None if unsure else named}
+        named = any(it.partition(" ")[2] == facts.object for it in result["names"])
+        unsure = not named and result["drift"] > len(result["names"])
+        return {"at": result["ended_at"], "objects": result["objects"], "drifted": None if unsure else named}
 
 
 def why_offline(reader: Reader, translators: Mapping[str, Translator], request: Request) -> dict[str, Any]:
     """The same where no sidecar runs: what the journal and the configuration tell. Raises PysyncError as `Why` does."""
-    asked, target = asked_for(request), request.get("target")
-    spans = spans_of(asked, [it.mapping for it in translators.values()], reader, _NOTHING)
+    requested, target = asked_for(request), request.get("target")
+    spans = spans_of(requested, [it.mapping for it in translators.values()], reader, _NOTHING)
     targets = []
     for name, translator in translators.items():
         if target in {None, name}:
@@ -185,27 +185,27 @@ def why_offline(reader: Reader, translators: Mapping[str, Translator], request: 
 
 
 def _answer(
-    spans: Sequence[Span], events: Sequence[Seen], looked: Looked, targets: Sequence[dict[str, Any]]
+    spans: Sequence[Span], events: Sequence[Seen], scanned: Scan, targets: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "object": spans[0].name,
         "names": list(dict.fromkeys(it.name for it in spans)),
         "source": {
             "events": [it.as_json() for it in reversed(events[-_MOST_EVENTS:])],
-            "looked_from": looked.first,
-            "whole": looked.whole,
+            "looked_from": scanned.first,
+            "whole": scanned.whole,
         },
         "targets": targets,
     }
 
 
 def _target(facts: Facts, verified: Mapping[str, Any] | None) -> dict[str, Any]:
-    found = reasons(facts)
+    causes = reasons(facts)
     return {
         "target": facts.target,
         "object": facts.object,
-        "verdict": found[0].text,
-        "reasons": [it.as_json() for it in found],
+        "verdict": causes[0].text,
+        "reasons": [it.as_json() for it in causes],
         "records": [it.as_json() for it in facts.records],
         "parked": [parked_table(it) for it in facts.parked],
         "verify": verified,
@@ -222,8 +222,8 @@ def _records(
     databases = [database_of(name) for name in names if "." in name]
     drops = Query(target=target, names=list(dict.fromkeys(databases)), since=since, operation="DropDatabase")
     with_database = reader.records(drops, _MOST_RECORDS) if databases else []
-    found = [it for it in own if _is_of(it, spans, mapping)] + [it for it in with_database if _drops(it, spans)]
-    return sorted(found, key=lambda it: -it.id)[:_MOST_RECORDS]
+    records = [it for it in own if _is_of(it, spans, mapping)] + [it for it in with_database if _drops(it, spans)]
+    return sorted(records, key=lambda it: -it.id)[:_MOST_RECORDS]
 
 
 def _order_key(mapping: NameMapping, name: str) -> str:

@@ -119,7 +119,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Scan:
     """What was found; `first` is the position from which on the queue was looked through, `whole` if that is all."""
 
     events: Sequence[Seen]
@@ -127,17 +127,17 @@ class Looked:
     whole: bool
 
 
-def look(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS) -> Looked:
+def scan(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS) -> Scan:
     """The events of some databases of the source, in order: as many of the newest as there is time for."""
     first, last = queue.last + 1 - queue.size, queue.last
-    until, found, at = time.monotonic() + seconds, list[Seen](), last + 1
+    until, seen, at = time.monotonic() + seconds, list[Seen](), last + 1
     while at > first and time.monotonic() < until:
         begin = max(first, at - _CHUNK)
         # One after the other: large events are not held together.
         chunk = map(_seen, _between(queue, begin, at))
-        found[:0] = [it for it in chunk if any(database_of(name) in databases for name in it.objects)]
+        seen[:0] = [it for it in chunk if any(database_of(name) in databases for name in it.objects)]
         at = begin
-    return Looked(found, at, at <= first)
+    return Scan(seen, at, at <= first)
 
 
 def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:

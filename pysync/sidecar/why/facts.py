@@ -95,11 +95,11 @@ def _has(
 def _near(reads: Reads, name: str) -> str | None:
     """The most similar table, in the database of that name or in the most similar one; else that database."""
     database, dot, table = name.partition(".")
-    found = database if reads.database(database) is not None else nearest(database, reads.databases())
-    if found is None or not dot:
-        return found
-    near = nearest(table, reads.tables(found))
-    return f"{found}.{near}" if near else found if found != database else None
+    database_name = database if reads.database(database) is not None else nearest(database, reads.databases())
+    if database_name is None or not dot:
+        return database_name
+    near = nearest(table, reads.tables(database_name))
+    return f"{database_name}.{near}" if near else database_name if database_name != database else None
 
 
 # --- Facts: what is known of an object at one target, gathered from the queue, the drain and the journal
@@ -184,7 +184,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
     position = target.position()
     seen: Sequence[Seen] = known["events"]
     pause, by_hand = drain.paused(), target.paused()
-    told = drain.progress.status()
+    progress = drain.progress.status()
     parked, blocker = _parked(queue, drain.name, known["spans"])
     last = seen[-1] if seen else None
     return Facts(
@@ -201,8 +201,8 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         paused=pause.reason if pause is not None else None,
         paused_by=_who_paused(reader, drain.name) if by_hand is not None else None,
         hold=drain.hold() if by_hand is None else None,
-        state=told["state"],
-        error=told["last_error"] and told["last_error"]["reason"],
+        state=progress["state"],
+        error=progress["last_error"] and progress["last_error"]["reason"],
         queued=target.depth().queued,
         waiting=[it for it in seen if it.position > position],
         last_event=last,
@@ -238,5 +238,5 @@ def _parked(queue: EventQueue, target: str, spans: Sequence[Span]) -> tuple[Sequ
 
 
 def _who_paused(reader: Reader, target: str) -> str | None:
-    found = reader.records(Query(target=target, operation="Pause", outcome="done"), 1)
-    return found[0].who if found else None
+    records = reader.records(Query(target=target, operation="Pause", outcome="done"), 1)
+    return records[0].who if records else None

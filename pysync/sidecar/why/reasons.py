@@ -40,16 +40,16 @@ def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
-    found = [*_parked(facts), *_queued(facts), *_state(facts)]
-    on_its_way, ends = list(_on_its_way(facts)), list(_at_ends(facts))
+    causes = [*_parked(facts), *_queued(facts), *_state(facts)]
+    under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
     # What may be on its way is the reason why only one end has it.
-    found += [*on_its_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *on_its_way]
-    found = found or [_unknown(facts)]
+    causes += [*under_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *under_way]
+    causes = causes or [_unknown(facts)]
     if not facts.waiting and facts.state == DISABLED:
-        found.append(_disabled(facts, "no event of it waits"))
+        causes.append(_disabled(facts, "no event of it waits"))
     elif facts.paused is not None and not facts.waiting:
-        found.append(_paused(facts, "no event of it waits"))
-    return found
+        causes.append(_paused(facts, "no event of it waits"))
+    return causes
 
 
 def _parked(facts: Facts) -> Iterator[Reason]:
@@ -86,8 +86,8 @@ def _queued(facts: Facts) -> Iterator[Reason]:
     elif facts.paused is not None:
         yield _paused(facts, waits)
     elif facts.state in _AWAY:
-        told = f": {_short(facts.error)}" if facts.error else ""
-        yield Reason("target_away", f"{waits}; {facts.target} is {facts.state}{told}", "pysync status")
+        error = f": {_short(facts.error)}" if facts.error else ""
+        yield Reason("target_away", f"{waits}; {facts.target} is {facts.state}{error}", "pysync status")
     else:
         behind = f"{count(facts.queued, 'event')} to replay"
         yield Reason("waiting", f"{waits}; {facts.target} has {behind}", f"pysync plan --target {facts.target}")
@@ -140,7 +140,7 @@ def _written(facts: Facts, last: Record) -> Reason:
     return Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at}){keeps}")
 
 
-def _on_its_way(facts: Facts) -> Iterator[Reason]:
+def _under_way(facts: Facts) -> Iterator[Reason]:
     """Where changes of it may be that have not arrived."""
     for spool in facts.spools:
         since = f" {_since(spool.since)}" if spool.since else ""
@@ -193,8 +193,8 @@ def _is_drop(record: Record, name: str) -> bool:
 
 def _name_in_trash(record: Record, name: str) -> str | None:
     """What the table is called in the trash, if the operation moved it there."""
-    told = (it.new for it in record.differences if it.field == f"table {name}" and it.new)
-    return next((it.removeprefix(TRASHED) for it in told if it.startswith(TRASHED)), None)
+    names = (it.new for it in record.differences if it.field == f"table {name}" and it.new)
+    return next((it.removeprefix(TRASHED) for it in names if it.startswith(TRASHED)), None)
 
 
 def _behind(events: int) -> str:

@@ -142,7 +142,7 @@ class BothWaysJudge(Judge):
 
         An empty database is worth nothing: wherever it was born, it may go.
         """
-        listed = {table.tableName: table for table in operation.told}
+        listed = {table.tableName: table for table in operation.dropped_tables}
         return lambda table: self._is_dropped_with_database(operation, listed.get(table.tableName), table)
 
     def outcome_if_database_stays(
@@ -367,7 +367,7 @@ class BothWaysJudge(Judge):
         It stays if it was born here or holds anything else: its home gets a drop of its own.
         """
         source, dropped = operation.mark.source, 0
-        for listed in operation.told if source != self.rule.cluster else ():
+        for listed in operation.dropped_tables if source != self.rule.cluster else ():
             existing = self.store.reads.table(TableName.of(operation.database, listed.tableName))
             if self.rule.home(existing) == source:
                 self.store.drop_tables([existing], delete_data=False)

@@ -1,4 +1,4 @@
-"""Judging: what may be done to an object at a target with both_ways, and how its home is requested to send its state."""
+"""Judging: what may be done to an object at a target with both_ways, and how its home is asked for its state."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _is_done(new: Any | None, operation: RenameTable) -> bool:
 
 
 def _is_written_by(parameters: Mapping[str, str], operation: RenameTable) -> bool:
-    """Whether the event of the operation wrote the mark; an older release wrote it without the object's name."""
+    """Whether the event of the operation wrote the mark. Both ways a mark does not hold the object's name."""
     written_mark = Mark.read(parameters)
     return written_mark is not None and replace(written_mark, object=operation.mark.object) == operation.mark
 

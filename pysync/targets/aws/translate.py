@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.base.text import shown as in_words
 from pysync.model.definition import VIEW
-from pysync.model.locations import LOCATION_KEYS
+from pysync.model.locations import is_location_key
 from pysync.model.names import DEFAULT_PARTITION, normalized
 from pysync.targets.base import Rejected
 
@@ -156,15 +156,12 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
     changes = [*_privileges(table), *_of_views(table)]
     if (table.retention or 0) < 0:
         changes.append(f"retention: {table.retention} is left out, Glue does not accept negative values")
-    storage = _storage_input(table.sd, changes)
-    if _is_presto_view(table):  # Trino reads no view without one, though it does not look into it
-        storage.setdefault("SerdeInfo", {})
     fields = {
         "Name": _name(table.tableName, "table"),
         "Owner": checked(OPTIONAL_NAME, table.owner or "", "owner"),
         "LastAccessTime": _time(table.lastAccessTime),
         "Retention": max(table.retention or 0, 0),
-        "StorageDescriptor": storage,
+        "StorageDescriptor": _storage_input(table.sd, changes),
         "PartitionKeys": _column_inputs(table.partitionKeys, "partition key", changes),
         "ViewOriginalText": checked(VIEW_TEXT, table.viewOriginalText or "", "viewOriginalText"),
         "ViewExpandedText": checked(VIEW_TEXT, table.viewExpandedText or "", "viewExpandedText"),
@@ -202,7 +199,7 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
         "FunctionName": _name(function.functionName, "function"),
         "ClassName": checked(NAME, function.className or "", "class name"),
         "OwnerName": checked(OPTIONAL_NAME, function.ownerName or "", "owner"),
-        "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType),
+        "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType, "USER"),
         "ResourceUris": [_resource(resource) for resource in function.resourceUris or ()],
     }
     return _present(fields), []
@@ -238,8 +235,7 @@ def _table_type(table: Any) -> str:
 
 
 def _storage_input(storage: Any, changes: list[str]) -> dict[str, Any]:
-    if storage is None:
-        return {}
+    storage = storage or hive.StorageDescriptor()
     fields = {
         "Columns": _column_inputs(storage.cols, "column", changes),
         "Location": _location(storage.location, LOCATION),
@@ -272,8 +268,7 @@ def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
 
 
 def _serde(serde: Any) -> dict[str, Any]:
-    if serde is None:
-        return {}
+    serde = serde or hive.SerDeInfo()
     fields = {
         "Name": checked(OPTIONAL_NAME, serde.name or "", "serde name"),
         "SerializationLibrary": checked(OPTIONAL_NAME, serde.serializationLib or "", "serde"),
@@ -287,7 +282,6 @@ def _order(order: Any) -> dict[str, Any]:
 
 
 def _skew_input(skew: Any) -> dict[str, Any]:
-    """Empty lists are written, too: AWS's client for Hive reads them without asking whether they are there."""
     skew = skew or hive.SkewedInfo()
     places = skew.skewedColValueLocationMaps or {}
     return {
@@ -323,7 +317,7 @@ def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
     for key, value in (parameters or {}).items():
         name = shown(checked(KEY, key, "parameter key"))
         checked_parameters[key] = checked(
-            VALUE, s3_location(value) if key in LOCATION_KEYS else value, f"parameter {name}"
+            VALUE, s3_location(value) if is_location_key(key) else value, f"parameter {name}"
         )
     return checked_parameters
 
@@ -333,8 +327,12 @@ def _time(seconds: int | None) -> datetime | None:
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that are set. Glue refuses empty names, and gives its own defaults back for other unset fields."""
-    return {name: value for name, value in fields.items() if value or value is False}
+    """The fields without empty texts, which Glue refuses.
+
+    Numbers, lists and structures are written even if they are empty: readers such as AWS's client for Hive and Presto
+    read them without asking whether they are there, and fail with a null pointer.
+    """
+    return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
 # From Glue's objects to the metastore's structs, with what a metastore would give where Glue has nothing. Pure.

@@ -96,25 +96,25 @@ class Chart:
 
 
 def chart(
-    title: str, points: Sequence[Point], begin: float, end: float, said: Callable[[float], str], *, step: float = 60.0
+    title: str, points: Sequence[Point], begin: float, end: float, label: Callable[[float], str], *, step: float = 60.0
 ) -> Chart:
     """The curve of `points` from `begin` to `end`; `said` writes a value, `step` is the time between two of them."""
-    kept = thinned([point for point in points if begin <= point[0] <= end])
+    shown = thinned([point for point in points if begin <= point[0] <= end])
     hours = _hours(end - begin)
-    if not kept:
-        return Chart(title, "", "", said(0), "", "", f"{title}: nothing is known yet.", hours, is_empty=True)
-    ceiling = _round_up(max(value for _, value in kept))
+    if not shown:
+        return Chart(title, "", "", label(0), "", "", f"{title}: nothing is known yet.", hours, is_empty=True)
+    ceiling = _round_up(max(value for _, value in shown))
     apart = max(step, (end - begin) / MOST_POINTS) * _GAP_STEPS
-    runs = [[_placed(point, begin, end, ceiling) for point in run] for run in _runs(kept, apart)]
-    most, latest = max(value for _, value in kept), kept[-1][1]
+    runs = [[_placed(point, begin, end, ceiling) for point in run] for run in _runs(shown, apart)]
+    most, latest = max(value for _, value in shown), shown[-1][1]
     return Chart(
         title=title,
         line=" ".join(_line(run) for run in runs),
         area=" ".join(f"{_line(run)} L{run[-1][0]:g} {HEIGHT} L{run[0][0]:g} {HEIGHT} Z" for run in runs),
-        top=said(ceiling),
-        middle=said(ceiling / 2),
-        latest=said(latest),
-        summary=f"{title}: {said(latest)} now, {said(most)} at most in the last {_length(end - begin)}.",
+        top=label(ceiling),
+        middle=label(ceiling / 2),
+        latest=label(latest),
+        summary=f"{title}: {label(latest)} now, {label(most)} at most in the last {_length(end - begin)}.",
         hours=hours,
         is_empty=False,
     )
@@ -144,8 +144,8 @@ def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
 
 
 def _points(history: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = history.get("points") or ()
-    return found
+    points: Sequence[Mapping[str, Any]] = history.get("points") or ()
+    return points
 
 
 def _step(history: Mapping[str, Any]) -> float:

@@ -58,14 +58,14 @@ def filter_of(query: Mapping[str, str]) -> dict[str, str]:
 
 def request_of(query: Mapping[str, str]) -> dict[str, Any]:
     """What to ask the journal for: the filter, and the id that the page begins before."""
-    found: dict[str, Any] = {**filter_of(query), "limit": PAGE}
-    outcome = found.get("outcome")
+    request: dict[str, Any] = {**filter_of(query), "limit": PAGE}
+    outcome = request.get("outcome")
     if outcome is not None and outcome not in OUTCOMES:
-        del found["outcome"]
+        del request["outcome"]
     before = query.get("before", "")
     if before.isascii() and before.isdecimal() and len(before) < 19 and int(before):
-        found["before"] = int(before)
-    return found
+        request["before"] = int(before)
+    return request
 
 
 def page_link(query: Mapping[str, str], before: Any = None) -> str:
@@ -107,8 +107,8 @@ def action_row(record: Mapping[str, Any]) -> Row:
 
 def differences_of(record: Mapping[str, Any]) -> tuple[Difference, ...]:
     """What differed, field by field."""
-    found = record.get("differences") or ()
-    return tuple(Difference(_text(it.get("field")), _text(it.get("old")), _text(it.get("new"))) for it in found)
+    differences = record.get("differences") or ()
+    return tuple(Difference(_text(it.get("field")), _text(it.get("old")), _text(it.get("new"))) for it in differences)
 
 
 def _text(value: Any) -> str:
@@ -179,8 +179,8 @@ class ParkedPage:
 def parked_page(target: str, tables: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> ParkedPage:
     """One page of an answer of `parked list`: `q` in the query searches names and reasons, `page` counts from 1."""
     wanted = query.get("q", "").strip().lower()
-    found = [it for it in tables if wanted in f"{it['table']} {it['reason']}".lower()]
-    pages = max(1, -(-len(found) // PAGE))
+    matching = [it for it in tables if wanted in f"{it['table']} {it['reason']}".lower()]
+    pages = max(1, -(-len(matching) // PAGE))
     page = min(pages, max(1, _number(query.get("page", ""))))
 
     def link(number: int) -> str:
@@ -188,9 +188,9 @@ def parked_page(target: str, tables: Sequence[Mapping[str, Any]], query: Mapping
         return f"/targets/{segment(target)}/parked?{urlencode(values)}" if 1 <= number <= pages else ""
 
     return ParkedPage(
-        rows=tuple(parked_row(target, it) for it in found[(page - 1) * PAGE : page * PAGE]),
-        tables=len(found),
-        events=sum(it["events"] for it in found),
+        rows=tuple(parked_row(target, it) for it in matching[(page - 1) * PAGE : page * PAGE]),
+        tables=len(matching),
+        events=sum(it["events"] for it in matching),
         page=page,
         pages=pages,
         earlier=link(page - 1),
@@ -282,7 +282,7 @@ def table_view(why: Mapping[str, Any]) -> TableView:
     """What the page of a table shows of an answer of `why`."""
     name = str(why["object"])
     targets = why.get("targets") or ()
-    moments = [*_of_source(why.get("source") or {}), *(it for found in targets for it in _of_target(found))]
+    moments = [*_of_source(why.get("source") or {}), *(it for target in targets for it in _of_target(target))]
     return TableView(
         name=name,
         names=tuple(str(it) for it in why.get("names") or () if it != name),
@@ -291,25 +291,25 @@ def table_view(why: Mapping[str, Any]) -> TableView:
     )
 
 
-def _at_target(found: Mapping[str, Any]) -> AtTarget:
-    verify = found.get("verify") or {}
-    reasons = tuple(_reason(it) for it in found.get("reasons") or ())
+def _at_target(target: Mapping[str, Any]) -> AtTarget:
+    verify = target.get("verify") or {}
+    reasons = tuple(_reason(it) for it in target.get("reasons") or ())
     return AtTarget(
-        target=found["target"],
+        target=target["target"],
         tone=worst_tone(it.tone for it in reasons) if reasons else IDLE,
-        object=str(found.get("object") or ""),
-        verdict=str(found.get("verdict") or ""),
+        object=str(target.get("object") or ""),
+        verdict=str(target.get("verdict") or ""),
         reasons=reasons,
-        parked=tuple(found.get("parked") or ()),
+        parked=tuple(target.get("parked") or ()),
         compared=_COMPARED[verify.get("drifted")] if verify else "",
         compared_at=verify.get("at"),
     )
 
 
-def _reason(found: Mapping[str, Any]) -> Reason:
-    code = str(found.get("code") or "unknown")
+def _reason(reason: Mapping[str, Any]) -> Reason:
+    code = str(reason.get("code") or "unknown")
     return Reason(
-        _REASONS.get(code, IDLE), code.replace("_", " "), str(found.get("text") or ""), found.get("hint") or ""
+        _REASONS.get(code, IDLE), code.replace("_", " "), str(reason.get("text") or ""), reason.get("hint") or ""
     )
 
 
@@ -322,6 +322,6 @@ def _of_source(source: Mapping[str, Any]) -> list[Moment]:
     ]
 
 
-def _of_target(found: Mapping[str, Any]) -> list[Moment]:
-    rows = [action_row(it) for it in found.get("records") or ()]
-    return [Moment(it.at, found["target"], it.operation, it.tone, it) for it in rows if it.at is not None]
+def _of_target(target: Mapping[str, Any]) -> list[Moment]:
+    rows = [action_row(it) for it in target.get("records") or ()]
+    return [Moment(it.at, target["target"], it.operation, it.tone, it) for it in rows if it.at is not None]

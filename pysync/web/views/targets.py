@@ -105,11 +105,13 @@ def source_stage(status: Status, now: float) -> Stage:
         return Stage(_title(status), tone_of_state(log["state"]), log["state"], "1", "log is read", tuple(facts))
     listeners = status.get("listeners") or ()
     silent = sum(it["state"] == "silent" for it in listeners)
-    heard = len(listeners) - silent
+    reporting = len(listeners) - silent
     if silent:
         facts.append(("lost listeners", number(silent)))
-    tone, state = (BAD, "lost") if silent else (GOOD, "heard") if heard else (WARN, "nobody reports")
-    return Stage(_title(status), tone, state, number(heard), "listener" if heard == 1 else "listeners", tuple(facts))
+    tone, state = (BAD, "lost") if silent else (GOOD, "heard") if reporting else (WARN, "nobody reports")
+    return Stage(
+        _title(status), tone, state, number(reporting), "listener" if reporting == 1 else "listeners", tuple(facts)
+    )
 
 
 def spool_stage(status: Status, now: float) -> Stage:
@@ -146,8 +148,8 @@ def queue_stage(status: Status) -> Stage:
 
 def target_stage(target: Status) -> Stage:
     """A target: how far it is behind, what waits and what is parked."""
-    found = target.get("verify")
-    drift = "not compared" if not found else count(found["drift"], "object") if found["drift"] else "none"
+    verified = target.get("verify")
+    drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
     recent = (target.get("latency") or {}).get("recent") or {}
     facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
     if recent.get("p99") is not None:
@@ -280,14 +282,14 @@ def latency_rows(latency: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]
     """From the commit until a change is visible, and the parts of that: p50, p90, p99 and how many were measured."""
     rows = []
     for key, name in _PERIODS:
-        found = latency.get(key)
-        if found is not None:
-            numbers = number(found.get("count"))
-            rows.append((name, (*(_quantile(found, it) for it in ("p50", "p90", "p99")), numbers)))
+        quantiles = latency.get(key)
+        if quantiles is not None:
+            numbers = number(quantiles.get("count"))
+            rows.append((name, (*(_quantile(quantiles, it) for it in ("p50", "p90", "p99")), numbers)))
     for key, name in _PARTS:
-        found = (latency.get("parts") or {}).get(key)
-        if found is not None:
-            rows.append((name, (_quantile(found, "p50"), "", _quantile(found, "p99"), "")))
+        quantiles = (latency.get("parts") or {}).get(key)
+        if quantiles is not None:
+            rows.append((name, (_quantile(quantiles, "p50"), "", _quantile(quantiles, "p99"), "")))
     return rows
 
 
@@ -300,29 +302,29 @@ def calls(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def failures(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Errors by their kind, retries, and how long operations waited for these; nothing of what there was not."""
     errors = target.get("errors") or {}
-    found = [(f"errors: {kind.replace('_', ' ')}", number(times)) for kind, times in errors.items() if times]
+    rows = [(f"errors: {kind.replace('_', ' ')}", number(times)) for kind, times in errors.items() if times]
     if target.get("retries"):
-        found.append(("retries", number(target["retries"])))
-        found.append(("waited for them", span(target.get("backoff_seconds"))))
-    return tuple(found)
+        rows.append(("retries", number(target["retries"])))
+        rows.append(("waited for them", span(target.get("backoff_seconds"))))
+    return tuple(rows)
 
 
 def plan_view(plan: Mapping[str, Any]) -> Plan:
     """The plan of the next window; the target is the only one in the answer."""
-    found = plan["targets"][0]
-    lines = [it["text"] for work in found["works"] for it in work["operations"]]
-    parts = [f"{number(found['events'])} events become {number(found['operations'])} operations"]
-    if found["drops"]:
-        limit = found["max_drops_per_window"] or "no limit"
-        parts.append(f"{number(found['drops'])} of them drops (limit: {limit})")
-    if found["refused"]:
-        parts.append(f"{number(len(found['refused']))} events will be parked")
-    if found["queued"] > found["events"]:
-        parts.append(f"{number(found['queued'] - found['events'])} more events wait")
-    if not found["events"]:
+    target_plan = plan["targets"][0]
+    lines = [it["text"] for work in target_plan["works"] for it in work["operations"]]
+    parts = [f"{number(target_plan['events'])} events become {number(target_plan['operations'])} operations"]
+    if target_plan["drops"]:
+        limit = target_plan["max_drops_per_window"] or "no limit"
+        parts.append(f"{number(target_plan['drops'])} of them drops (limit: {limit})")
+    if target_plan["refused"]:
+        parts.append(f"{number(len(target_plan['refused']))} events will be parked")
+    if target_plan["queued"] > target_plan["events"]:
+        parts.append(f"{number(target_plan['queued'] - target_plan['events'])} more events wait")
+    if not target_plan["events"]:
         parts = ["Nothing is to be done."]
     return Plan("; ".join(parts), tuple(lines[:MOST_OPERATIONS]), max(0, len(lines) - MOST_OPERATIONS))
 
 
-def _quantile(found: Mapping[str, Any], key: str) -> str:
-    return "-" if found.get(key) is None else span(found[key])
+def _quantile(quantiles: Mapping[str, Any], key: str) -> str:
+    return "-" if quantiles.get(key) is None else span(quantiles[key])

@@ -69,24 +69,24 @@ class VerifyView:
     more: int
 
 
-def verify_view(target: str, found: Mapping[str, Any], at: str = "/verify") -> VerifyView:
+def verify_view(target: str, result: Mapping[str, Any], at: str = "/verify") -> VerifyView:
     """The view of a comparison: an answer of `verified`, or `pysync verify --json` with its `databases`.
 
     `at` is where the tiles lead: `AT/TARGET/DB`. With `#` in front it is the part of the same page about the database,
     which only one has in which something differs.
     """
-    differences = tuple(object_of(it) for it in found.get("differences") or ())
+    differences = tuple(object_of(it) for it in result.get("differences") or ())
     drifted = sum(it.tone == BAD for it in differences)
-    drift = int(found.get("drift") or 0)
+    drift = int(result.get("drift") or 0)
     return VerifyView(
         target=target,
         tone=BAD if drift else GOOD,
-        began_at=found.get("began_at"),
-        ended_at=found.get("ended_at"),
-        objects=int(found.get("objects") or 0),
+        began_at=result.get("began_at"),
+        ended_at=result.get("ended_at"),
+        objects=int(result.get("objects") or 0),
         drift=drift,
-        told=int(found.get("told") or 0),
-        tiles=tuple(_tiles(target, found.get("databases") or (), at, {database_of(it.source) for it in differences})),
+        told=int(result.get("told") or 0),
+        tiles=tuple(_tiles(target, result.get("databases") or (), at, {database_of(it.source) for it in differences})),
         differences=differences,
         more=max(0, drift - drifted),
     )
@@ -102,20 +102,20 @@ def database_of(name: str) -> str:
     return name.partition(".")[0]
 
 
-def object_of(found: Mapping[str, Any]) -> Object:
+def object_of(compared: Mapping[str, Any]) -> Object:
     """One of the `differences`."""
-    name = str(found["name"])
-    source = str(found.get("source") or name)
-    result = str(found["result"])
+    name = str(compared["name"])
+    source = str(compared.get("source") or name)
+    result = str(compared["result"])
     return Object(
-        kind=str(found["kind"]),
+        kind=str(compared["kind"]),
         name=name,
         source=source,
         result=_RESULTS.get(result, result),
-        tone=BAD if found.get("drift") else IDLE,
-        told=str(found.get("told") or ""),
-        fields=tuple(field_of(it) for it in found.get("fields") or ()),
-        link=f"/tables/{segment(source)}" if found["kind"] in {"table", "files"} and "." in source else "",
+        tone=BAD if compared.get("drift") else IDLE,
+        told=str(compared.get("told") or ""),
+        fields=tuple(field_of(it) for it in compared.get("fields") or ()),
+        link=f"/tables/{segment(source)}" if compared["kind"] in {"table", "files"} and "." in source else "",
     )
 
 

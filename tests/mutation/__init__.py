@@ -1,0 +1,1 @@
+"""Mutation testing of the parts that decide: `make test SUITE=mutation` (docs/testing.md)."""

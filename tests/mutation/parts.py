@@ -1,0 +1,77 @@
+"""Which modules are mutated, and which tests are to notice it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_HISTORIES = "tests/mutation/test_histories.py"
+_PROPERTIES = "tests/unit/test_properties.py"
+_MEMORY = tuple(f"--harness=tests.conformance.harness_faulty:{it}" for it in ("FaultyHarness", "FaultyBothWaysHarness"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`modules` are paths or globs; `tests` are paths of tests; `options` are more arguments of pytest."""
+
+    name: str
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+def _units(*names: str) -> tuple[str, ...]:
+    return tuple(f"tests/unit/test_{name}.py" for name in names)
+
+
+PARTS = {
+    it.name: it
+    for it in (
+        Part(
+            "fold",
+            ("pysync/replay/window/fold.py",),
+            (*_units("fold", "fold_both_ways", "fold_origins", "plan", "cascade"), _PROPERTIES, _HISTORIES),
+        ),
+        Part(
+            "plan",
+            ("pysync/replay/window/plan.py",),
+            (*_units("plan", "fold_both_ways", "view_renaming", "refresh", "holds"), _PROPERTIES, _HISTORIES),
+        ),
+        Part(
+            "policy",
+            ("pysync/replay/window/policy.py",),
+            (*_units("policy", "policies", "where", "scope", "traits", "athena_policy", "draft"), _HISTORIES),
+        ),
+        Part(
+            "mapping",
+            ("pysync/replay/window/mapping.py",),
+            (
+                *_units("mapping", "policies", "renames", "rivals", "view_renaming", "waiting_names"),
+                *_units("copy", "table_formats", "reencoder"),
+                _HISTORIES,
+            ),
+        ),
+        Part(
+            "apply",
+            ("pysync/targets/apply/*.py",),
+            (
+                *_units("judging", "ownership", "trash", "transactional", "watched", "drops_keep_files"),
+                *_units("both_ways_outcomes", "both_ways_constraints", "both_ways_races", "cascade"),
+                *_units("glue_renames", "glue_statistics", "glue_links"),  # what only some stores can do, or cannot
+                "tests/conformance",
+                _HISTORIES,
+            ),
+            # They have a target and metastores of their own.
+            (*_MEMORY, "--ignore=tests/conformance/test_example.py", "--ignore=tests/conformance/test_outages.py"),
+        ),
+        Part(
+            "queue",
+            ("pysync/queue/*.py",),
+            (
+                *_units("queue", "queue_damage", "queue_damages", "queue_gaps", "queue_history", "queue_opening"),
+                *_units("queue_parking", "queue_sequences", "queue_targets", "sealed", "roll"),
+                _HISTORIES,
+            ),
+        ),
+    )
+}
+"""By name, in the order in which they are run. A module that moves needs no change but here."""
