@@ -130,7 +130,7 @@ class StoreTarget:
         return self.store.written(fields, expected, existing, table) if fields else []
 
     def lost(self, wanted: Any) -> Sequence[str]:
-        """What the store cannot keep of it (see TellsLost)."""
+        """What the store cannot keep of it (see ReportsLosses)."""
         with self.store.classified(f"cannot tell what {self._place_name} keeps", reading=True):
             return self.store.lost(self._as_stored(wanted, None))
 

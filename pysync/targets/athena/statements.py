@@ -44,14 +44,14 @@ class InexpressibleError(ValueError):
 
 
 def string(text: str) -> str:
-    """The literal that Hive reads as `text`. Raises UnsayableError for what UTF-8 cannot carry."""
+    """The literal that Hive reads as `text`. Raises InexpressibleError for what UTF-8 cannot carry."""
     _encodable(text)
     escaped = _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text)
     return "'" + escaped.replace("${", "$\\{") + "'"
 
 
 def identifier(name: str) -> str:
-    """A column's or field's name in backticks. Raises UnsayableError for one that Hive would read otherwise."""
+    """A column's or field's name in backticks. Raises InexpressibleError for one that Hive would read otherwise."""
     _encodable(name)
     if not name.strip():
         raise InexpressibleError("a name is empty")
@@ -65,7 +65,7 @@ def identifier(name: str) -> str:
 
 
 def place(*names: str) -> str:
-    """A database's or table's name, quoted part by part. Raises UnsayableError unless Athena documents such names."""
+    """A database's or table's name, quoted part by part. Raises InexpressibleError unless Athena documents such names."""
     for name in names:
         if not _PLACE.fullmatch(name):
             raise InexpressibleError(f"the name {name!r} contains characters other than a-z, 0-9 and _")
@@ -88,7 +88,7 @@ def size(statement: str) -> int:
 
 
 def fitting(statement: str) -> str:
-    """The statement. Raises UnsayableError when Athena would not take it for its length."""
+    """The statement. Raises InexpressibleError when Athena would not take it for its length."""
     length = size(statement)
     if length > MAX_BYTES:
         raise InexpressibleError(f"the statement has {length} bytes; Athena accepts {MAX_BYTES}")
@@ -120,7 +120,7 @@ _WIDER = ("tinyint", "smallint", "int", "bigint")
 
 
 def hive_type(text: str) -> str:
-    """The type as a statement says it. Raises UnsayableError for what is not a type that Athena takes."""
+    """The type as a statement says it. Raises InexpressibleError for what is not a type that Athena takes."""
     tokens = _tokens(text)
     written = _type(tokens, text)
     if tokens:
@@ -279,7 +279,7 @@ _CHECKS: dict[str, Callable[[str, str], bool]] = {
 #
 # Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set what they say. Names are
 # always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in
-# the current database. All raise UnsayableError for what cannot be said.
+# the current database. All raise InexpressibleError for what cannot be expressed.
 
 
 PARTITIONS_PER_ADD = 100
