@@ -128,7 +128,7 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
 def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
     run = Round([Survey(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
     assert run.stages(()) == []
-    assert not run.removes_or_replaces(run.found[0])
+    assert not run.removes_or_replaces(run.differences[0])
 
 
 def test_what_changed_meanwhile_is_not_published_but_thrown_away():

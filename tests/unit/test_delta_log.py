@@ -185,7 +185,7 @@ def test_a_checkpoint_that_is_large_once_it_is_decompressed_is_told() -> None:
 
 
 def test_no_checkpoint_has_the_sidecar_read_more_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.targets.aws.checkpoint.MOST_ASKED", 100)
+    monkeypatch.setattr("pysync.targets.aws.checkpoint.MOST_REQUESTED", 100)
     log = DeltaLog()
     log.checkpoint(9, "schema")
     with pytest.raises(NoSchema, match="is damaged"):

@@ -322,8 +322,8 @@ class HomeRequests:
 
     def _request(self, operation: Operation, home: str, database: str, **part: str) -> Outcome:
         """Send a message whose path begins here: that of the conflicting change does not count."""
-        attempts = 1 + (operation.condition.words if operation.condition is not None else 0)
-        self._send(Again(database, home=home, words=attempts, **part), operation)
+        message_count = 1 + (operation.condition.words if operation.condition is not None else 0)
+        self._send(Again(database, home=home, words=message_count, **part), operation)
         return self._conflict(operation, home)
 
     def _send(self, message: Again, operation: Operation) -> None:

@@ -65,7 +65,7 @@ def identifier(name: str) -> str:
 
 
 def place(*names: str) -> str:
-    """A database's or table's name, quoted part by part. Raises InexpressibleError unless Athena documents such names."""
+    """A database's or table's name, quoted part by part. Raises InexpressibleError unless Athena documents it."""
     for name in names:
         if not _PLACE.fullmatch(name):
             raise InexpressibleError(f"the name {name!r} contains characters other than a-z, 0-9 and _")

@@ -253,16 +253,16 @@ def _storage_input(storage: Any, changes: list[str]) -> dict[str, Any]:
     return _present(fields)
 
 
-def _column_inputs(columns: Iterable[Any] | None, what: str, changes: list[str]) -> list[dict[str, Any]]:
-    return [_column(column, what, changes) for column in columns or ()]
+def _column_inputs(columns: Iterable[Any] | None, kind: str, changes: list[str]) -> list[dict[str, Any]]:
+    return [_column(column, kind, changes) for column in columns or ()]
 
 
-def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
-    name = _column_name(column.name, what)
+def _column(column: Any, kind: str, changes: list[str]) -> dict[str, Any]:
+    name = _column_name(column.name, kind)
     fields = {
         "Name": name,
-        "Type": checked(TYPE, column.type or "", f"type of {what} {shown(name)}"),
-        "Comment": fitted(COMMENT, column.comment or "", f"comment of {what} {shown(name)}", changes),
+        "Type": checked(TYPE, column.type or "", f"type of {kind} {shown(name)}"),
+        "Comment": fitted(COMMENT, column.comment or "", f"comment of {kind} {shown(name)}", changes),
     }
     return _present(fields)
 
@@ -296,15 +296,15 @@ def _resource(resource: Any) -> dict[str, str]:
     return {"ResourceType": kind, "Uri": checked(URI, s3_location(resource.uri or ""), "resource")}
 
 
-def _name(name: str | None, what: str) -> str:
+def _name(name: str | None, kind: str) -> str:
     # Glue keeps names in lower case.
-    return checked(NAME, normalized(name or ""), f"{what} name")
+    return checked(NAME, normalized(name or ""), f"{kind} name")
 
 
-def _column_name(name: str | None, what: str) -> str:
+def _column_name(name: str | None, kind: str) -> str:
     # Unlike names of tables, those of columns keep their spaces in a metastore: " a" and "a" are two.
     text = (name or "").lower()
-    return checked(NAME, text if text.strip() else "", f"{what} name")
+    return checked(NAME, text if text.strip() else "", f"{kind} name")
 
 
 def _location(location: str | None, limit: Limit) -> str:

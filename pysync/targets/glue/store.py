@@ -82,7 +82,7 @@ class GlueStore(Store):
         self._unlinked: dict[str, float] = {}
         self._send = Sender(self.catalog, settings.parallel)
         self._log_columns = LogColumns(settings, self.table)
-        self._views = Views(settings.views, self.catalog.table, lambda what: self.classified(what, reading=True))
+        self._views = Views(settings.views, self.catalog.table, lambda action: self.classified(action, reading=True))
 
     # --- the connection
 
