@@ -228,7 +228,7 @@ class Job:
         return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
     def superseded(self, current: Iterable[str], delete: bool) -> list[str]:
-        """What to remove once the files `keep` are there: files of earlier jobs; with `delete` what was copied, too."""
+        """What to remove once `current` are there: files of earlier jobs, and with `delete` copied files."""
         copied = {file.name for file in self.at_target.extras} if delete else set()
         names = {file.name for file in self.files} - set(current)
         return sorted(name for name in names if _is_written(name) or name in copied)

@@ -264,7 +264,7 @@ def assert_one_login(addresses: str, kerberos: KerberosSettings | None, login: L
 
 
 def assert_secret(path: Path, name: str) -> None:
-    """Raises MetastoreUnavailable, naming `what` it is, for a file that is not there or that others may read."""
+    """Raises MetastoreUnavailable, with `name` in its text, for a file that is not there or that others may read."""
     try:
         mode = path.stat().st_mode
         with path.open("rb"):

@@ -58,7 +58,7 @@ class Missing(Rejected):
 
     @classmethod
     def of_target(cls: type[M], target: str, object_name: str) -> M:
-        """The error to raise where `what` should be at the target, and is not."""
+        """The error to raise where `object_name` should be at the target, and is not."""
         return cls(
             f"{object_name} does not exist at the target {target!r}",
             "check whether its creation was parked, suppressed or excluded; create it at the target, then retry",
@@ -254,7 +254,7 @@ class Answer(Generic[E]):
     hint: str | None = None
 
     def error(self, action: str, message: object, *, reading: bool = False) -> PysyncError:
-        """The error to raise: `what` was tried, and the place `said` this.
+        """The error to raise: `action` was tried, and the place answered with `message`.
 
         Where nothing could have been changed (`reading`), there is no unknown outcome: then it is Unavailable.
         """

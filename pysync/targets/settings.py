@@ -272,7 +272,7 @@ class TargetSettings(PolicySettings):
     )
 
     def place(self) -> str | None:
-        """What two targets have in common that write to one metastore or catalog; None if a kind cannot tell."""
+        """What two targets have in common that write to one metastore or catalog; None if a kind cannot know."""
         return None
 
     # What only some kinds have; these override it.

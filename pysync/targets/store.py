@@ -93,7 +93,7 @@ class Store(ABC):
 
     @abstractmethod
     def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
-        """Turn the place's errors into those of pysync.targets.base; `what` says what was tried, and where.
+        """Turn the place's errors into those of pysync.targets.base; `action` describes the call and the place.
 
         A call that only reads (`reading`) has no unknown outcome.
         """
@@ -213,7 +213,7 @@ class Store(ABC):
         return ()
 
     def written(self, differences: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
-        """The part of the differences `found` for which the place would write anything.
+        """The part of `differences` for which the place would write anything.
 
         Asks no server. Raises Rejected if the place can hold the object in no form.
         """

@@ -240,18 +240,18 @@ class Judge(ABC):
         """Judge the put of a database."""
 
     def outcome_without_drop(self, operation: DropDatabase, existing: Any | None) -> Outcome | None:  # noqa: ARG002
-        """The outcome of the drop of a database whose tables are not asked about; None if they are."""
+        """The outcome of the drop of a database if its tables are not judged; None if they are."""
         return Outcome.UNCHANGED if existing is None else None
 
     @abstractmethod
     def taken_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
-        """What says of each table of a database whether the drop of the database takes it along."""
+        """A predicate of the tables of a database: whether the drop of the database drops them as well."""
 
     @abstractmethod
     def outcome_if_database_stays(
         self, operation: DropDatabase, existing: Any, remaining: Sequence[Any]
     ) -> Outcome | None:
-        """The outcome if the database stays after its tables were dropped except those `left`; None if it goes."""
+        """The outcome if the database stays after its tables were dropped except the `remaining`; None if it goes."""
 
     # --- functions
 

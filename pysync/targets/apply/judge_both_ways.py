@@ -183,7 +183,7 @@ class BothWaysJudge(Judge):
         return self.rule.put(operation, definition, existing)
 
     def overwrites(self, operation: TableOperation, existing: Any) -> bool:
-        """The home's state does; a request and an echo say what they expect."""
+        """The home's state does; a request and an echo carry the state that they expect."""
         is_state = self.rule.condition_of(operation).stance is Stance.STATE
         return is_state and self.rule.home(existing) == operation.mark.source
 
@@ -192,7 +192,7 @@ class BothWaysJudge(Judge):
         return outcome in {Outcome.APPLIED, Outcome.UNCHANGED}
 
     def outcome_without_replacement(self, operation: TableOperation, existing: Any) -> Outcome | None:
-        """Only the table's home may drop it. Of a request the home says which of the two it is."""
+        """Only the table's home may drop it. After a request the home sends which of the two it is."""
         if self.rule.condition_of(operation).stance is Stance.REQUEST:
             return self.requests.for_table(operation, existing)
         if self.rule.home(existing) != operation.mark.source:
@@ -318,7 +318,7 @@ class BothWaysJudge(Judge):
             self._add_births(existing, stated)
 
     def _add_births(self, existing: Any, births: Iterable[str]) -> None:
-        """Remember in the database where else it was born, so that its drop can tell which births were known."""
+        """Remember in the database where else it was born, so that its drop carries which births were known."""
         known = self._births(existing)
         if not known.issuperset(births):
             existing.parameters = with_births(existing.parameters, known.union(births))

@@ -140,7 +140,7 @@ class OneWayJudge(Judge):
         return _ownership(operation, existing) is Ownership.OWN
 
     def assert_order(self, operation: TableOperation, existing: Any) -> None:
-        """Positions of another queue of the source tell nothing."""
+        """Positions of another queue of the source have no order with these."""
         written = _mark(existing)
         if written is None or written.source != operation.mark.source:
             return

@@ -309,7 +309,7 @@ def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
 
 
 def _knows_timestamps(store: WatchedStore, operation: PutStatistics) -> bool:
-    # Only asked if needed: the answer costs a call.
+    # Only read if needed: it costs a call.
     if not any(it.statsData.timestampStats for items in operation.statistics.values() for it in items):
         return True
     return store.reads.knows_timestamps(operation.table.database)

@@ -106,7 +106,7 @@ _REASONS: Sequence[Answer[Ending]] = (
 
 
 def failure(ending: Ending, action: str) -> PysyncError:
-    """The error of a target for a statement with this ending; `what` says which statement, and where."""
+    """The error of a target for a statement with this ending; `action` names the statement and the target."""
     if not any(row.match(ending) for row in _TYPES):
         wrapped = _wrapped(ending, action)
         if wrapped is not None:

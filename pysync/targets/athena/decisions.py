@@ -26,7 +26,7 @@ _MARKS = MARK_KEYS | {WRITTEN_PARAMETERS_KEY}
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something that no statement can say. `harmless`: readers of the data do not miss it."""
+    """Something that no statement can express. `harmless`: readers of the data do not miss it."""
 
     description: str
     harmless: bool = False
@@ -79,13 +79,13 @@ class Properties:
         return {**self.changed, **{key: value for key, value in marks(wanted).items() if key not in postponed}}
 
     def leftovers(self) -> list[Leftover]:
-        """The part that no statement can say."""
+        """The part that no statement can express."""
         removals = [Leftover(f"the removal of properties ({some_of(self.removed)})")] if self.removed else []
         return [*removals, Leftover("statistics", harmless=True)] if self.counted else removals
 
 
 def create_properties(parameters: Mapping[str, str] | None) -> dict[str, str]:
-    """The properties that a CREATE says: with the marks, without statistics and what the engine writes itself."""
+    """The properties that a CREATE sets: with the marks, without statistics and what the engine writes itself."""
     return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | STATISTICS}
 
 
@@ -107,7 +107,7 @@ def has_mark_of(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | 
 
 
 def decision_from(*builders: Callable[[], Iterable[str]]) -> Decision:
-    """The statements of all builders. A builder that cannot say its part gives a leftover with the reason."""
+    """The statements of all builders. A builder that cannot express its part gives a leftover with the reason."""
     statements: list[str] = []
     leftovers: list[Leftover] = []
     for build in builders:
@@ -295,7 +295,7 @@ def _same_key_types(wanted: Any, existing: Any) -> bool:
 
 
 def _as_created(wanted: Any) -> Any:
-    """The table as a CREATE of it leaves it: without what the statement does not say."""
+    """The table as a CREATE of it leaves it: without what the statement does not express."""
     made = deepcopy(wanted)
     made.owner, made.retention = None, 0
     made.parameters = {key: value for key, value in (wanted.parameters or {}).items() if key not in STATISTICS}
@@ -321,7 +321,7 @@ def _beyond(wanted: Any, existing: Any) -> Iterator[Leftover]:
 
 
 def storage_leftovers(wanted: Any, existing: Any) -> Iterator[Leftover]:
-    """How two storages differ beyond columns, location and format, which no statement on an existing object says.
+    """How two storages differ beyond columns, location and format, which no statement on an existing object expresses.
 
     What a reader would take for true of files of which it is not is not harmless. A partition that a statement adds has
     all of it from its table.
@@ -411,7 +411,7 @@ def _moves(
 
 
 def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[Leftover]:
-    """How a partition differs from this storage and these parameters in what no statement can say."""
+    """How a partition differs from this storage and these parameters in what no statement can express."""
     if not same_columns(item.sd.cols, storage.cols):
         yield Leftover("columns that differ from those of the table")
     if not same_format(item.sd, storage):
@@ -425,7 +425,7 @@ def _beyond_partition(item: Any, storage: Any, parameters: Mapping[str, str]) ->
 
 
 def _expressible_items(items: Sequence[Any], statement_of: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
-    """The items that a statement can say, and why the others cannot be said."""
+    """The items that a statement can express, and the reasons for the others."""
     expressible: list[Any] = []
     leftovers: list[Leftover] = []
     for item in items:

@@ -29,23 +29,23 @@ from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
 
 
 ReadEndings = Callable[[Sequence[str]], Mapping[str, Ending]]
-"""Asks Athena how these queries are; says nothing of those that Athena says nothing of. Raises PysyncError."""
+"""The states of these queries, but for those that Athena does not report. Raises PysyncError."""
 
 HANGS_SECONDS = 5.0
 """How long lanes wait for the answer to one of them, before the next lane asks."""
 SILENT_SECONDS = 15.0
-"""How long Athena may leave a query without an answer, before its end counts as unknown; at least some looks."""
+"""How long Athena may leave a query without an answer, before its end counts as unknown; at least some polls."""
 _MIN_POLLS = 4
 _MOST_DOUBLINGS = 10
 
 
 class Unanswered(PysyncError):
-    """Athena does not say what became of a query."""
+    """Athena does not report the end of a query."""
 
 
 @dataclass(slots=True)
 class _Awaited:
-    """A query that a lane waits for: what Athena said last, and when."""
+    """A query that a lane waits for: Athena's last answer, and its time."""
 
     answered_at: float
     ending: Ending
@@ -129,14 +129,14 @@ class Polling:
 
     def _note(self, query: str, ending: Ending | None, error: PysyncError | None) -> None:
         awaited = self._awaited.get(query)
-        if awaited is None or awaited.ending.is_final:  # an answer that came late says less
+        if awaited is None or awaited.ending.is_final:  # an answer that came late is older
             return
         if ending is not None:
             awaited.answered_at, awaited.ending = self._clock(), ending
         awaited.error = error
 
     def _assert_answered(self, query: str, awaited: _Awaited, *, last: bool = False) -> None:
-        """Raise Unanswered after some time without an answer, or if the `last` look failed."""
+        """Raise Unanswered after some time without an answer, or if the `last` poll failed."""
         patience = max(SILENT_SECONDS, _MIN_POLLS * self._every)
         is_silent = self._clock() - awaited.answered_at >= patience or (last and awaited.error is not None)
         if awaited.ending.is_final or not is_silent:
@@ -145,7 +145,7 @@ class Polling:
         raise Unanswered(f"query {query}: {message}", awaited.error.hint if awaited.error else None) from awaited.error
 
 
-# Running one statement in Athena: start it, wait for its end within a deadline, say what became of it.
+# Running one statement in Athena: start it, wait for its end within a deadline, report its outcome.
 
 
 _SETTLE_SECONDS = 10.0
@@ -237,7 +237,7 @@ class Athena:
         return self._polling.ending(query, _SETTLE_SECONDS)
 
     def _settle(self, about: str) -> None:
-        """Make sure that the statement before this one has ended. Raises Unavailable while Athena does not tell."""
+        """Make sure that the statement before this one has ended. Raises Unavailable while that is unknown."""
         query = self._unfinished.get(about)
         if query is None:
             return

@@ -19,7 +19,7 @@ from pysync.model.names import DEFAULT_PARTITION, TableName
 # - `${name}` is a variable to Hive: a backslash before the brace is dropped by the parser, and no variable is left.
 #
 # An identifier has no backslash; a backtick in it is doubled. Hive's parser takes a pair of backticks off twice, so a
-# name that begins and ends with one cannot be said.
+# name that begins and ends with one cannot be expressed.
 
 
 MAX_BYTES = 262_144
@@ -40,7 +40,7 @@ _PLACE = re.compile(r"[a-z0-9_]+")
 
 
 class InexpressibleError(ValueError):
-    """No statement can say this; the text says why."""
+    """No statement can express this; the text says why."""
 
 
 def string(text: str) -> str:
@@ -102,7 +102,7 @@ def _encodable(text: str) -> None:
         raise InexpressibleError(f"{text!r:.80} contains half of a surrogate pair") from None
 
 
-# Hive's types as statements say them, and the partition values that stay as they are in a typed column. Pure.
+# Hive's types as statements write them, and the partition values that stay as they are in a typed column. Pure.
 #
 # A type comes as text and goes into a statement without quotes, so it is parsed and written anew: whatever is not a
 # type that Athena takes is refused. The names of a struct's fields are quoted, as `struct<date:int>` does not parse.
@@ -120,7 +120,7 @@ _WIDER = ("tinyint", "smallint", "int", "bigint")
 
 
 def hive_type(text: str) -> str:
-    """The type as a statement says it. Raises InexpressibleError for what is not a type that Athena takes."""
+    """The type as a statement writes it. Raises InexpressibleError for what is not a type that Athena takes."""
     tokens = _tokens(text)
     written = _type(tokens, text)
     if tokens:
@@ -277,7 +277,7 @@ _CHECKS: dict[str, Callable[[str, str], bool]] = {
 
 # Athena's DDL statements, each built from values by `quoting` and `types` alone. Pure.
 #
-# Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set what they say. Names are
+# Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set fixed values. Names are
 # always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in
 # the current database. All raise InexpressibleError for what cannot be expressed.
 

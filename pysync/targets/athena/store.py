@@ -1,4 +1,4 @@
-"""AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot say a Glue store does.
+"""AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot express a Glue store does.
 
 Each write is a Change (`pysync.targets.athena.execution`).
 """

@@ -157,7 +157,7 @@ def code(error: Exception) -> str:
 
 @contextmanager
 def classified(action: str, *, reading: bool = False) -> Iterator[None]:
-    """Turn boto's errors into those of a target; `what` says what was tried, and where.
+    """Turn boto's errors into those of a target; `action` describes the call and the place.
 
     Raises Unavailable, Rejected, OutcomeUnknown, or a plain PysyncError for an answer that nobody has classified.
     Where nothing could have been changed (`reading`), there is no unknown outcome: then it is Unavailable.

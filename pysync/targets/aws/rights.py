@@ -74,7 +74,7 @@ def of_logs(settings: AwsSettings) -> tuple[str, ...]:
 
 
 def simulated(settings: AwsSettings, calls: Collection[str], existing: Iterable[str], work_group: str = "") -> str:
-    """What IAM says of these calls, in a few words; also if it could not be asked. Raises Forbidden if it denies some.
+    """What IAM says of these calls, in a few words; also if IAM gives no answer. Raises Forbidden if it denies some.
 
     `existing` are the databases of the catalog. The buckets are those of the locations that the settings name.
     """
@@ -170,7 +170,7 @@ def _caller(settings: AwsSettings) -> tuple[str, str, str]:
 
 
 def _role(settings: AwsSettings, assumed: re.Match[str]) -> str:
-    """The ARN of an assumed role, which has a path that a session does not tell."""
+    """The ARN of an assumed role, which has a path that a session does not show."""
     if settings.assume_role is not None:
         return settings.assume_role.arn
     try:

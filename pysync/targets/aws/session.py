@@ -69,7 +69,7 @@ def client(settings: AwsSettings, service: str) -> Any:
 
 
 def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
-    """What all lanes of a target have in common under this name; the first that asks builds it."""
+    """What all lanes of a target have in common under this name; the first caller builds it."""
     clients = settings._clients
     with clients.lock:
         if name not in clients.built:
@@ -153,7 +153,7 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         self._settings = settings
 
     def load(self) -> Any:
-        """The credentials; asks nobody yet."""
+        """The credentials; makes no call yet."""
         settings, role = self._settings, self._settings.assume_role
         # Not the session that this provider is in: it would ask itself for credentials.
         session = botocore.session.Session(profile=settings.profile)

@@ -116,7 +116,7 @@ class _Object(io.RawIOBase):
 
 
 FRESH_SECONDS = 5.0
-"""How long columns count that were just read: an operation asks for them several times."""
+"""How long columns count that were just read: an operation reads them several times."""
 _MOST_CACHED = 1000
 
 Open = Callable[[str], Directory]

@@ -192,7 +192,7 @@ _ANSWERS: Sequence[Answer[Exception]] = (
 
 @contextmanager
 def classified(action: str, *, reading: bool = False) -> Iterator[None]:
-    """Turn the metastore's errors into those of a target; `what` says what was tried, and where.
+    """Turn the metastore's errors into those of a target; `action` describes the call and the place.
 
     Raises Unavailable, Rejected, OutcomeUnknown, or a plain PysyncError for an answer that nobody has classified.
     Where nothing could have been changed (`reading`), there is no unknown outcome: then it is Unavailable.
@@ -220,7 +220,7 @@ class Connections:
         self._connect = connect
         self._open: dict[str | None, Metastore] = {}
         self.are_swept = False
-        """Whether words that a crash has left (pysync.model.again) were removed."""
+        """Whether functions that a crash has left (pysync.model.again) were removed."""
         self._on_call: Callable[[str], object] | None = None
 
     def of(self, visited: Sequence[str]) -> Metastore:

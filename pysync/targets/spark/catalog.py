@@ -54,7 +54,7 @@ class Cause:
 
 @contextmanager
 def hive_errors(host: SparkHost, session: Any, action: str) -> Iterator[None]:
-    """Turn what py4j and pyspark raise into errors of a metastore; `what` says what was tried.
+    """Turn what py4j and pyspark raise into errors of a metastore; `action` describes the call.
 
     Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
     """
