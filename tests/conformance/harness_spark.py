@@ -94,7 +94,7 @@ def _record(catalog: Any, writes: list[tuple[str, tuple[Any, ...]]], calls: list
         calls.append(what)
         return ask(what, request)
 
-    ask, catalog._ask = catalog._ask, asked
+    ask, catalog._call = catalog._call, asked
     for name in dir(catalog):
         if name.startswith(_WRITES):
             setattr(catalog, name, recorded(name, getattr(catalog, name)))
