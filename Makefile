@@ -137,7 +137,7 @@ suite-aws:
 
 # Mutants of the parts that decide: counts, and what no test notices (docs/testing.md). ARGS="--part fold --size 100"; hours.
 suite-mutation:
-	@$(BIN)/python -c 'import mutmut' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt -r tests/mutation/requirements.txt
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || $(BIN)/python -m pip install --quiet --require-hashes --build-constraint .ci/build.txt -r .ci/mutation.txt
 	@$(BIN)/python -m tests.mutation $(ARGS)
 
 # The images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour).

@@ -12,6 +12,7 @@ DEVELOPMENT = project.DEVELOPMENT.read_text()
 RELEASE = project.RELEASE.read_text()
 KERBEROS = project.KERBEROS.read_text()
 CHECKERS = project.CHECKERS.read_text()
+MUTATION = project.MUTATION.read_text()
 HASHED = {
     "users": REQUIREMENTS,
     "development": DEVELOPMENT,
@@ -19,6 +20,7 @@ HASHED = {
     "release": RELEASE,
     "kerberos": KERBEROS,
     "checkers": CHECKERS,
+    "mutation": MUTATION,
 }
 """The files with hashes."""
 

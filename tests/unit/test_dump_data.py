@@ -134,7 +134,9 @@ class Source:
 
     def table(self, database: str, name: str):
         storage = type("Storage", (), {"location": LOCATION})
-        return type("Table", (), {"partitionKeys": [], "sd": storage, "dbName": database, "tableName": name})
+        return type(
+            "Table", (), {"partitionKeys": [], "sd": storage, "dbName": database, "tableName": name, "parameters": {}}
+        )
 
 
 def dumped(

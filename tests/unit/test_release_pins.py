@@ -18,6 +18,7 @@ from tests.support.pins import (
     DEVELOPMENT,
     HASHED,
     KERBEROS,
+    MUTATION,
     RELEASE,
     REQUIREMENTS,
     pinned,
@@ -95,7 +96,13 @@ def test_nothing_is_installed_without_a_hash() -> None:
 def test_the_tools_of_a_release_the_checkers_and_what_compiles_are_all_pinned(python: str) -> None:
     groups = project.read_toml(ROOT / "pyproject.toml")["dependency-groups"]
     checkers = [it.partition("#")[0] for it in project.CHECKERS_WANTED.read_text().splitlines()]
-    wanted = ((RELEASE, groups["release"]), (CHECKERS, filter(None, checkers)), (KERBEROS, ["gssapi", "cython"]))
+    mutation = [it for it in project.MUTATION_WANTED.read_text().splitlines() if not it.startswith("#")]
+    wanted = (
+        (RELEASE, groups["release"]),
+        (CHECKERS, filter(None, checkers)),
+        (MUTATION, mutation),
+        (KERBEROS, ["gssapi", "cython"]),
+    )
     for text, lines in wanted:
         found = pinned(text, python)
         for it in map(Requirement, lines):
