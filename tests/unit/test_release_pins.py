@@ -120,7 +120,7 @@ def test_all_that_development_asks_for_is_pinned(python: str) -> None:
 @pytest.mark.parametrize("file", HASHED.values(), ids=HASHED.keys())
 def test_every_pin_has_hashes_and_nothing_else(file: str) -> None:
     text = "".join(f"{line}\n" for line in file.splitlines() if not line.startswith("#"))
-    pin = r"[a-z0-9-]+==[\w.]+(; python(_full)?_version (<|>=) '[\d.]+')?"
+    pin = r"[a-z0-9-]+==[\w.]+(; python(_full)?_version (<|>=|==|!=) '[\d.]+(\.\*)?')?"
     assert re.fullmatch(rf"({pin}( \\\n    --hash=sha256:[0-9a-f]{{64}})+\n)+", text)
 
 
