@@ -225,7 +225,7 @@ class Replayer:
     def step(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
-        if self._waits_for_all or self.taken - self.done >= self.reach or any(batch.refused for batch in self._windows):
+        if self._something_waits():
             self._park_what_others_wait_for()
         parked = self._settle()
         self._go_on()
@@ -345,11 +345,22 @@ class Replayer:
         if self.brake.release(self._queue.last, through=through, keeps=keeps) and hold is not None and keeps:
             self._recorder.left_out(hold, through)
 
-    def _park_what_others_wait_for(self) -> None:
-        """Park works that are tried again and again, if something else waits for them and the target answers.
+    def _something_waits(self) -> bool:
+        """Whether anything waits for works under way: the next events, or the retry of a refused or parked event.
 
-        Nothing may wait for one object without end: not the next events, and not the retry of a refused event, which
-        is parked only when the position passes it. Parked events are retried from time to time, too.
+        A refused event is parked, and so retried, only when the position passes it. Parked events are not retried
+        while a refresh under way makes some of them good.
+        """
+        if self._waits_for_all or self.taken - self.done >= self.reach:
+            return True
+        if any(batch.refused for batch in self._windows):
+            return True
+        return self._retry is not None and self._parking.heals(self.taken)
+
+    def _park_what_others_wait_for(self) -> None:
+        """Park works that are tried again and again, if the target answers: nothing may wait for one object for ever.
+
+        Parked events are retried from time to time, too.
         """
         jobs = self._scheduler.stuck(_STUCK_SECONDS)
         if jobs and self._probe.answers():

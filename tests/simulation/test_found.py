@@ -44,6 +44,23 @@ _REFUSED_BEHIND_WHAT_FAILS: History = (
     Step("late", 0, 25, 3, 174),
     Step("hang", 0, 43, 254, 101),
 )
+_RETRY_BEHIND_A_REFRESH: History = (
+    Step("client", 0, 20, 0, 172),
+    Step("ship", 0, 114, 11, 28),
+    Step("late", 0, 21, 1, 47),
+    Step("ship", 0, 59, 188, 246),
+    Step("client", 0, 10, 5, 46),
+    Step("client", 0, 20, 3, 123),
+    Step("late", 0, 9, 2, 95),
+    Step("pass", 1, 17, 67, 179),
+    Step("client", 0, 10, 0, 113),
+    Step("client", 0, 21, 3, 229),
+    Step("late", 0, 14, 4, 208),
+    Step("hang", 0, 208, 172, 40),
+    Step("client", 0, 0, 0, 85),
+    Step("client", 0, 10, 1, 229),
+    Step("client", 0, 14, 5, 181),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -56,6 +73,7 @@ FOUND: dict[str, tuple[str, int, History]] = {
         _LOADED_BEFORE_ITS_EVENTS,
     ),
     "a refused event waits to be parked behind a table that fails": ("hanging", 9, _REFUSED_BEHIND_WHAT_FAILS),
+    "the retry of one table waits for the refresh of another, which fails": ("hanging", 9210, _RETRY_BEHIND_A_REFRESH),
     "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),
 }
 
