@@ -83,7 +83,7 @@ Ask = Callable[..., dict[str, Any]]
 
 
 def wait_for(ask: Ask, gap: str, on_progress: Callable[[str], None]) -> None:
-    """Wait until the newest gap of that name is closed, and `tell` how far it is.
+    """Wait until the newest gap of that name is closed; `on_progress` gets how far it is.
 
     Disabled targets are not waited for. Raises PysyncError when a target is paused, or is done with it and keeps it
     open with what is parked.

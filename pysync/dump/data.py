@@ -111,7 +111,7 @@ def check(directory: Path, files: Sequence[FileLine], on_progress: Callable[[int
 
     Nor is one that is outside of the dump, or that is no regular file: it is not read.
 
-    `tell` is told of the bytes of each when it is read.
+    `on_progress` gets the bytes of each when it is read.
     """
     with ThreadPoolExecutor(_THREADS) as pool:
         for start in range(0, len(files), _AT_ONCE):

@@ -227,7 +227,7 @@ class Rereading:
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
         contents = Contents(self.source, self.target, self.translator, self.refresh)
-        # Read before `found` is rewritten in place: the source knows only its own names.
+        # Read before `at_source` is rewritten in place: the source knows only its own names.
         constraints = {} if self.refresh.partitions else contents.constraints(at_source)
         origin, frame = self.origins.of(at_source), self.translator.mapping.frame(at_source)
         sources = self.translator.mapping.apply_to(at_source)

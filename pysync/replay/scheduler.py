@@ -264,6 +264,7 @@ class Scheduler:
         self._in_hand = 0
         self._retried: set[Job] = set()  # those in hand that were tried before
         self._retried_last = False
+        self._is_full = False  # whether the lanes had no room when works were begun last
         self.broken = False
 
     @property
@@ -300,11 +301,10 @@ class Scheduler:
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             self._release(waiting)
-        while self._in_hand < _AHEAD * lanes.count:
-            job = self._next(now)
-            if job is None:
-                return
+        most = _AHEAD * lanes.count
+        while self._in_hand < most and (job := self._next(now)) is not None:
             self._begin(lanes, job)
+        self._is_full = self._in_hand >= most
 
     def _next(self, now: float) -> Job | None:
         """The work to begin: one that is to be tried again and a new one in turn, so that neither keeps the other back.
@@ -322,8 +322,8 @@ class Scheduler:
         return self._ready.popleft() if new else None
 
     def seconds(self) -> float:
-        """The seconds until a work is to be tried again; infinite if there is none."""
-        return self._resting[0][0] - self._clock() if self._resting else float("inf")
+        """The seconds until a work is to be tried again; infinite if there is none, or if one must end first."""
+        return self._resting[0][0] - self._clock() if self._resting and not self._is_full else float("inf")
 
     def stuck(self, seconds: float) -> list[Job]:
         """The works that have failed for so long, if nothing else can be done before they are tried again."""

@@ -210,6 +210,37 @@ def test_a_work_that_is_to_be_tried_again_keeps_its_place_and_no_lane():
     assert site.done == [3, 4, 1, 2]
 
 
+class ManualLane:
+    """One lane, whose works end when the test says so."""
+
+    count = 1
+
+    def __init__(self) -> None:
+        self.begun: list[Job] = []
+        self.ends: list[tuple[Job, Exception | None]] = []
+
+    def begin(self, job: Job) -> None:
+        self.begun.append(job)
+
+    def ended(self) -> list[tuple[Job, Exception | None]]:
+        ended, self.ends = self.ends, []
+        return ended
+
+
+def test_a_due_work_for_which_no_lane_has_room_keeps_nobody_awake():
+    now, lanes = [0.0], ManualLane()
+    scheduler = Scheduler(lambda: now[0], lambda _: False, lambda *_: None)
+    scheduler.add(batch(work(1, "db.a"), work(2, "db.b"), work(3, "db.c")))
+    scheduler.begin(lanes)
+    lanes.ends = [(job, Again(1.0)) for job in lanes.begun]
+    scheduler.note(lanes)
+    scheduler.begin(lanes)
+    assert scheduler.seconds() == 1.0
+    now[0] = 5.0
+    scheduler.begin(lanes)
+    assert (len(lanes.begun), scheduler.resting, scheduler.seconds()) == (4, 1, float("inf"))
+
+
 def test_where_many_wait_to_be_tried_again_no_others_are_begun():
     """It is the target that is away: to ask it for each of a thousand tables would help nobody."""
     site = Site()

@@ -98,7 +98,7 @@ class Chart:
 def chart(
     title: str, points: Sequence[Point], begin: float, end: float, label: Callable[[float], str], *, step: float = 60.0
 ) -> Chart:
-    """The curve of `points` from `begin` to `end`; `said` writes a value, `step` is the time between two of them."""
+    """The curve of `points` from `begin` to `end`; `label` writes a value, `step` is the time between two of them."""
     shown = thinned([point for point in points if begin <= point[0] <= end])
     hours = _hours(end - begin)
     if not shown:
