@@ -215,7 +215,7 @@ class Functions:
 
     @property
     def _origins(self) -> Origins:
-        return Origins(self.translator.policy, self.refresh)
+        return self.translator.policy.direction.origins(self.refresh)
 
     def _home(self) -> str:
         return self._origins.home(self.found, self.there)

@@ -198,7 +198,7 @@ class Refresher:
             return operation
         with self._reading(self._source) as source:
             database = source.database(self._translator.mapping.source_database(operation.database))
-        relay = self._translator.policy.relay
+        relay = self._translator.policy.direction.relays
         place = None if database is None else first_home(database.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
@@ -207,15 +207,18 @@ class Refresher:
         return reread(operation, self._translator.mapping.source_table) if self._source is not None else None
 
     def database(self, operation: Operation) -> Refresh | None:
-        """The refresh of the definition of the operation's database; None without a source."""
+        """The refresh of the definition of the operation's database, if that may be missing there; None without a
+        source.
+        """
+        if self._source is None or not self._translator.policy.direction.shares_databases:
+            return None
         name = database_of(operation.key)
         if isinstance(operation, RenameTable):
             name = operation.new_name.database
         source_name = operation.mark.object.partition(".")[0]
         source = source_name or self._translator.mapping.source_database(name)
         origin: dict[str, Any] = {"mark": replace(operation.mark, object=source_name), "visited": operation.visited}
-        refresh = Refresh(source_database=source, database=name, anew=True, **origin)
-        return refresh if self._source is not None else None
+        return Refresh(source_database=source, database=name, anew=True, **origin)
 
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.

@@ -51,7 +51,7 @@ class Rereading:
     @property
     def origins(self) -> Origins:
         """Tells the homes of the objects that it reads."""
-        return Origins(self.translator.policy, self.refresh)
+        return self.translator.policy.direction.origins(self.refresh)
 
     def operations(self) -> Iterator[Operation]:
         """The operations, in the order in which to apply them. Raises what source and target raise."""
@@ -134,7 +134,7 @@ class Rereading:
         at_source = self.source.database(refresh.source_database)
         if at_source is None:
             return
-        there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
+        there = self.target.database(refresh.database) if self.translator.policy.direction.shares_databases else None
         yield from self._definition(at_source, there)
         if not refresh.anew and not refresh.event_id:
             yield from self._functions(at_source, there)
@@ -232,7 +232,7 @@ class Rereading:
         origin, frame = self.origins.of(at_source), self.translator.mapping.frame(at_source)
         sources = self.translator.mapping.apply_to(at_source)
         table = TableAtSource(old, new, at_source, frame, origin)
-        if self.translator.policy.both_ways:
+        if self.translator.policy.direction.shares_databases:
             yield from self._place(old.database, new.database)
         if is_in_the_way(there, at_source):
             yield DropTable(table=new, **self.origins.of(None))
@@ -267,7 +267,7 @@ class Rereading:
         A replica renamed it, its home did so, too, and dropped it. The target changes nothing, so no event of the
         target tells that to the others.
         """
-        others = set(self.refresh.visited) - {self.origins.source, self.translator.policy.cluster}
+        others = set(self.refresh.visited) - {self.origins.source, self.origins.cluster}
         if self.refresh.anew and others and self.target.table(name) is None:
             yield from self.origins.again(self.refresh.mark.source, name.database, table=name.table)
 

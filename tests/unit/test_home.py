@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
 from pysync.model.mark import Mark, Stance, Whose, home_of, since, stance
-from pysync.replay.window.homes import DroppedTables, Homes
+from pysync.replay.window.homes import BothWays, Direction, DroppedTables
 from tests.support import partition, table
 from tests.support.events import change, database, settings
 
@@ -74,7 +74,7 @@ def test_without_a_mark_or_with_its_own_an_object_is_at_home() -> None:
 
 def placed(kind: Kind, *, relay: bool = True, to: str = EAST, path: str = "", **what: Any) -> Any:
     environment = {VISITED: path} if path else {}
-    return Homes(to, relay).placed(change(kind, source=WEST, environment=environment, **what))
+    return BothWays(to, relay).placed(change(kind, source=WEST, environment=environment, **what))
 
 
 def stance_of(kind: Kind, **what: Any) -> Stance | None:
@@ -83,10 +83,11 @@ def stance_of(kind: Kind, **what: Any) -> Stance | None:
 
 
 def test_only_a_target_both_ways_asks_whose_a_change_is() -> None:
-    assert Homes.of(settings(name=EAST)) is None
+    assert Direction.of(settings(name=EAST)) == Direction(EAST)
+    assert Direction(EAST).placed(found := change(Kind.DROP_TABLE, source=WEST, before=[replica()])) is found
     wanted = {"kind": "faulty", "both_ways": True, "on_conflict": "adopt"}
-    assert Homes.of(FaultySettings(name=EAST, **wanted)) == Homes(EAST, relay=True)
-    assert Homes.of(FaultySettings(name="dr", cluster=EAST, relay=False, **wanted)) == Homes(EAST, relay=False)
+    assert Direction.of(FaultySettings(name=EAST, **wanted)) == BothWays(EAST, relays=True)
+    assert Direction.of(FaultySettings(name="dr", cluster=EAST, relay=False, **wanted)) == BothWays(EAST, relays=False)
 
 
 def test_a_clients_change_of_a_replica_is_a_request() -> None:

@@ -296,7 +296,7 @@ def refreshes_all(event: Queued) -> bool:
 
 
 def _translations(events: Sequence[Queued], translator: Translator) -> Iterator[Translated]:
-    repeated = _repeated_words(events) if translator.policy.both_ways else frozenset[int]()
+    repeated = _repeated_words(events) if translator.policy.direction.skips_repeated_words else frozenset[int]()
     for at, event in enumerate(events):
         yield Translated(event) if at in repeated else _translated_or_error(event, translator)
 

@@ -20,6 +20,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.locations import data_location, format_of
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.replay.window import repl_text
+from pysync.replay.window.homes import Direction
 from pysync.replay.window.partition_filter import PartitionFilter
 from pysync.replay.window.renames import Locations
 from pysync.targets.base import Rejected
@@ -166,10 +167,8 @@ class Policy:
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     exclude_kinds: frozenset[Kind] = frozenset()
-    cluster: str | None = None
+    direction: Direction = field(default_factory=Direction)
     target: str | None = None
-    both_ways: bool = False
-    relay: bool = True
     suppresses_drops: bool = False
     traits: Traits = field(default_factory=Traits)
     where: PartitionFilter | None = None
@@ -205,10 +204,8 @@ class Policy:
             include=(*include, *(_glob_pattern("include", it) for it in settings.include)),
             exclude=(*exclude, *(_glob_pattern("exclude", it) for it in settings.exclude)),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
-            cluster=settings.cluster or settings.name,
+            direction=Direction.of(settings),
             target=settings.name,
-            both_ways=settings.both_ways,
-            relay=settings.relay,
             suppresses_drops=settings.drops == "suppress",
             traits=Traits.of(settings),
             where=PartitionFilter.parse(settings.where) if settings.where is not None else None,
@@ -339,13 +336,10 @@ class Policy:
             return excuse
         if _is_of_index(change):
             return "the table of an index is not replicated"
-        # An echo. Both ways an echo is judged by the home (pysync.replay.window.homes).
-        if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
-            return f"the change came from the cluster {self.cluster}"
+        if rule := self.direction.rule_against(change):
+            return rule
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
             return "the refresh is for other targets"
-        if change.tells_of_loss and not (self.both_ways and self.relay):
-            return "the target has no other clusters behind it"
         return self._rule_against_tables_of(change) or self._rule_against_partitions_of(change)
 
     def _rule_against_tables_of(self, change: Change) -> str | None:
