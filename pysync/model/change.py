@@ -150,7 +150,7 @@ class Change:
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
-    whose: Whose | None = None  # for targets with both_ways
+    whose: Whose | None = None  # where homes count
     dropped_tables: list[Any] = field(
         default_factory=list
     )  # the tables that were dropped with a database, for the same

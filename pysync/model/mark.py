@@ -164,7 +164,7 @@ _ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an operation has to find at a target with `both_ways`.
+    """What an operation has to find at a target where homes count (docs/both-ways.md).
 
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.

@@ -20,7 +20,7 @@ from pysync.model.names import TableName
 class Operation:
     """`mark` tells where the change comes from, `visited` the clusters it has been to, so that it never returns.
 
-    `condition` is what a target with `both_ways` must have; None for all other targets.
+    `condition` is what the target must have, where homes count (pysync.model.mark).
     """
 
     mark: Mark

@@ -97,7 +97,7 @@ class WrittenByAnother(Incomplete):
 
 
 class MissingDatabase(Missing):
-    """The database of an object is not there. With both_ways the replay may create it (pysync.replay.apply)."""
+    """The database of an object is not there. The replay may create it (pysync.replay.apply)."""
 
 
 class OutcomeUnknown(PysyncError):
@@ -124,7 +124,7 @@ class Outcome(str, Enum):
     UNCHANGED = "unchanged"  # the target had that state already
     STALE = "stale"  # the target has a newer state from the same source
     FOREIGN = "foreign"  # the object at the target is not from this source, and was left alone
-    CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again (both_ways)
+    CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again
     UNSUPPORTED = "unsupported"  # the target cannot hold such a thing, and goes on without it
 
     def __str__(self) -> str:

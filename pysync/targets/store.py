@@ -398,7 +398,7 @@ class RenamesElsewhere(Protocol):
 
 @runtime_checkable
 class SendsMessages(Protocol):
-    """A store with a listener that tells other clusters; for targets with `both_ways`."""
+    """A store with a listener that tells other clusters."""
 
     def broadcast(self, function: Any) -> None:
         """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""

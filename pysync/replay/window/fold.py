@@ -30,7 +30,7 @@ class State:
     """What the events of one object have in common: their `positions`, and the clusters that all of them have
     `visited`.
 
-    For targets with `both_ways`: `whose` object it is, `dropping` the states that it had before its drop, and
+    Where homes count: `whose` object it is, `dropping` the states that it had before its drop, and
     `defining` those since then; None where it was absent.
     """
 

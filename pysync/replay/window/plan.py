@@ -44,7 +44,7 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
     """
     if not isinstance(operation, TableOperation):
         return None
-    both_ways = operation.condition is not None
+    has_condition = operation.condition is not None
     name = operation.new_name if isinstance(operation, RenameTable) else operation.table
     source = source_table(name, operation.mark)
     return Refresh(
@@ -52,8 +52,8 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
         source_table=source,
         database=name.database,
         table=name,
-        created=0 if both_ways else operation.mark.created,
-        anew=both_ways,
+        created=0 if has_condition else operation.mark.created,
+        anew=has_condition,
         mark=operation.mark,
         visited=operation.visited,
     )
@@ -145,7 +145,7 @@ def _work(item: Folded, writer: Writer) -> Work:
 
 def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
     if change.whose is not None:
-        return _origin_both_ways(change, change.whose, writer, born)
+        return _origin_of_home(change, change.whose, writer, born)
     origin = change.origin
     mark = Mark(
         change.event.source,
@@ -163,7 +163,7 @@ def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = No
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
 
 
-def _origin_both_ways(change: Change, whose: Whose, writer: Writer, born: int) -> dict[str, Any]:
+def _origin_of_home(change: Change, whose: Whose, writer: Writer, born: int) -> dict[str, Any]:
     """The mark is the home's, even if the home is another cluster than the source."""
     mark = whose.mark or Mark(
         change.event.source, writer.epoch, change.position, change.created, born, life=writer.life, writer=writer
@@ -172,7 +172,7 @@ def _origin_both_ways(change: Change, whose: Whose, writer: Writer, born: int) -
 
 
 def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = None) -> dict[str, Any]:
-    """The condition that the target must meet; none if the target does not go both ways."""
+    """The condition that the target must meet, if it depends on whose the object is."""
     return {} if whose is None else {"condition": Condition(whose.stance, before, parts or {})}
 
 

@@ -70,21 +70,20 @@ _NEEDS: Mapping[type[Operation], Capability] = {
 }
 
 
-def judge_of(store: WatchedStore) -> Judge:
+def judge_class(settings: TargetSettings) -> type[Judge]:
     """Who decides for this target."""
-    return BothWaysJudge(store) if store.settings.both_ways else OneWayJudge(store)
+    return BothWaysJudge if settings.both_ways else OneWayJudge
 
 
 def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     acting_store = store.on_behalf_of(drop.visited)
-    return databases.tables_with(acting_store, drop, judge_of(acting_store))
+    return databases.tables_with(acting_store, drop, judge_class(store.settings)(acting_store))
 
 
 def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
     """Whether the files of a put or a rename may be copied over those of the table `existing` (or None)."""
-    judge = BothWaysJudge if settings.both_ways else OneWayJudge
-    return judge.takes_files(settings, operation, existing)
+    return judge_class(settings).takes_files(settings, operation, existing)
 
 
 def apply(store: WatchedStore, operation: Operation) -> Outcome:
@@ -100,7 +99,7 @@ def apply(store: WatchedStore, operation: Operation) -> Outcome:
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
     acting_store = store.on_behalf_of(operation.visited)
-    judge = judge_of(acting_store)
+    judge = judge_class(store.settings)(acting_store)
     # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.reads.decisions - 1):
         try:

@@ -31,10 +31,10 @@ from pysync.model.operation import (
     TableOperation,
 )
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
-from pysync.targets.apply.judging import BothWays, HomeRequests
+from pysync.targets.apply.judging import HomeRequests, HomeRule
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
-from pysync.targets.diff import alike, same
+from pysync.targets.diff import alike, countless, same
 from pysync.targets.hive import is_another
 from pysync.targets.settings import TargetSettings
 from pysync.targets.watched import WatchedStore
@@ -101,6 +101,11 @@ class BothWaysJudge(Judge):
         if existing is not None and isinstance(operation, PutPartitions):
             return rule.parts(operation, existing) is Verdict.DO
         return rule.put(operation, operation.definition, existing) is Verdict.DO
+
+    @staticmethod
+    def compared(expected: Any, existing: Any) -> tuple[Any, Any]:
+        """Without counts of files: each cluster counts its own, and both ends would overwrite each other's for ever."""
+        return countless(expected), countless(existing)
 
     # --- databases
 
@@ -418,8 +423,8 @@ def _is_another(operation: Operation, existing: Any) -> bool:
     return bool(befores) and befores[-1] is not None and is_another(befores[-1], existing)
 
 
-def _rule(settings: TargetSettings) -> BothWays:
-    return BothWays(settings.cluster or settings.name, settings.on_conflict, alike, settings.relay)
+def _rule(settings: TargetSettings) -> HomeRule:
+    return HomeRule(settings.cluster or settings.name, settings.on_conflict, alike, settings.relay)
 
 
 def _unmark(item: Any) -> None:

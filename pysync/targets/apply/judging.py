@@ -35,7 +35,7 @@ _OF_HOME = {
 
 
 @dataclass(frozen=True, slots=True)
-class BothWays:
+class HomeRule:
     """The state of an object at its home is right; a change of a replica is a request to the home.
 
     `cluster` is the target's. `same` says whether its second argument is what the first describes. `relay` is whether
@@ -284,7 +284,7 @@ log = structlog.get_logger(__name__)
 class HomeRequests:
     """Sends messages (pysync.model.again) through a target. Each method returns the outcome of the operation."""
 
-    def __init__(self, store: WatchedStore, rule: BothWays) -> None:
+    def __init__(self, store: WatchedStore, rule: HomeRule) -> None:
         if not isinstance(store.reads, SendsMessages):
             raise TypeError(f"{type(store.reads).__name__} cannot go both ways: it has no method broadcast")
         self.store, self.rule, self._sender = store, rule, store.reads
