@@ -21,7 +21,7 @@ from pysync.base.health import decide
 from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause
+from pysync.queue import EventQueue, Pause, note_of
 from pysync.replay.apply import ClockOffset, same_clock
 from pysync.replay.brake import Limits
 from pysync.replay.ledger import Hold, Ledger
@@ -166,7 +166,7 @@ class Drain:
         self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
-        self._noted_reach = f"window:{self.name}"
+        self._noted_reach = note_of(self.name, "window")
         self._applied_upto = 0  # the last position that an earlier run, with larger windows, may have applied
         self.worker = Worker(
             f"drain-{settings.name}",
@@ -406,7 +406,7 @@ class Drain:
 
 def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
     """The ledger of the target's recent drops, kept in the queue's file."""
-    noted = f"drops:{settings.name}"
+    noted = note_of(settings.name, "drops")
     return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, noted), queue.notes.get(noted))
 
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy
 from pysync.resync.ranges import HistoryGone, Range, touched
 from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
@@ -81,7 +81,7 @@ class Replays:
         self._target = target
         self._source = source
         self._lock = threading.RLock()
-        self._note = f"replay:{self._target}"
+        self._note = note_of(self._target, "replay")
         text = queue.notes.get(self._note)
         self._kept = Replay.model_validate_json(text) if text else None
         self._chunks: deque[tuple[int, int]] = deque()  # of each: its last position, and how many are queued with it

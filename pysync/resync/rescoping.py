@@ -21,7 +21,7 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap
+from pysync.queue import EventQueue, Gap, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
@@ -238,11 +238,11 @@ def _out_of_scope(settings: TargetSettings, scope: KeptScope) -> str:
 
 
 def _note_of_drops(target: str) -> str:
-    return f"leaving:{target}"
+    return note_of(target, "leaving")
 
 
 def _note(target: str) -> str:
-    return f"scope:{target}"
+    return note_of(target, "scope")
 
 
 def _keep(queue: EventQueue, target: str, scope: KeptScope) -> None:

@@ -14,6 +14,7 @@ from pysync.base.health import decide
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
+from pysync.dump.taken import noted_loads
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -106,8 +107,7 @@ class Commands:
 
     def loads(self, _: Request) -> dict[str, Any]:
         """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""
-        keys = [key for name in self._drains for key in (f"load:{name}", f"load:{name}:scopes")]
-        return {"notes": {key: text for key in keys if (text := self._queue.notes.get(key)) is not None}}
+        return {"notes": noted_loads(self._queue.notes, self._drains)}
 
     def pause(self, request: Request) -> dict[str, Any]:
         """Pause a target, durably."""

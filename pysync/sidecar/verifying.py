@@ -21,7 +21,7 @@ from pysync.base.text import shortened
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
 from pysync.metastore.client import Metastore
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.targets.base import target_kind
@@ -77,8 +77,8 @@ class Verifier:
         self._drain = drain
         self._is_settled = is_settled
         self._pace = 1 / tables_per_second
-        self._noted = f"verify:{drain.name}"
-        self._kept = f"verified:{drain.name}"
+        self._noted = note_of(drain.name, "verify")
+        self._kept = note_of(drain.name, "verified")
         self._lock = threading.Lock()
         self._asked = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done

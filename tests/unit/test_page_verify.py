@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, kept
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, Compared
 from pysync.verify.report import Report, by_database
@@ -81,7 +81,7 @@ def test_before_the_first_comparison_only_the_target_is_told(queue: EventQueue) 
 
 def test_what_an_older_sidecar_has_kept_is_told_without_details(queue: EventQueue) -> None:
     old = {"began_at": 1.0, "ended_at": 2.0, "objects": 3, "drift": 1, "names": ["table a.b"]}
-    queue.notes.put("verify:dr", json.dumps(old))
+    queue.notes.put(note_of("dr", "verify"), json.dumps(old))
     assert verifier(queue).found() == {"target": "dr", **old}
     assert verifier(queue).status() == old
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pysync
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull, target_queue
+from pysync.queue import Depth, Entry, QueueClosed, QueueFull, note_of
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -29,21 +29,22 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
     fill(queue, 1, 5)
     queue.target("dr").advance(3, [park(2)])
     queue.target("dr").pause("moves")
-    for key in ("window:dr", "load:dr", "load:dr:begun"):
-        queue.notes.put(key, "x")
+    for what in ("window", "load:begun"):
+        queue.notes.put(note_of("dr", what), "x")
     queue.gaps.open("new:dr:1:0", "dr is new")
     queue.target("dr").rename("lake", {"act": "renamed"})
     for _ in range(2):
         assert queue.positions() == {"lake": 3}
         assert queue.target("lake").paused().reason == "moves"
         assert [it.position for it in queue.target("lake").parked.events()] == [2]
-        assert [queue.notes.get(key) for key in ("window:dr", "window:lake", "load:lake:begun")] == [None, "x", "x"]
+        keys = note_of("dr", "window"), note_of("lake", "window"), note_of("lake", "load:begun")
+        assert [queue.notes.get(key) for key in keys] == [None, "x", "x"]
         assert [gap.key for gap in queue.gaps.unclosed()] == ["new:lake:1:0"]
         assert [it["act"] for it in queue.notes.acts()] == ["renamed"]
         queue = reopen()
     queue.target("lake").forget({"act": "removed"})
     queue = reopen()
-    assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get("load:lake")) == ({}, [], None)
+    assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get(note_of("lake", "load:begun"))) == ({}, [], None)
     assert [it["act"] for it in queue.notes.acts()] == ["removed", "renamed"]
     queue.target("lake").register()
     assert queue.target("lake").paused() is None
@@ -51,30 +52,29 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
     own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
-    notes = target_queue._NOTES
+    notes = ("views", "load:begun")
     queue.target("dr").register()
     for key in own + kept:
         queue.gaps.open(key, "why")
     for note in notes:
-        queue.notes.put(note.format("dr"), note)
-        queue.notes.put(note.format("drive"), "another's")
+        queue.notes.put(note_of("dr", note), note)
+        queue.notes.put(note_of("drive", note), "another's")
     queue.target("dr").rename("lake")
     keys = {gap.key for gap in queue.gaps.unclosed()}
     assert keys == {"new:lake:1:0", "scope:lake:2", *kept}
-    assert [queue.notes.get(note.format("lake")) for note in notes] == list(notes)
-    assert {queue.notes.get(note.format("dr")) for note in notes} == {None}
+    assert [queue.notes.get(note_of("lake", note)) for note in notes] == list(notes)
+    assert {queue.notes.get(note_of("dr", note)) for note in notes} == {None}
     queue.target("lake").forget()
     assert {gap.key for gap in queue.gaps.unclosed()} == set(kept)
-    assert {queue.notes.get(note.format("lake")) for note in notes} == {None}
-    assert {queue.notes.get(note.format("drive")) for note in notes} == {"another's"}
+    assert {queue.notes.get(note_of("lake", note)) for note in notes} == {None}
+    assert {queue.notes.get(note_of("drive", note)) for note in notes} == {"another's"}
 
 
-def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
-    """`verify:{}` was forgotten: a new target of an old name began with its drift."""
+def test_nobody_makes_the_key_of_a_note_of_a_target_by_hand():
+    """Such a note would stay: a new target of an old name would begin with its drift."""
     of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
     files = Path(pysync.__file__).parent.rglob("*.py")
-    noted = {key for file in files for key in of_target.findall(file.read_text())}
-    assert noted == {it.partition(":")[0] for it in target_queue._NOTES}
+    assert {key for file in files for key in of_target.findall(file.read_text())} == {"target"}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):

@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.window.mapping import NameMapping
@@ -161,7 +161,7 @@ class Why:
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
         """What the last comparison by the sidecar found; `drifted` is null if its list is too short to tell."""
-        result = json.loads(self.queue.notes.get(f"verify:{target}") or "null")
+        result = json.loads(self.queue.notes.get(note_of(target, "verify")) or "null")
         if not result:
             return None
         named = any(it.partition(" ")[2] == facts.object for it in result["names"])
