@@ -233,14 +233,6 @@ class Store(ABC):
         """Whether a crash interrupted `create_database` for this database."""
         return False
 
-    def is_link(self, existing: Any) -> bool:  # noqa: ARG002
-        """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
-        return False
-
-    def is_linked(self, database: str) -> bool:  # noqa: ARG002
-        """Whether a database, which may be absent, only leads to one of another catalog."""
-        return False
-
     @abstractmethod
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         """Drop the database, which has no tables any more, together with its functions."""
@@ -366,6 +358,17 @@ class Furnishes(Protocol):
 
         Raises nothing: it must not hold up what the source has.
         """
+
+
+@runtime_checkable
+class HasLinks(Protocol):
+    """A store of a place where a database or table may only lead to one of another catalog."""
+
+    def is_link(self, existing: Any) -> bool:
+        """Whether a database or table that was read does, or is in one that does."""
+
+    def is_linked(self, database: str) -> bool:
+        """Whether a database does, which may be absent."""
 
 
 @runtime_checkable
