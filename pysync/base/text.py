@@ -60,7 +60,12 @@ def _titled(page: re.Match[str]) -> str:
 
 def quoted(text: str, longest: int = 80) -> str:
     """The text in quotes, in one line, as a message names what somebody wrote."""
-    return repr(shortened(text, longest))
+    return as_written(shortened(text, longest))
+
+
+def as_written(text: str) -> str:
+    """The text in quotes, with backslashes as somebody wrote them: `repr` doubles them."""
+    return repr(text).replace("\\\\", "\\")
 
 
 def shown(value: Any) -> str:

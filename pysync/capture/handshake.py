@@ -137,11 +137,6 @@ VERSION = "PYSYNC-2"
 NONCE_BYTES = 32
 
 _HELLO = re.compile(rf"{VERSION} ([0-9a-f]{{{2 * NONCE_BYTES}}})")
-_ANSWER = re.compile(rf"{_HELLO.pattern} ([0-9a-f]{{64}})")
-
-
-def _nonce() -> str:
-    return secrets.token_hex(NONCE_BYTES)
 
 
 class Unproven(ValueError):
@@ -181,7 +176,7 @@ class SidecarSide:
     """The sidecar's part of one handshake."""
 
     secret: bytes
-    nonce: str = field(default_factory=_nonce)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(NONCE_BYTES))
 
     def answer(self, hello: str) -> tuple[str, Keys]:
         """The line that answers the listener's first one, and the keys if it proves itself. Raises Unproven."""
@@ -190,27 +185,6 @@ class SidecarSide:
             raise Unproven("the caller sent no greeting")
         keys = Keys(self.secret, match[1], self.nonce)
         return f"{VERSION} {self.nonce} {keys.proof_of_sidecar()}", keys
-
-
-@dataclass(frozen=True, slots=True)
-class ListenerSide:
-    """The listener's part, as the listener in Java has it: for tests and tools."""
-
-    secret: bytes
-    nonce: str = field(default_factory=_nonce)
-
-    def hello(self) -> str:
-        """The first line."""
-        return f"{VERSION} {self.nonce}"
-
-    def keys(self, answer: str) -> Keys:
-        """The keys, once the sidecar's line has proved it. Raises Unproven."""
-        match = _ANSWER.fullmatch(answer)
-        if match is None:
-            raise Unproven("the caller did not answer the greeting")
-        keys = Keys(self.secret, self.nonce, match[1])
-        check(keys.proof_of_sidecar(), match[2])
-        return keys
 
 
 def check(expected: str, proof: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import UsageError
+from pysync.base.text import as_written
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
@@ -328,7 +329,7 @@ class Policy:
         where = self.deciding(table).where
         if where is None or self.takes_partition(table, keys, values):
             return None
-        return f"where {where.text!r} leaves the partition out"
+        return f"where {as_written(where.text)} leaves the partition out"
 
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
@@ -449,7 +450,7 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
     if policy is None:
         return (), ()
     text = repl_text.parse_policy(policy)
-    database, rule = _glob(text.database), f"policy {policy!r}"
+    database, rule = _glob(text.database), f"policy {as_written(policy)}"
     exclude = tuple(Pattern(database, _regex(it, policy), rule) for it in text.exclude)
     if text.table is not None:
         return (Pattern(database, _glob(text.table), rule),), exclude
@@ -463,8 +464,8 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
 def _glob_pattern(key: str, text: str) -> Pattern:
     parts = text.strip().split(".")
     if not all(parts) or len(parts) > 2:
-        raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table; * and ? are allowed")
-    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {text!r}")
+        raise UsageError(f"cannot read the pattern {as_written(text)}", "write db or db.table; * and ? are allowed")
+    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {as_written(text)}")
 
 
 def _glob(text: str) -> re.Pattern[str]:
@@ -476,4 +477,6 @@ def _regex(text: str, policy: str) -> re.Pattern[str]:
         return re.compile(text, re.IGNORECASE)
     # OverflowError: a repetition like a{99999999999}.
     except (re.error, OverflowError) as error:
-        raise UsageError(f"policy {policy!r}: {text!r} is not a regular expression: {error}") from error
+        raise UsageError(
+            f"policy {as_written(policy)}: {as_written(text)} is not a regular expression: {error}"
+        ) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -28,7 +29,7 @@ from pysync.model.operation import (
 )
 from pysync.targets.apply import databases
 from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
-from pysync.targets.apply.judge import Judge
+from pysync.targets.apply.judge import Judge, Ownership, ownership_of
 from pysync.targets.apply.judge_both_ways import BothWaysJudge
 from pysync.targets.apply.judge_one_way import OneWayJudge
 from pysync.targets.apply.renames import rename_table
@@ -84,6 +85,11 @@ def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
 def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
     """Whether the files of a put or a rename may be copied over those of the table `existing` (or None)."""
     return judge_class(settings).takes_files(settings, operation, existing)
+
+
+def is_of_others(existing: Any, mark: Mark) -> bool:
+    """Whether a table or database at a target is not from the source of the mark, or is another object of it."""
+    return ownership_of(True, existing.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}
 
 
 def apply(store: WatchedStore, operation: Operation) -> Outcome:
