@@ -4,7 +4,7 @@ targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import entry_points
@@ -229,6 +229,15 @@ class ChecksRights(Protocol):
 
         Changes nothing. Raises Forbidden if some are missing.
         """
+
+
+@runtime_checkable
+class Lacking(Protocol):
+    """What a target may have besides, for `pysync check`."""
+
+    @property
+    def lacks(self) -> Mapping[Any, str]:
+        """What it cannot hold or do, each with the reason, for people."""
 
 
 @dataclass(frozen=True, slots=True)

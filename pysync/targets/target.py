@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +36,11 @@ class StoreTarget:
     def keeps_statistics(self) -> bool:
         """As the store says."""
         return self.store.keeps_statistics
+
+    @property
+    def lacks(self) -> Mapping[Capability, str]:
+        """As the store says."""
+        return self.store.lacks
 
     def check(self) -> str:
         """Reach it and say what is there."""
