@@ -365,6 +365,29 @@ def test_nothing_older_is_copied_over_what_a_later_event_has_written():
     assert len(asked(put(), there=Mark("here", 1, 3, 100).parameters())) == 1
 
 
+@pytest.mark.parametrize(
+    ("mark", "copies"),
+    [
+        (replace(MARK, position=9), True),  # when the table was last written says nothing about its partitions
+        (replace(MARK, created=200), False),  # they are of the table that had the name before
+        (replace(MARK, source="elsewhere"), False),
+        (replace(MARK, object="d.other"), False),
+    ],
+)
+def test_the_files_of_partitions_are_copied_if_the_table_is_the_one_that_they_belong_to(mark, copies):
+    of = table("d", "t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = "file:/there/t"
+    operation = PutPartitions(
+        table=TableName("d", "t"),
+        definition=of,
+        partitions=(part,),
+        sources={"file:/there/t": SourceFiles("file:/here/t")},
+        mark=replace(MARK, rivals=frozenset({"d.other"})),
+    )
+    assert bool(asked(operation, there=mark.parameters())) is copies
+
+
 # --- where the files are at the source
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import pysync
+from pysync.model.mark import Writer
 from pysync.queue import Depth, Entry, QueueClosed, QueueFull, target_queue
 from tests.support.queues import fill, numbered, park, seen
 
@@ -158,6 +159,17 @@ def test_an_unknown_target_is_an_error(queue):
     ):
         with pytest.raises(ValueError, match="no target 'dr'"):
             use("dr")
+    assert queue.target("dr").paused() is None
+
+
+def test_marks_of_a_target_name_it_and_the_queues_other_targets(queue, reopen):
+    for name in ("dr", "lake"):
+        queue.target(name).register()
+    fill(queue, 1, 2)
+    first, queue = queue.writer("dr"), reopen()
+    second = queue.writer("dr")
+    assert second == Writer(queue.epoch, second.life, {first.life: 2}, "dr", frozenset({"lake"}))
+    assert second.life != first.life
 
 
 def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
