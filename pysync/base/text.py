@@ -86,7 +86,7 @@ def nearest(given: str, known: Collection[str]) -> str | None:
     return words[near[0]] if near else None
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What an error says, without Python's words round it: of the system's errors neither number nor file."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

@@ -325,7 +325,7 @@ class Reception:
             log.error("append_failed", events=len(events), reason=str(error))
             return "failed"
         for event, new in zip(events, news, strict=True):
-            self._watch.heard(event.instance, event.notification_id)
+            self._watch.note_event(event.instance, event.notification_id)
             self._watch.roll.taken(event)
             # One that came again was seen before, and would seem to overlap with what came since.
             if new:
@@ -443,9 +443,9 @@ class Bridge:
             "differing": self._reception.differing(),
         }
 
-    def tell_refused(self) -> None:
+    def log_refused(self) -> None:
         """Log how many callers were refused since the last line about that, if any. For whoever keeps house."""
-        self._door.refusals.tell()
+        self._door.refusals.log_repeated()
 
     def _raise_backlog(self, **_: Any) -> None:
         self._server.server_socket.listen(_BACKLOG)

@@ -28,8 +28,8 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def escaped(text: str) -> str:
     """Plain text, so that a terminal shows, and a person may copy, these very characters."""
-    text_escaped = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
-    return rf"\&{text_escaped}" if text_escaped.startswith(".") else text_escaped
+    plain_text = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
+    return rf"\&{plain_text}" if plain_text.startswith(".") else plain_text
 
 
 def prose(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import make_directory, rights_at, sync
-from pysync.base.text import told
+from pysync.base.text import error_text
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 
@@ -84,7 +84,7 @@ def own_directory(directory: Path) -> None:
         make_directory(directory, _PRIVATE, owner)
     except FileExistsError:
         with rights_at(directory, owner) as place:
-            existing = place.found()
+            existing = place.status()
         if existing is None or not stat.S_ISDIR(existing.st_mode):
             hint = "name a directory that does not exist yet"
             raise UsageError(f"{directory} is not a directory, or it is a symbolic link", hint) from None
@@ -212,7 +212,7 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
             yield Pieces(directory, _unfinished(directory, wanted))
     except OSError as error:
         raise PysyncError(
-            f"cannot write the dump in {directory}: {told(error)}", "run the command again to continue"
+            f"cannot write the dump in {directory}: {error_text(error)}", "run the command again to continue"
         ) from error
 
 

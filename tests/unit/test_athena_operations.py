@@ -304,7 +304,7 @@ def test_a_difference_that_no_statement_says_is_a_conflict_in_a_table_of_others(
     other.sd.serdeInfo.serializationLib = "com.example.Other"
     bench.catalog.tables["db.t"], bench.catalog.partitions["db.t"] = keyed, {}
     bench.catalog.run(next(statements.add_partitions(keyed, [part])))
-    with pytest.raises(Rejected, match="table db.t already exists at the target 'dr' and is not from this source"):
+    with pytest.raises(Rejected, match=r"table db\.t already exists at the target 'dr' and is not from this source"):
         bench.apply(source.put_partitions(keyed, other))
     assert (bench.statements, bench.glue.applied) == ([], [])
 

@@ -129,7 +129,7 @@ def test_reports_and_events_break_the_silence(queue, watch):
     assert check(watch, 60, report=told(3)) == 0
     for _ in range(5):
         assert check(watch, SILENCE - TICK - 1) == 0
-        watch.heard("jvm")
+        watch.note_event("jvm")
     assert reasons(queue) == []
 
 
@@ -168,7 +168,7 @@ def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue
     fill(queue, 1, 3)
     assert check(watch, 100) == 1
     fill(queue, 4, 4)
-    watch.heard("jvm")
+    watch.note_event("jvm")
     assert check(watch, SILENCE - TICK) == 0
     assert check(watch, 100) == 1
     assert len(queue.gaps.latest()) == 2
@@ -178,7 +178,7 @@ def test_a_pause_of_the_sidecar_itself_is_no_silence(queue, watch):
     """It was stopped (SIGSTOP, a suspended machine) for an hour: its listener could not be heard."""
     fill(queue, 1, 3)
     assert watch.check(3600) == 0
-    watch.heard("jvm")
+    watch.note_event("jvm")
     assert check(watch, SILENCE - TICK) == 0
 
 
@@ -340,7 +340,7 @@ def test_listeners_that_are_not_expected_any_more_are_neither_missed_nor_a_gap(q
 
 def test_a_listener_that_is_heard_after_all_is_missed_again(queue, watch):
     watch.retire()
-    assert not watch.has_heard()
+    assert not watch.has_reports()
     watch.report(told(0))
-    assert watch.has_heard()
+    assert watch.has_reports()
     assert check(watch, SILENCE * 2) == 1
