@@ -16,7 +16,7 @@ from pysync.model import idl
 from pysync.model.again import again_of, says_again
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.locations import SourceFiles
-from pysync.model.mark import Whose
+from pysync.model.mark import Provenance
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
@@ -150,7 +150,7 @@ class Change:
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
-    whose: Whose | None = None  # for targets with both_ways
+    provenance: Provenance | None = None  # for targets with both_ways
     dropped_tables: list[Any] = field(
         default_factory=list
     )  # the tables that were dropped with a database, for the same

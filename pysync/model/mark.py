@@ -182,8 +182,8 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """Whose object a change is about, and what the change is to the target.
+class Provenance:
+    """The home and the path of the object that a change is about, and what the change is to the target.
 
     `mark` is the object's mark at the source; None if it was born there. `visited` is the path of the change. A `blind`
     request does not say what it found: if the object exists anywhere, that is a conflict. With `tables_alone` a dropped
@@ -197,7 +197,7 @@ class Whose:
     blind: bool = False
     tables_alone: bool = False
 
-    def goes_with(self, other: Whose) -> bool:
+    def goes_with(self, other: Provenance) -> bool:
         """Whether two changes of one object may be folded into one operation."""
         return replace(self, mark=None) == replace(other, mark=None)
 

@@ -285,7 +285,7 @@ def _of_others(rules: Rules, compared: Compared, there: Any, rival: str) -> Comp
 
     `rival` is the object of the same source whose copy it is, if it is one.
     """
-    excuse = f"the copy of {rival}" if rival else rules.whose(there)
+    excuse = f"the copy of {rival}" if rival else rules.owner_text(there)
     if compared.kind == "database":
         return replace(compared, result=FOREIGN if compared.fields else EQUAL, excuse=excuse if compared.fields else "")
     if rules.settings.on_conflict == "skip" and not rival:

@@ -180,7 +180,7 @@ class Rules:
         """Whether objects without marks of their own, in this one at the target, came from this source."""
         return self.settings.both_ways or self.is_ours(there)
 
-    def whose(self, there: Any) -> str:
+    def owner_text(self, there: Any) -> str:
         """Whose an object at the target is, for people."""
         if self.settings.both_ways:
             return f"created at {_home(there, self.cluster)!r}"
@@ -198,8 +198,8 @@ class Rules:
         if self.is_ours(there):
             return replace(compared, result=EXTRA, excuse=self.excuse(compared.kind, EXTRA, compared.source))
         if self.settings.both_ways:
-            return replace(compared, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
-        return replace(compared, result=FOREIGN, excuse=self.whose(there))
+            return replace(compared, result=EXTRA, fields=(f"{self.owner_text(there)}, missing at {self.source!r}",))
+        return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
     def only_here(self, compared: Compared, wanted: Any) -> Compared:
         """What only the source has: to be created, or gone where it was born."""

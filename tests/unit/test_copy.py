@@ -374,7 +374,7 @@ def test_nothing_older_is_copied_over_what_a_later_event_has_written():
         (replace(MARK, object="d.other"), False),
     ],
 )
-def test_the_files_of_partitions_are_copied_if_the_table_is_the_one_that_they_belong_to(mark, copies):
+def test_the_files_of_partitions_are_copied_if_they_belong_to_the_table_there(mark, copies):
     of = table("d", "t", partition_keys=[("k", "string")])
     part = partition(of, ["1"])
     part.sd.location = "file:/there/t"

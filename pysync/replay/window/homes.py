@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Stance, Whose, births_of, first_home, home_of, stance
+from pysync.model.mark import Condition, Mark, Provenance, Stance, births_of, first_home, home_of, stance
 from pysync.model.operation import Operation, Refresh, SayAgain
 from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings
@@ -51,7 +51,7 @@ class Homes:
             return None if self.cluster in change.event.visited else change
         item = _object(change)
         if item is None:  # a function or constraint, without a mark: the target's object tells the home
-            return replace(change, whose=Whose(None, change.event.source, change.event.visited))
+            return replace(change, provenance=Provenance(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
     def has_lost(self, word: Change) -> bool:
@@ -75,7 +75,7 @@ class Homes:
             return self._given_way(change, home)
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         whole = change.new_table_name if _gets_a_name(change, standing) else change.whole
-        return replace(change, whose=Whose(standing, home, visited, mark), whole=whole, then=then)
+        return replace(change, provenance=Provenance(standing, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
         """What the target has to know of a change that is not for it: a table is no longer what it was.
@@ -85,7 +85,7 @@ class Homes:
         """
         if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
             source = change.event.source
-            return replace(change, whose=Whose(Stance.STATE, source, (source,), tables_alone=True))
+            return replace(change, provenance=Provenance(Stance.STATE, source, (source,), tables_alone=True))
         moved = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         return moved or (self._freed(change, home) if not self.relay and _frees(change) else None)
 
@@ -96,16 +96,16 @@ class Homes:
         if was == home or not (self.relay or was in {source, self.cluster}):
             return None
         if was == self.cluster:
-            return _as_drop(change, Whose(Stance.REQUEST, was, change.event.visited, mark, blind=True))
+            return _as_drop(change, Provenance(Stance.REQUEST, was, change.event.visited, mark, blind=True))
         path = (source,) if was == source else (was, source)
-        return _as_drop(change, Whose(Stance.STATE, was, path, None if was == source else mark))
+        return _as_drop(change, Provenance(Stance.STATE, was, path, None if was == source else mark))
 
     def _freed(self, change: Change, home: str) -> Change | None:
         """A name that a third cluster's table has given up at the source: it may have kept out the target's own."""
         if home in {change.event.source, self.cluster}:
             return None
         mark = Mark(self.cluster, 0, 0)
-        return _as_drop(change, Whose(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
+        return _as_drop(change, Provenance(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
 
 
 @dataclass(slots=True)
@@ -181,9 +181,9 @@ def _frees(change: Change) -> bool:
     return change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
 
 
-def _as_drop(change: Change, whose: Whose) -> Change:
+def _as_drop(change: Change, provenance: Provenance) -> Change:
     event = replace(change.event, kind=Kind.DROP_TABLE)
-    return replace(change, event=event, before=deepcopy(change.before), after=[], whose=whose)
+    return replace(change, event=event, before=deepcopy(change.before), after=[], provenance=provenance)
 
 
 # Origins: the home of an object that a refresh reads, and what follows from it. Pure.

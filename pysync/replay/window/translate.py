@@ -131,7 +131,7 @@ class Translator:
         origin = self._origin(scoped) if self.mapping.tells_objects else None
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         rewritten.origin = origin
-        if rewritten.whose is not None:
+        if rewritten.provenance is not None:
             self._dropped_tables.note(rewritten)
         return rewritten
 
