@@ -233,6 +233,22 @@ def test_an_epoch_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
     assert note.read_text() == "7"
 
 
+def test_a_directory_that_is_made_is_on_disk_with_every_one_above_it(tmp_path, monkeypatch):
+    """Else a power cut takes the new directory, and all events in it."""
+    synced = []
+    monkeypatch.setattr(files, "sync", synced.append)
+    files.prepare(tmp_path / "a" / "b")
+    assert sorted(synced) == [tmp_path, tmp_path / "a"]
+
+
+def test_no_memory_is_shared_not_even_to_look_at_the_file(tmp_path):
+    """Its mapping would end the process on a full disk."""
+    fill(tmp_path, 1)
+    (tmp_path / "queue.db-shm").mkdir()  # what maps it fails
+    with opened(tmp_path) as queue:
+        assert queue.size == 1
+
+
 def test_quarantine_leaves_a_sound_file_alone(tmp_path):
     fill(tmp_path, 3)
     with opened(tmp_path, quarantine=True) as queue:

@@ -13,7 +13,7 @@ import pytest
 
 import pysync
 from pysync.model.mark import Writer
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull, target_queue
+from pysync.queue import Depth, Entry, Pause, QueueClosed, QueueFull, target_queue
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -196,12 +196,15 @@ def test_trimming_stops_when_its_time_is_over_and_goes_on_the_next_time(queue, m
     assert (queue.trim(seconds=60), queue.size) == (17, 0)
 
 
-def test_a_pause_is_kept_until_it_is_lifted(queue, reopen):
+def test_a_pause_is_kept_until_it_is_lifted(queue, reopen, disk):
     queue.target("dr").register()
     assert queue.target("dr").paused() is None
+    disk.now = 1500.0
     queue.target("dr").pause("the target is moved")
-    queue = reopen()
-    assert queue.target("dr").paused().reason == "the target is moved"
+    disk.now = 2000.0
+    for _ in range(2):
+        assert queue.target("dr").paused() == Pause("the target is moved", 1_500_000)
+        queue = reopen()
     queue.target("dr").pause(None)
     assert reopen().target("dr").paused() is None
 
