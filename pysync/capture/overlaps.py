@@ -19,10 +19,10 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
 from pysync.base.errors import PysyncError
-from pysync.model.again import says_again
 from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
+from pysync.model.reread import is_reread_request
 from pysync.model.wire import decode, decode_event
 from pysync.queue import EventQueue
 
@@ -261,7 +261,7 @@ def _database(event: Event) -> TableName | None:
         item = decode(hive.Database if event.kind in _DATABASES else hive.Function, (event.before or event.after)[0])
     except (PysyncError, IndexError):
         return None
-    if event.kind in _FUNCTIONS and says_again(item):
+    if event.kind in _FUNCTIONS and is_reread_request(item):
         return None
     name = item.name if event.kind in _DATABASES else item.dbName
     return TableName.of(name, "") if name else None

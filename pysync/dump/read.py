@@ -16,9 +16,9 @@ from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer,
 from pysync.metastore.client import with_values
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
-from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
+from pysync.model.reread import is_request_name
 
 _CALLS = {
     hive.SQLPrimaryKey: "get_primary_keys",
@@ -122,7 +122,7 @@ class DumpReader:
         for function in functions:
             # As `Metastore.functions`: Hive 2.3 and 3.1 keep names in mixed case.
             function.functionName = function.functionName.lower()
-        return [it for it in functions if not is_word(it.functionName)]
+        return [it for it in functions if not is_request_name(it.functionName)]
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a table that the dump has, by struct."""

@@ -169,8 +169,8 @@ class Condition:
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.
     `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew` the
-    object may also be absent. `place` is the home that a function's database has at the source. `words` is the number
-    of words (pysync.model.again) that have led to it, each caused by the one before.
+    object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
+    the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one before.
     """
 
     stance: Stance | None = Stance.STATE
@@ -178,7 +178,7 @@ class Condition:
     parts: Mapping[tuple[str, ...], Sequence[Any | None]] = field(default_factory=dict)
     anew: bool = False
     place: str | None = None
-    words: int = 0
+    chain_length: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
-from pysync.model.again import Again
 from pysync.model.names import TableName
+from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
 from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
 from pysync.worker import Worker
@@ -227,7 +227,7 @@ class Healer:
         """Have the targets pass on that this cluster may have lost changes; 0 if that does not concern them."""
         if not self._relays or all(gap.key.startswith(_KNOWN) for gap in gaps):
             return 0
-        return self._refreshes.ask([Again("", home=self._refreshes.source).attributes()])
+        return self._refreshes.ask([RereadRequest("", home=self._refreshes.source).attributes()])
 
     def _tell_begun(self, keys: set[str]) -> None:
         """Log that a resync begins; not when it is tried again."""

@@ -19,8 +19,8 @@ from pysync.capture import gaps
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.model.again import Again
 from pysync.model.event import SIDECAR, Event, Kind
+from pysync.model.reread import RereadRequest
 from pysync.model.wire import encode, encode_event
 from pysync.queue import EventQueue, QueueFailed
 from tests.support.queues import Reopener, fill
@@ -295,7 +295,7 @@ def test_half_a_report_is_none(payload, tmp_path: Path):
 
 def word(sequence: int = 1, **names: Any) -> str:
     """What a listener sends of the word that the cluster east may have lost changes."""
-    said = Again("", home="east", path=("east", "north")).told_by("north")
+    said = RereadRequest("", home="east", path=("east", "north")).as_function("north")
     attributes = {"user": "pysync-north"}
     event = Event(Kind.CREATE_FUNCTION, "west", "jvm", sequence, 0, attributes=attributes, after=(encode(said),))
     return base64.b64encode(encode_event(replace(event, **names))).decode()

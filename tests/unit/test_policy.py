@@ -348,5 +348,5 @@ def test_the_type_of_a_partition_key_may_be_unknown():
     [({}, False), ({"both_ways": True}, True), ({"both_ways": True, "relay": False}, False)],
 )
 def test_that_changes_may_be_lost_is_for_targets_with_clusters_behind_them(values, taken):
-    word = event(Kind.REFRESH, attributes={"again": "true"})
+    word = event(Kind.REFRESH, attributes={"reread": "true"})
     assert (replace(policy(), **values).scope(decode_change(word, 1)) is not None) is taken

@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.mark import Condition, Mark, Provenance, Stance, births_of, first_home, home_of, stance
-from pysync.model.operation import Operation, Refresh, SayAgain
+from pysync.model.operation import Operation, Refresh, RequestReread
 from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings
 
@@ -54,13 +54,13 @@ class Homes:
             return replace(change, provenance=Provenance(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
-    def has_lost(self, word: Change) -> bool:
-        """Whether a word says that the target may have lost changes, and did not come from there directly.
+    def has_lost(self, request: Change) -> bool:
+        """Whether a re-read request says that the target may have lost changes, and did not come from there directly.
 
         A cluster that replicates to this one has compared itself with it, which finds what differs at either.
         """
-        visited = word.event.visited
-        return self.relay and word.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
+        visited = request.event.visited
+        return self.relay and request.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
 
     def _placed(self, change: Change, item: Any) -> Change | None:
         source, visited = change.event.source, change.event.visited
@@ -219,7 +219,7 @@ class Origins:
             return origin
         return origin | {
             "mark": replace(self.refresh.mark, source=home, born=0),
-            "condition": Condition(None, place=home, words=self.refresh.words),
+            "condition": Condition(None, place=home, chain_length=self.refresh.chain_length),
         }
 
     def comes_from_target(self, item: Any) -> bool:
@@ -241,7 +241,7 @@ class Origins:
     # --- both ways
 
     def home(self, item: Any, there: Any) -> str:
-        """The home of an object, as source, target and the speaker of a word know it; "" if nobody does.
+        """The home of an object, as source, target and the sender of a re-read request know it; "" if nobody does.
 
         If they disagree, it is the smallest name.
         """
@@ -271,12 +271,12 @@ class Origins:
         """Whether the target gets objects of that home."""
         return self.policy.relay or home in {self.source, self.policy.cluster}
 
-    def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
-        """Have it said again at the target: by the target if it is the home, else on the way to or from the home."""
+    def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
+        """Have the object read anew at the target if that is its home, else on the way to or from the home."""
         if self.policy.both_ways and (self.policy.relay or home == self.policy.cluster):
             way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
-            way["words"] = max(1, self.refresh.words)
-            yield SayAgain(database=database, table=table, function=function, home=home, **way)
+            way["chain_length"] = max(1, self.refresh.chain_length)
+            yield RequestReread(database=database, table=table, function=function, home=home, **way)
 
     @property
     def source(self) -> str:
@@ -296,7 +296,9 @@ class Origins:
         if mark is None or first_home(parameters, self.source, relay=self.policy.relay) == own.source:
             mark = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.brings_state_of(mark.source) or mark.source == self.policy.cluster
-        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
+        condition = Condition(
+            Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, chain_length=refresh.chain_length
+        )
         return {"mark": mark, "visited": refresh.visited, "condition": condition}
 
 

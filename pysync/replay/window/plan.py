@@ -285,10 +285,10 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         former=names.get("former", ""),
         replaced=names.get("replaced", ""),
         bootstrap=names.get("bootstrap") == "true",
-        again=names.get("again") == "true",
+        reread=names.get("reread") == "true",
         function=names.get("function", ""),
         home=names.get("home", ""),
-        words=int(names.get("words", "0")),
+        chain_length=int(names.get("chain_length", "0")),
         event_id=int(names.get("event_id", "0")),
         **origin,
     )

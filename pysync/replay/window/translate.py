@@ -159,8 +159,9 @@ class Translator:
         return self.policy.excludes(kind, self.mapping.source_database(database_of(operation.key)))
 
     def lost(self, event: Event) -> str | None:
-        """The target's cluster, if the event is a word that this cluster may have lost changes, and what is replicated
-        to it from here has not been compared.
+        """The target's cluster, if the event is a re-read request because this cluster may have lost changes.
+
+        None if what is replicated to it from here has been compared since, and for any other event.
         """
         if event.kind is not Kind.CREATE_FUNCTION or self._homes is None or not event.after:
             return None
