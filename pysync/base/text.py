@@ -32,7 +32,7 @@ LONGEST = 500
 
 def plain(text: str) -> str:
     r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
-    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    return _CONTROLS.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

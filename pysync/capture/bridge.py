@@ -304,7 +304,7 @@ class Reception:
             log.error("event_unsupported", reason=str(error))
             return ["unsupported"] * len(payloads)
         events = [it for it in reads if not isinstance(it, _NoEvent)]
-        answers = [self._kept(it) for it in reads if isinstance(it, _NoEvent)]
+        answers = [self._set_aside(it) for it in reads if isinstance(it, _NoEvent)]
         return answers + [self._queued(events)] * len(events) if events else answers
 
     def _queued(self, reads: Sequence[_Read]) -> str:
@@ -340,7 +340,7 @@ class Reception:
         for cluster in filter(None, (lost(event) for lost in self._lost)):
             self._watch.lost(event, cluster)
 
-    def _kept(self, unreadable: _NoEvent) -> str:
+    def _set_aside(self, unreadable: _NoEvent) -> str:
         try:
             self._intake.keep_unreadable(unreadable.data, unreadable.reason)
         except (QueueFull, QueueFailed) as error:

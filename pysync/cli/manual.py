@@ -90,8 +90,8 @@ def example(text: str) -> Iterator[str]:
 
 
 def _begun(lines: Iterable[str]) -> Iterator[str]:
-    found = list(lines)
-    yield from found[1:] if found[:1] == [".PP"] else found
+    page_lines = list(lines)
+    yield from page_lines[1:] if page_lines[:1] == [".PP"] else page_lines
 
 
 # --- `pysync man`: the manual page, made of what `--help` says of each command, and of what is common to all

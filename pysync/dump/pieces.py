@@ -265,7 +265,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
             noted = read_manifest(file.read())
     except DumpDamaged as error:
         raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
-    if _asked(noted) != _asked(wanted):
+    if _contents_wanted(noted) != _contents_wanted(wanted):
         raise UsageError(
             f"{directory} holds an unfinished dump of {noted.source} with other options",
             "use the same options, or name another directory",
@@ -278,7 +278,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
     return noted.model_copy(update={"pieces": tuple(pieces)})
 
 
-def _asked(manifest: Manifest) -> tuple[object, ...]:
+def _contents_wanted(manifest: Manifest) -> tuple[object, ...]:
     scope = manifest.source, manifest.within, manifest.replaces, manifest.since
     return *scope, manifest.files, manifest.data_under
 
