@@ -32,7 +32,7 @@ LONGEST = 500
 
 def plain(text: str) -> str:
     r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
-    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    return _CONTROLS.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -91,7 +91,7 @@ def nearest(given: str, known: Collection[str]) -> str | None:
     return words[near[0]] if near else None
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What an error says, without Python's words round it: of the system's errors neither number nor file."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

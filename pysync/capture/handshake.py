@@ -26,12 +26,12 @@ log = structlog.get_logger(__name__)
 
 
 class Refusals:
-    """Counts from any thread. Whoever keeps house calls `tell` every few seconds; no reason is logged more often."""
+    """Counts from any thread. `log_repeated` is to be called every few seconds; no reason is logged more often."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._untold: Counter[str] = Counter()
+        self._unlogged: Counter[str] = Counter()
         self._total = 0
         self._last_at: float | None = None
 
@@ -50,15 +50,18 @@ class Refusals:
         with self._lock:
             self._total += 1
             self._last_at = self._clock()
-            first = reason not in self._untold
-            self._untold[reason] += 0 if first else 1
+            first = reason not in self._unlogged
+            self._unlogged[reason] += 0 if first else 1
         if first:
             log.warning("caller_refused", reason=reason, refused=self._total)
 
-    def tell(self) -> None:
+    def log_repeated(self) -> None:
         """Log how many came since the last line. A reason for which none came is calm: its next is logged at once."""
         with self._lock:
-            counted, self._untold = self._untold, Counter({reason: 0 for reason, more in self._untold.items() if more})
+            counted, self._unlogged = (
+                self._unlogged,
+                Counter({reason: 0 for reason, more in self._unlogged.items() if more}),
+            )
         for reason, more in counted.items():
             if more:
                 log.warning("caller_refused", reason=reason, more=more, refused=self._total)

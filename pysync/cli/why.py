@@ -61,7 +61,7 @@ def why(
     if as_json:
         print_json(answer)
         return
-    for line in _told(answer):
+    for line in _answer_lines(answer):
         say(line)
 
 
@@ -77,7 +77,7 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
     return why_offline(Reader(loaded.queue.directory / FILE), translators, request)
 
 
-def _told(answer: Json) -> Iterator[str]:
+def _answer_lines(answer: Json) -> Iterator[str]:
     former = [name for name in answer["names"] if name != answer["object"]]
     yield answer["object"] + (f" (before: {', '.join(former)})" if former else "")
     for each in answer["targets"]:

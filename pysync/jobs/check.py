@@ -14,7 +14,7 @@ from typing import Any
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import Owner, rights_at
 from pysync.base.health import listening
-from pysync.base.text import count, told, without_pages
+from pysync.base.text import count, error_text, without_pages
 from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
@@ -99,7 +99,7 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(what, ok=True, detail=check())
     except (PysyncError, OSError) as error:
-        return Finding(what, ok=False, detail=without_pages(told(error)))
+        return Finding(what, ok=False, detail=without_pages(error_text(error)))
 
 
 def _running(config: Partial) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def reason_of(text: str | None) -> str | None:
     return text
 
 
-def told(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+def bounded(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     """The differences as a record keeps them: texts or None, bounded in number and length, without secrets."""
     return tuple(
         Difference(shortened(it.field, LONGEST_VALUE), _value(it.field, it.old), _value(it.field, it.new))

@@ -211,7 +211,7 @@ class Functions:
             yield from self._request(name)
 
     def _request(self, name: str) -> Iterator[Operation]:
-        return self._origins.again(self._home(), self.refresh.database, function=name)
+        return self._origins.request_reread(self._home(), self.refresh.database, function=name)
 
     @property
     def _origins(self) -> Origins:

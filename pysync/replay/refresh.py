@@ -37,7 +37,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
-    SayAgain,
+    RequestReread,
 )
 from pysync.replay.contents import put_statistics, wants_statistics
 from pysync.replay.progress import Count, Tally
@@ -115,7 +115,7 @@ _KINDS: Mapping[type[Operation], Kind] = {
     DropFunction: Kind.DROP_FUNCTION,
     DropConstraint: Kind.DROP_CONSTRAINT,
     PutStatistics: Kind.COLUMN_STATISTICS,
-    SayAgain: Kind.REFRESH,
+    RequestReread: Kind.REFRESH,
 }
 _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in idl.ANY_CONSTRAINT}
 

@@ -175,7 +175,7 @@ class Sidecar:
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
                 if self.bridge:
-                    self.bridge.tell_refused()
+                    self.bridge.log_refused()
         if failure := self.ending.failure():
             raise PysyncError(failure, "start the sidecar again; until then the listener keeps its events")
 

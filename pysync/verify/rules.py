@@ -32,8 +32,8 @@ MORE = "and "
 class Compared:
     """One object: what it is, its name at the target, and how it compares; `fields` names what differs.
 
-    `parts` is how many partitions of a table were compared. `told` says why a difference is no drift; "" if it is one.
-    `source` is the name at the source: `db.table`, or `db` for a database and its functions.
+    `parts` is how many partitions of a table were compared. `excuse` says why a difference is no drift; "" if it is
+    one. `source` is the name at the source: `db.table`, or `db` for a database and its functions.
     """
 
     kind: str
@@ -41,13 +41,13 @@ class Compared:
     result: str
     parts: int = 0
     fields: tuple[str, ...] = ()
-    told: str = ""
+    excuse: str = ""
     source: str = ""
 
     @property
     def drift(self) -> bool:
         """Whether the target is not what it should be."""
-        return self.result != EQUAL and not self.told
+        return self.result != EQUAL and not self.excuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Rules:
         """Whether objects without marks of their own, in this one at the target, came from this source."""
         return self.is_ours(there)
 
-    def whose(self, there: Any) -> str:
+    def owner_text(self, there: Any) -> str:
         """Whose an object at the target is, for people."""
         mark = Mark.read(there.parameters)
         return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
@@ -193,12 +193,12 @@ class Rules:
     def only_there(self, compared: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or somebody's."""
         if self.is_ours(there):
-            return replace(compared, result=EXTRA, told=self.excuse(compared.kind, EXTRA, compared.source))
-        return replace(compared, result=FOREIGN, told=self.whose(there))
+            return replace(compared, result=EXTRA, excuse=self.excuse(compared.kind, EXTRA, compared.source))
+        return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
     def only_here(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
         """What only the source has: to be created."""
-        return replace(compared, result=MISSING, told=self.excuse(compared.kind, MISSING, compared.source))
+        return replace(compared, result=MISSING, excuse=self.excuse(compared.kind, MISSING, compared.source))
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""
@@ -246,7 +246,7 @@ class HomeRules(Rules):
         """Ours to drop, or created elsewhere and missing here."""
         if self.is_ours(there):
             return super().only_there(compared, there)
-        return replace(compared, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
+        return replace(compared, result=EXTRA, fields=(f"{self.owner_text(there)}, missing at {self.source!r}",))
 
     def only_here(self, compared: Compared, wanted: Any) -> Compared:
         """To be created, or gone where it was created."""

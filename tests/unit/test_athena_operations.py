@@ -310,6 +310,17 @@ def test_partitions_that_are_as_wanted_are_no_conflict_whosever_they_are(source)
     assert (bench.statements, bench.glue.applied) == ([], [])
 
 
+def test_a_difference_that_no_statement_says_is_a_conflict_in_a_table_of_others(source):
+    bench, keyed = Bench(on_conflict="park", glue_api="never"), plain(keys=["k"])
+    part, other = plain_partition(keyed, "1"), plain_partition(keyed, "1")
+    other.sd.serdeInfo.serializationLib = "com.example.Other"
+    bench.catalog.tables["db.t"], bench.catalog.partitions["db.t"] = keyed, {}
+    bench.catalog.run(next(statements.add_partitions(keyed, [part])))
+    with pytest.raises(Rejected, match=r"table db\.t already exists at the target 'dr' and is not from this source"):
+        bench.apply(source.put_partitions(keyed, other))
+    assert (bench.statements, bench.glue.applied) == ([], [])
+
+
 def test_dropped_partitions(source):
     bench, keyed = Bench(), plain(keys=["k"])
     bench.apply(source.put_table(keyed))

@@ -168,7 +168,7 @@ def test_a_blind_request_says_of_nothing_that_it_has_found_it(aside):
     given_way = aside.changes[0].then
     assert given_way is not None
     (state,) = fold([given_way])
-    assert (state.dropped.kind, state.whose.blind, state.dropping) == (Kind.DROP_TABLE, True, [])
+    assert (state.dropped.kind, state.provenance.blind, state.dropping) == (Kind.DROP_TABLE, True, [])
 
 
 def test_what_was_told_to_a_target_that_does_not_ask_has_no_condition():

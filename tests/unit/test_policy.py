@@ -349,8 +349,8 @@ def test_the_type_of_a_partition_key_may_be_unknown():
     [(Direction("dr"), False), (BothWays("dr", relays=True), True), (BothWays("dr", relays=False), False)],
 )
 def test_that_changes_may_be_lost_is_for_targets_with_clusters_behind_them(direction, taken):
-    word = event(Kind.REFRESH, attributes={"again": "true"})
-    assert (replace(policy(), direction=direction).scope(decode_change(word, 1)) is not None) is taken
+    request = event(Kind.REFRESH, attributes={"reread": "true"})
+    assert (replace(policy(), direction=direction).scope(decode_change(request, 1)) is not None) is taken
 
 
 def test_a_rule_has_the_text_of_pysync_toml_and_no_doubled_backslashes():

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import pysync
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull, note_of
+from pysync.model.mark import Writer
+from pysync.queue import Depth, Entry, Pause, QueueClosed, QueueFull, note_of
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -158,6 +159,17 @@ def test_an_unknown_target_is_an_error(queue):
     ):
         with pytest.raises(ValueError, match="no target 'dr'"):
             use("dr")
+    assert queue.target("dr").paused() is None
+
+
+def test_marks_of_a_target_name_it_and_the_queues_other_targets(queue, reopen):
+    for name in ("dr", "lake"):
+        queue.target(name).register()
+    fill(queue, 1, 2)
+    first, queue = queue.writer("dr"), reopen()
+    second = queue.writer("dr")
+    assert second == Writer(queue.epoch, second.life, {first.life: 2}, "dr", frozenset({"lake"}))
+    assert second.life != first.life
 
 
 def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
@@ -184,12 +196,15 @@ def test_trimming_stops_when_its_time_is_over_and_goes_on_the_next_time(queue, m
     assert (queue.trim(seconds=60), queue.size) == (17, 0)
 
 
-def test_a_pause_is_kept_until_it_is_lifted(queue, reopen):
+def test_a_pause_is_kept_until_it_is_lifted(queue, reopen, disk):
     queue.target("dr").register()
     assert queue.target("dr").paused() is None
+    disk.now = 1500.0
     queue.target("dr").pause("the target is moved")
-    queue = reopen()
-    assert queue.target("dr").paused().reason == "the target is moved"
+    disk.now = 2000.0
+    for _ in range(2):
+        assert queue.target("dr").paused() == Pause("the target is moved", 1_500_000)
+        queue = reopen()
     queue.target("dr").pause(None)
     assert reopen().target("dr").paused() is None
 

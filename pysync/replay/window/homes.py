@@ -16,8 +16,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Stance, Whose, births_of, first_home, home_of, stance
-from pysync.model.operation import Operation, Refresh, SayAgain
+from pysync.model.mark import Condition, Mark, Provenance, Stance, births_of, first_home, home_of, stance
+from pysync.model.operation import Operation, Refresh, RequestReread
 from pysync.targets.settings import TargetSettings
 
 # Directions: what each change is to a target. Both ways its object's home and its path decide.
@@ -48,8 +48,8 @@ class Direction:
     """Whether marks hold the names of objects at the source."""
     shares_databases: ClassVar[bool] = False
     """Whether a database may have been born at both ends, so that a refresh of what is in it brings it along."""
-    skips_repeated_words: ClassVar[bool] = False
-    """Whether only the last of equal words (pysync.model.again) counts."""
+    skips_repeated_requests: ClassVar[bool] = False
+    """Whether only the last of equal re-read requests counts."""
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Direction:
@@ -67,7 +67,7 @@ class Direction:
         """The change, with what it is to the target; None if the target has had it, or gets it from elsewhere."""
         return change
 
-    def has_lost(self, word: Change) -> bool:  # noqa: ARG002
+    def has_lost(self, request: Change) -> bool:  # noqa: ARG002
         """Whether a word says that the target may have lost changes, and did not come from there directly."""
         return False
 
@@ -87,7 +87,7 @@ class BothWays(Direction):
 
     names_objects: ClassVar[bool] = False  # a mark is the home's, and each cluster has names of its own
     shares_databases: ClassVar[bool] = True
-    skips_repeated_words: ClassVar[bool] = True
+    skips_repeated_requests: ClassVar[bool] = True
 
     def rule_against(self, change: Change) -> str | None:
         """Not because the change has been there: `placed` judges echoes."""
@@ -101,16 +101,16 @@ class BothWays(Direction):
             return None if self.cluster in change.event.visited else change
         item = _object(change)
         if item is None:  # a function or constraint, without a mark: the target's object tells the home
-            return replace(change, whose=Whose(None, change.event.source, change.event.visited))
+            return replace(change, provenance=Provenance(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
-    def has_lost(self, word: Change) -> bool:
+    def has_lost(self, request: Change) -> bool:
         """If the target is its home. A cluster that replicates to this one has compared itself with it.
 
         That finds what differs at either.
         """
-        visited = word.event.visited
-        return self.relays and word.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
+        visited = request.event.visited
+        return self.relays and request.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
 
     def origins(self, refresh: Refresh) -> Origins:
         """By the homes of the objects."""
@@ -129,17 +129,17 @@ class BothWays(Direction):
             return self._given_way(change, home)
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         whole = change.new_table_name if _gets_a_name(change, standing) else change.whole
-        return replace(change, whose=Whose(standing, home, visited, mark), whole=whole, then=then)
+        return replace(change, provenance=Provenance(standing, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
         """What the target has to know of a change that is not for it: a table is no longer what it was.
 
-        The target's own table, which had a replica here, has to be told again. A table that was born at the source is
+        The target's own table, which had a replica here, has to be sent again. A table that was born at the source is
         gone. The same holds for the tables that went with a database which others drop.
         """
         if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
             source = change.event.source
-            return replace(change, whose=Whose(Stance.STATE, source, (source,), tables_alone=True))
+            return replace(change, provenance=Provenance(Stance.STATE, source, (source,), tables_alone=True))
         moved = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         return moved or (self._freed(change, home) if not self.relays and _frees(change) else None)
 
@@ -150,16 +150,16 @@ class BothWays(Direction):
         if was == home or not (self.relays or was in {source, self.cluster}):
             return None
         if was == self.cluster:
-            return _as_drop(change, Whose(Stance.REQUEST, was, change.event.visited, mark, blind=True))
+            return _as_drop(change, Provenance(Stance.REQUEST, was, change.event.visited, mark, blind=True))
         path = (source,) if was == source else (was, source)
-        return _as_drop(change, Whose(Stance.STATE, was, path, None if was == source else mark))
+        return _as_drop(change, Provenance(Stance.STATE, was, path, None if was == source else mark))
 
     def _freed(self, change: Change, home: str) -> Change | None:
         """A name that a third cluster's table has given up at the source: it may have kept out the target's own."""
         if home in {change.event.source, self.cluster}:
             return None
         mark = Mark(self.cluster, 0, 0)
-        return _as_drop(change, Whose(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
+        return _as_drop(change, Provenance(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
 
 
 @dataclass(slots=True)
@@ -235,9 +235,9 @@ def _frees(change: Change) -> bool:
     return change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
 
 
-def _as_drop(change: Change, whose: Whose) -> Change:
+def _as_drop(change: Change, provenance: Provenance) -> Change:
     event = replace(change.event, kind=Kind.DROP_TABLE)
-    return replace(change, event=event, before=deepcopy(change.before), after=[], whose=whose)
+    return replace(change, event=event, before=deepcopy(change.before), after=[], provenance=provenance)
 
 
 # Origins: the home of an object that a refresh reads, and what follows from it. Pure.
@@ -285,7 +285,7 @@ class Origins:
         return self.source
 
     def brings_state_of(self, home: str) -> bool:  # noqa: ARG002
-        """Whether the refresh brings the state of that home; else it can only ask the home to say it again."""
+        """Whether the refresh brings the state of that home; else it can only request a reread."""
         return True
 
     def is_over(self, at_source: Any, there: Any) -> bool:  # noqa: ARG002
@@ -293,15 +293,15 @@ class Origins:
         return False
 
     def state_home(self, at_source: Any, home: str) -> str:  # noqa: ARG002
-        """Whose state is passed on for a table of `home`: that of the table's present home, if it was said too."""
+        """Whose state is passed on for a table of `home`: that of the table's present home, if it was sent too."""
         return home
 
     def concerns_target(self, home: str) -> bool:  # noqa: ARG002
         """Whether the target gets objects of that home."""
         return True
 
-    def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:  # noqa: ARG002
-        """Have it said again at the target: by the target if it is the home, else on the way to or from the home."""
+    def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:  # noqa: ARG002
+        """Have it read anew at the target if that is its home, else on the way to or from the home."""
         return iter(())
 
 
@@ -327,7 +327,9 @@ class HomeOrigins(Origins):
         if mark is None or first_home(parameters, self.source, relay=self.relays) == own.source:
             mark = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.brings_state_of(mark.source) or mark.source == self.cluster
-        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
+        condition = Condition(
+            Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, chain_length=refresh.chain_length
+        )
         return {"mark": mark, "visited": refresh.visited, "condition": condition}
 
     def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:
@@ -341,7 +343,7 @@ class HomeOrigins(Origins):
             return origin
         return origin | {
             "mark": replace(self.refresh.mark, source=home, born=0),
-            "condition": Condition(None, place=home, words=self.refresh.words),
+            "condition": Condition(None, place=home, chain_length=self.refresh.chain_length),
         }
 
     def comes_from_target(self, item: Any) -> bool:  # noqa: ARG002
@@ -376,12 +378,12 @@ class HomeOrigins(Origins):
         """In pairs the target gets a third cluster's objects from that cluster itself."""
         return self.relays or home in {self.source, self.cluster}
 
-    def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
+    def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
         """Unless it concerns a third cluster in pairs."""
         if self.relays or home == self.cluster:
             way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
-            way["words"] = max(1, self.refresh.words)
-            yield SayAgain(database=database, table=table, function=function, home=home, **way)
+            way["chain_length"] = max(1, self.refresh.chain_length)
+            yield RequestReread(database=database, table=table, function=function, home=home, **way)
 
 
 def is_in_the_way(there: Any, wanted: Any) -> bool:

@@ -233,7 +233,7 @@ class NameMapping:
             sources.update(self._apply_to(item, frame))
         event = self._event(change.event)
         mapped = Change(event, change.position, table, change.before, change.after, change.whole, sources)
-        mapped.whose = change.whose
+        mapped.provenance = change.provenance
         mapped.then = self.apply(change.then) if change.then is not None else None
         return mapped
 

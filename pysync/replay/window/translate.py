@@ -128,7 +128,7 @@ class Translator:
         origin = self._origin(scoped) if self.mapping.tells_objects else None
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         rewritten.origin = origin
-        if rewritten.whose is not None:
+        if rewritten.provenance is not None:
             self._dropped_tables.note(rewritten)
         return rewritten
 
@@ -156,8 +156,9 @@ class Translator:
         return self.policy.excludes(kind, self.mapping.source_database(database_of(operation.key)))
 
     def lost(self, event: Event) -> str | None:
-        """The target's cluster, if the event is a word that this cluster may have lost changes, and what is replicated
-        to it from here has not been compared.
+        """The target's cluster, if the event is a re-read request because this cluster may have lost changes.
+
+        None if what is replicated to it from here has been compared since, and for any other event.
         """
         if event.kind is not Kind.CREATE_FUNCTION or not event.after:
             return None

@@ -118,7 +118,7 @@ class Why:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
         mappings = [it.translator.mapping for it in self.drains.values()]
-        scanned, spans = self._found(requested, mappings)
+        scanned, spans = self._history_of(requested, mappings)
         events = [
             it
             for it in scanned.events
@@ -133,7 +133,7 @@ class Why:
         targets = [self._of_target(drain, spans, known, request) for drain in drains]
         return _answer(spans, events, scanned, targets)
 
-    def _found(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
+    def _history_of(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
         """What the queue has of the object, and its names."""
         databases = frozenset(database_of(name) for name in candidates(requested, mappings))
         scanned = scan(self.queue, databases)

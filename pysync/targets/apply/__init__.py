@@ -25,7 +25,7 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
 )
 from pysync.targets.apply import databases
 from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
@@ -59,7 +59,7 @@ _APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] 
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
     PutStatistics: put_statistics,
-    SayAgain: lambda _, operation, judge: judge.request_reread(operation),
+    RequestReread: lambda _, operation, judge: judge.request_reread(operation),
 }
 
 _NEEDS: Mapping[type[Operation], Capability] = {

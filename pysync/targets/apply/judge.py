@@ -23,7 +23,7 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
     TableOperation,
 )
 from pysync.targets.base import Outcome, Rejected
@@ -343,6 +343,6 @@ class Judge(ABC):
 
     # --- asking for an object again
 
-    def request_reread(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: RequestReread) -> Outcome:
         """Have all clusters read an object anew."""
         raise Rejected(f"a target of kind {self.store.settings.kind} does not support {type(operation).__name__}")

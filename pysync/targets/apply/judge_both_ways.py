@@ -27,7 +27,7 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
     TableOperation,
 )
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
@@ -301,7 +301,7 @@ class BothWaysJudge(Judge):
             outcome = outcome if same(operation.definition.sd.cols, table.sd.cols) else Outcome.CONFLICT
         return self.requests.for_table(operation, table) if outcome is Outcome.CONFLICT else outcome
 
-    def request_reread(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: RequestReread) -> Outcome:
         """By a message to all clusters."""
         return self.requests.request_reread(operation)
 
@@ -364,7 +364,7 @@ class BothWaysJudge(Judge):
         if not uninformed or not self.rule.relay:
             return Outcome.UNCHANGED
         path: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
-        return self.request_reread(SayAgain(database=operation.database, home=operation.mark.source, **path))
+        return self.request_reread(RequestReread(database=operation.database, home=operation.mark.source, **path))
 
     def _drop_listed(self, operation: DropDatabase, place: Any) -> Outcome:
         """Drop the listed tables that were born where they were dropped, and the database if nothing else keeps it.

@@ -214,7 +214,7 @@ class Connections:
         self._connect = connect
         self._open: dict[str | None, Metastore] = {}
         self.are_swept = False
-        """Whether functions that a crash has left (pysync.model.again) were removed."""
+        """Whether functions that a crash has left (pysync.model.reread) were removed."""
         self._on_call: Callable[[str], object] | None = None
 
     def of(self, visited: Sequence[str]) -> Metastore:
