@@ -162,7 +162,7 @@ $(CONTAINER_TOOLS)/.setup: .ci/checkers.txt
 	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r .ci/checkers.txt
 	@touch $@
 
-simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
+simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/testing.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
 
 lint: setup ## ruff and mypy --strict
@@ -213,7 +213,7 @@ licences: $(RUNTIME)/.setup
 audit: $(TOOLS)/.setup
 	@$(RELEASE) audit $(ARGS)
 
-release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/releasing.md)
+release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/compatibility.md)
 	@$(RELEASE) check
 	@rm -rf dist
 	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
@@ -229,7 +229,7 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
 
-# pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/comparison.md; needs Maven; half an hour)
+# pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/coming-from.md#measured; needs Maven; half an hour)
 compare-agents: setup $(JAR)
 	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 
