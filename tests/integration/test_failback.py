@@ -1,4 +1,4 @@
-"""Failback: a target's objects on their way back to the cluster that they came from (docs/operating.md#failover-and-failback)."""
+"""Failback: a target's objects on their way back to the cluster that they came from: docs/operating.md."""
 
 from __future__ import annotations
 

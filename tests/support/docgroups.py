@@ -202,7 +202,7 @@ LEFT_OUT = {
     "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
-    "compatibility.md#making-a-release": "it needs a clean checkout and the index's records; tests/unit/test_release.py has its steps",
+    "compatibility.md#making-a-release": "it needs a clean checkout and the index; tests/unit/test_release.py",
     "security.md: ssh *": "it needs another host with sshd",
     "testing.md: make simulate *": "long; the same program with one seed is run here",
     "testing.md: make simulate": "long; the same program with one seed is run here",
