@@ -60,7 +60,7 @@ def parse(words: Sequence[str]) -> None:
         context = found.make_context(name, list(words), parent=context)
 
 
-@pages(PAGES)
+@pages([*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))])
 def test_every_relative_link_and_anchor_resolves(page: Path) -> None:
     assert list(dead_links(page)) == []
 
