@@ -62,9 +62,10 @@ $(ARCHIVE): $(SETUP)
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 
-# write docs/pysync.1, the manual page, from what `pysync --help` says
+# write docs/pysync.1, the manual page, and the tables of docs/commands.md from what `pysync --help` says
 man: setup
 	@$(BIN)/pysync man > docs/pysync.1
+	@$(BIN)/python -m tests.support.commandtable
 
 jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
 
