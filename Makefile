@@ -18,11 +18,12 @@ SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
 CONTAINER_TOOLS := build/container/tools
+SITE_TOOLS := build/site-tools
 
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help doctor doctor-python doctor-build setup man jar dist demo test test-all simulate lint format bench compare-agents pictures clean
+.PHONY: help doctor doctor-python doctor-build setup man jar dist demo site test test-all simulate lint format bench compare-agents pictures clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +67,14 @@ setup: doctor $(SETUP) ## make the virtual environment with all packages
 man: setup
 	@$(BIN)/pysync man > docs/pysync.1
 	@$(BIN)/python -m tests.support.commandtable
+
+$(SITE_TOOLS)/.setup: .ci/site.txt
+	@$(PYTHON) -m venv $(SITE_TOOLS)
+	@$(SITE_TOOLS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r .ci/site.txt
+	@touch $@
+
+site: doctor-python $(SITE_TOOLS)/.setup ## the docs as HTML in build/site; a link that leads nowhere is an error
+	@$(SITE_TOOLS)/bin/mkdocs build --strict -f .ci/site/mkdocs.yml
 
 jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
 
