@@ -247,7 +247,7 @@ class JournalConfig(_Section):
 
 
 class DumpConfig(_Section):
-    """`[dump]`: where REPL DUMP writes, and for how long it is kept (docs/repl.md)."""
+    """`[dump]`: where REPL DUMP writes, and for how long it is kept (docs/dump.md)."""
 
     root: PlainPath | None = Field(
         default=None, description="Directory of dumps. `pysync repl` makes a new directory in it for each REPL DUMP."

@@ -51,7 +51,7 @@ def why(
     the newest first: events in the queue, and the records of the journal. Renames are followed. If neither has anything
     of it, source and target are asked whether they have it.
 
-    DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/journal.md.
+    DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/status.md.
     """
     try:
         answer = ask_about(config, target, "why", table=table, since=since)

@@ -61,7 +61,7 @@ class Record:
         return names_of(self.object, self.source_object, self.former, self.source_former)
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/journal.md; what is not known is null."""
+        """As in docs/status.md; what is not known is null."""
         texts = ("target", "object", "source_object", "former", "source_former")
         plain: Mapping[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {

@@ -185,7 +185,7 @@ def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
     return str(text) if text else None
 
 
-# --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/journal.md
+# --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/status.md
 
 MOST = 1000
 """Records in one answer."""

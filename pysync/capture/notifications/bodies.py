@@ -187,7 +187,7 @@ _SCALARS: Mapping[int, str] = {
 # --- Bodies: the fields of an event, from the message of a notification, by kind.
 #
 # Hive 2.3 gives names alone where later versions give the object. The differences to the listener's events are in
-# docs/notification-log.md.
+# docs/versions.md.
 
 Message = Mapping[str, Any]
 

@@ -68,7 +68,7 @@ class Direction:
         return change
 
     def has_lost(self, request: Change) -> bool:  # noqa: ARG002
-        """Whether a word says that the target may have lost changes, and did not come from there directly."""
+        """Whether a re-read request says that the target may have lost changes, and did not come from there directly."""
         return False
 
     def origins(self, refresh: Refresh) -> Origins:
@@ -308,8 +308,8 @@ class Origins:
 class HomeOrigins(Origins):
     """Both ways. No event tells the home of an object that is read, so the object itself does.
 
-    A refresh brings only the state of an object's home. For all other objects it can only ask the home to say them
-    again.
+    A refresh brings only the state of an object's home. For all other objects it can only request a
+    reread.
     """
 
     __slots__ = ()

@@ -112,7 +112,7 @@ class Why:
     ends: EndsReader
 
     def __call__(self, request: Request) -> dict[str, Any]:
-        """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
+        """The answer, as in docs/status.md. Raises PysyncError for a name that is none, or an unknown target."""
         requested, target = asked_for(request), request.get("target")
         if target is not None and target not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
