@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -83,14 +83,9 @@ def load_notes(directory: Path, targets: Sequence[str]) -> dict[str, str]:
     # Opening it would make a queue.
     if not (directory / FILE).exists():
         return {}
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return noted_loads(queue.notes, targets)
-
-
-def noted_loads(notes: NotesOf, targets: Iterable[str]) -> dict[str, str]:
-    """The notes of what these targets took, by their keys."""
     keys = [key(name) for name in targets for key in (_last, _scopes)]
-    return {key: text for key in keys if (text := notes.get(key)) is not None}
+    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
+        return {key: text for key in keys if (text := queue.notes.get(key)) is not None}
 
 
 def note_begun(queue: EventQueue, target: str, manifest: Manifest) -> None:

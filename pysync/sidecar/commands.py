@@ -14,10 +14,9 @@ from pysync.base.health import decide
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
-from pysync.dump.taken import noted_loads
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain, Released
 from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
@@ -107,7 +106,9 @@ class Commands:
 
     def loads(self, _: Request) -> dict[str, Any]:
         """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""
-        return {"notes": noted_loads(self._queue.notes, self._drains)}
+        # The keys are those of dump/taken, which no sidecar imports: it would load all that reads dumps.
+        keys = [note_of(name, what) for name in self._drains for what in ("load", "load:scopes")]
+        return {"notes": {key: text for key in keys if (text := self._queue.notes.get(key)) is not None}}
 
     def pause(self, request: Request) -> dict[str, Any]:
         """Pause a target, durably."""

@@ -234,7 +234,7 @@ class HomeRules(Rules):
         """All objects count, wherever they were created."""
         return True
 
-    def whose(self, there: Any) -> str:
+    def owner_text(self, there: Any) -> str:
         """Its home's."""
         return f"created at {_home(there, self.cluster)!r}"
 
