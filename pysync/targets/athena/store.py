@@ -50,6 +50,7 @@ class AthenaStore(CatalogStore):
     def __init__(self, settings: AthenaSettings, athena: Statements, glue: GlueStore) -> None:
         super().__init__(settings, settings.of_glue())
         self.glue = glue
+        self.share_links(glue)
         self._athena = athena
         self._aws = settings
         self._changer = Changer(settings, athena)

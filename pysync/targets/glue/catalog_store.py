@@ -58,6 +58,10 @@ class CatalogStore(Store):
         self._log_columns = LogColumns(glue, self.table)
         self._views = Views(glue.views, self.catalog.table, lambda action: self.classified(action, reading=True))
 
+    def share_links(self, other: CatalogStore) -> None:
+        """Know together with `other`, a store of the same catalog, which databases are no links: each is read once."""
+        self._unlinked = other._unlinked
+
     # --- the connection
 
     def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
