@@ -168,6 +168,16 @@ class Owner(FakeTarget):
         return None if self.parameters is None else table("d", "t", parameters=self.parameters)
 
 
+def put_partition(mark, **values):
+    of = table("d", "t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = "file:/there/t"
+    sources = {"file:/there/t": SourceFiles("file:/here/t")}
+    return PutPartitions(
+        table=TableName("d", "t"), definition=of, partitions=(part,), sources=sources, mark=mark, **values
+    )
+
+
 def asked(operation, *, there=None, **values):
     target = Owner(there)
     copier = Copier(target)
@@ -199,17 +209,7 @@ def test_both_ways_files_come_only_with_what_the_judge_lets_the_home_write(home,
 def test_both_ways_files_of_partitions_come_only_to_the_table_that_has_them(created, copies):
     target = Owner(Mark("west", 1, 9, created).parameters())
     copier = Copier(target)
-    of = table("d", "t", partition_keys=[("k", "string")])
-    part = partition(of, ["1"])
-    part.sd.location = "file:/there/t"
-    operation = PutPartitions(
-        table=TableName("d", "t"),
-        definition=of,
-        partitions=(part,),
-        sources={"file:/there/t": SourceFiles("file:/here/t")},
-        mark=Mark("west", 1, 7, 1),
-        visited=("west",),
-    )
+    operation = put_partition(Mark("west", 1, 7, 1), visited=("west",))
     how = FaultySettings(name="east", kind="faulty", both_ways=True)
     FilesFirst(target, copier, how).apply(operation)
     assert bool(copier.asked) is copies
@@ -395,16 +395,7 @@ def test_nothing_older_is_copied_over_what_a_later_event_has_written():
     ],
 )
 def test_the_files_of_partitions_are_copied_if_they_belong_to_the_table_there(mark, copies):
-    of = table("d", "t", partition_keys=[("k", "string")])
-    part = partition(of, ["1"])
-    part.sd.location = "file:/there/t"
-    operation = PutPartitions(
-        table=TableName("d", "t"),
-        definition=of,
-        partitions=(part,),
-        sources={"file:/there/t": SourceFiles("file:/here/t")},
-        mark=replace(MARK, rivals=frozenset({"d.other"})),
-    )
+    operation = put_partition(replace(MARK, rivals=frozenset({"d.other"})))
     assert bool(asked(operation, there=mark.parameters())) is copies
 
 

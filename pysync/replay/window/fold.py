@@ -30,8 +30,8 @@ class State:
     """What the events of one object have in common: their `positions`, and the clusters that all of them have
     `visited`.
 
-    Where homes count: `provenance` object it is, `dropping` the states that it had before its drop, and
-    `defining` those since then; None where it was absent.
+    Where homes count: `provenance` is that of the object, `dropping` has the states before its drop, and `defining`
+    those since then; None where it was absent.
     """
 
     positions: list[int] = field(default_factory=list)
@@ -205,10 +205,10 @@ class _Folding:
             if state is not None and state.provenance is not None and not provenance.goes_with(state.provenance):
                 self._close_database(change.database)
             for table in [it for it in self._tables if it.database == change.database and change.kind in _DROPS]:
-                its = self._tables[table].provenance
+                of_table = self._tables[table].provenance
                 # Only the home's own drop ends what the home did to its tables. Any other change of them stays an
                 # operation of its own.
-                if provenance.stance is not Stance.STATE or its is None or not provenance.goes_with(its):
+                if provenance.stance is not Stance.STATE or of_table is None or not provenance.goes_with(of_table):
                     self._close_table(table)
             return
         part = self._tables.get(name)

@@ -281,7 +281,7 @@ class Origins:
         return mark is not None and mark.source == self.refresh.mark.source
 
     def home(self, item: Any, there: Any) -> str:  # noqa: ARG002
-        """The home of an object, as source, target and the speaker of a word know it; "" if nobody does."""
+        """The home of an object, as source, target and the sender of a re-read request know it; "" if nobody does."""
         return self.source
 
     def brings_state_of(self, home: str) -> bool:  # noqa: ARG002
@@ -308,8 +308,7 @@ class Origins:
 class HomeOrigins(Origins):
     """Both ways. No event tells the home of an object that is read, so the object itself does.
 
-    A refresh brings only the state of an object's home. For all other objects it can only request a
-    reread.
+    A refresh brings only the state of an object's home. For all other objects it can only request a reread.
     """
 
     __slots__ = ()
@@ -355,7 +354,7 @@ class HomeOrigins(Origins):
         return there is not None and self.brings_state_of(self.home(None, there))
 
     def home(self, item: Any, there: Any) -> str:
-        """If source, target and speaker disagree, it is the smallest name."""
+        """If source, target and the sender of a re-read request disagree, it is the smallest name."""
         mine = "" if item is None else first_home(item.parameters, self.source, relay=self.relays)
         theirs = "" if there is None else first_home(there.parameters, self.cluster, relay=self.relays)
         return min(filter(None, (mine, theirs, self.refresh.home)), default="")
