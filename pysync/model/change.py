@@ -158,6 +158,10 @@ class Change:
     origin: Origin | None = None  # for targets that rename
 
     def __post_init__(self) -> None:
+        self.read_names()
+
+    def read_names(self) -> None:
+        """Take kind and names from the event and its objects, as they are now."""
         self.kind = self.event.kind
         self.database, table = _place(self)
         self.table_name = TableName(self.database, table) if table else None

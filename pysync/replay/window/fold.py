@@ -42,10 +42,12 @@ class State:
 
     def touch(self, change: Change) -> None:
         """Note that the change is part of this state."""
-        came = change.event.visited
-        been = came if self.visited is None else self.visited
-        # Only clusters that have seen all of the changes: any other still needs some of them.
-        self.visited = tuple(name for name in came if name in been)
+        visited = change.event.visited
+        if self.visited is None:
+            self.visited = visited
+        elif visited != self.visited:
+            # Only clusters that have seen all of the changes: any other still needs some of them.
+            self.visited = tuple(name for name in visited if name in self.visited)
         self.positions.append(change.position)
 
     def remember(self, change: Change, whose: Whose) -> None:

@@ -221,7 +221,7 @@ class NameMapping:
         return [it for it in sources if it != name]
 
     def apply(self, change: Change, table: Any = None) -> Change:
-        """The change with its objects as the target shall have them; alters the objects in place.
+        """The same change, altered in place: its objects as the target shall have them.
 
         `table` may be shared, and is rewritten already.
         """
@@ -231,11 +231,10 @@ class NameMapping:
         sources: dict[str, SourceFiles] = {}
         for item in change.after:
             sources.update(self._apply_to(item, frame))
-        event = self._event(change.event)
-        mapped = Change(event, change.position, table, change.before, change.after, change.whole, sources)
-        mapped.whose = change.whose
-        mapped.then = self.apply(change.then) if change.then is not None else None
-        return mapped
+        change.event, change.table, change.sources = self._event(change.event), table, sources
+        change.then = self.apply(change.then) if change.then is not None else None
+        change.read_names()
+        return change
 
     def _event(self, event: Event) -> Event:
         """The event, with the names in its attributes mapped: inserts, dropped constraints and refreshes have them
