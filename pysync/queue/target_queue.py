@@ -17,7 +17,7 @@ from pysync.queue.values import OF_ONE_TARGET, Depth, Park, Parked, ParkedTable,
 # --- Targets: the rows that the queue keeps of them, in memory and on disk, and the threads that wait for events
 
 _NOTES = (
-    *("window:{}", "load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
+    *("load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
     *("verify:{}", "verified:{}"),
     "log-schemas:{}",
     "partition-filters:{}",
@@ -90,6 +90,7 @@ def forget_target(connection: sqlite3.Connection, target: str) -> None:
     """Remove all that is kept of `target`, its own open gaps included, within the caller's transaction."""
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     connection.execute("DELETE FROM parked WHERE target = ?", (target,))
+    connection.execute("DELETE FROM finished WHERE target = ?", (target,))
     connection.executemany("DELETE FROM meta WHERE key = ?", [(f"note:{it.format(target)}",) for it in _NOTES])
     for begin in own_gaps(target):
         connection.execute("DELETE FROM gaps WHERE closed_at_ms IS NULL AND substr(key, 1, ?) = ?", (len(begin), begin))
@@ -99,6 +100,7 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     """Keep under the name `new` all that is kept of `old`, within the caller's transaction. `new` must be unknown."""
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
+    connection.execute("UPDATE finished SET target = ? WHERE target = ?", (new, old))
     for it in _NOTES:
         names = (f"note:{it.format(new)}", f"note:{it.format(old)}")
         connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", names)
@@ -294,6 +296,9 @@ def _write(connection: sqlite3.Connection, key: str, value: str) -> None:
 _REGISTER = "INSERT INTO targets (target, position, registered_at_ms) VALUES (?, ?, ?)"
 _PAUSE = "UPDATE targets SET paused_reason = ?, paused_at_ms = ? WHERE target = ?"
 _OLDEST = f"SELECT timestamp FROM {events.TABLE} WHERE _id > ? ORDER BY _id LIMIT 1"  # noqa: S608
+_FINISH = "INSERT INTO finished (target, upto, positions) VALUES (?, ?, ?)"
+_PASSED = "DELETE FROM finished WHERE target = ? AND upto <= ?"
+_FINISHED = "SELECT positions FROM finished WHERE target = ?"
 _MS = 1000
 
 
@@ -344,8 +349,15 @@ class TargetQueue:
         """End the `wait` of the target, the present one or else the next. Harmless after `close`."""
         self._targets.wake(self.name)
 
-    def advance(self, position: int, parks: Sequence[Park] = ()) -> None:
-        """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside.
+    def finished(self) -> set[int]:
+        """The positions behind the target's own at which it is done with the event, as `advance` has recorded them."""
+        with self._file.reading() as connection:
+            rows = connection.execute(_FINISHED, (self.name,)).fetchall()
+        return set[int]().union(*(json.loads(positions) for (positions,) in rows))
+
+    def advance(self, position: int, parks: Sequence[Park] = (), finished: Collection[int] = ()) -> None:
+        """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside, and
+        with the `finished` events behind it.
 
         Raises ValueError for a position behind the present one or beyond the last event.
         """
@@ -353,10 +365,14 @@ class TargetQueue:
             self._file.assert_open()
             row = self._targets.row(self.name)
             self._assert_ahead(row.position, position, parks)
-            if position == row.position and not parks:
+            behind = sorted(it for it in finished if it > position)
+            if position == row.position and not parks and not behind:
                 return
             with self._file.transaction() as connection:
                 connection.execute("UPDATE targets SET position = ? WHERE target = ?", (position, self.name))
+                connection.execute(_PASSED, (self.name, position))
+                if behind:
+                    connection.execute(_FINISH, (self.name, behind[-1], json.dumps(behind)))
                 park(connection, parks)
                 crash_point("park.written" if parks else "advance.written")
             crash_point("park.committed" if parks else "advance.committed")

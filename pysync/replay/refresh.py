@@ -217,6 +217,16 @@ class Refresher:
         refresh = Refresh(source_database=source, database=name, anew=True, **origin)
         return refresh if self._source is not None else None
 
+    def is_gone(self, refresh: Refresh) -> bool:
+        """Whether the source has no database for the refresh of one; False if it cannot be asked now."""
+        if self._source is None:
+            return False
+        try:
+            with self._reading(self._source) as source:
+                return source.database(refresh.source_database) is None
+        except Unavailable:
+            return False
+
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.
 
