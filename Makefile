@@ -18,11 +18,12 @@ SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
 CONTAINER_TOOLS := build/container/tools
+SITE_TOOLS := build/site-tools
 
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help doctor doctor-python doctor-build setup man jar dist demo test test-all simulate lint format bench compare-agents pictures clean
+.PHONY: help doctor doctor-python doctor-build setup man jar dist demo site test test-all simulate lint format bench compare-agents pictures clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,9 +63,18 @@ $(ARCHIVE): $(SETUP)
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 
-# write docs/pysync.1, the manual page, from what `pysync --help` says
+# write docs/pysync.1, the manual page, and the tables of docs/commands.md from what `pysync --help` says
 man: setup
 	@$(BIN)/pysync man > docs/pysync.1
+	@$(BIN)/python -m tests.support.commandtable
+
+$(SITE_TOOLS)/.setup: .ci/site.txt
+	@$(PYTHON) -m venv $(SITE_TOOLS)
+	@$(SITE_TOOLS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r .ci/site.txt
+	@touch $@
+
+site: doctor-python $(SITE_TOOLS)/.setup ## the docs as HTML in build/site; a link that leads nowhere is an error
+	@$(SITE_TOOLS)/bin/mkdocs build --strict -f .ci/site/mkdocs.yml
 
 jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
 
@@ -162,7 +172,7 @@ $(CONTAINER_TOOLS)/.setup: .ci/checkers.txt
 	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r .ci/checkers.txt
 	@touch $@
 
-simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
+simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/testing.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
 
 lint: setup ## ruff and mypy --strict
@@ -213,7 +223,7 @@ licences: $(RUNTIME)/.setup
 audit: $(TOOLS)/.setup
 	@$(RELEASE) audit $(ARGS)
 
-release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/releasing.md)
+release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/compatibility.md)
 	@$(RELEASE) check
 	@rm -rf dist
 	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
@@ -229,7 +239,7 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
 
-# pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/comparison.md; needs Maven; half an hour)
+# pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/coming-from.md#measured; needs Maven; half an hour)
 compare-agents: setup $(JAR)
 	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 

@@ -193,7 +193,7 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
     copying = [target for target in targets if target.copy_files is not None]
-    problems = _sparks([wish for target in targets if (wish := target.spark_request())])
+    problems = _sparks([request for target in targets if (request := target.spark_request())])
     problems += _exposed_sessions(sections, targets)
     if lives and copying and sections is not None and sections.source.metastore is None:
         problems.append(
@@ -202,13 +202,13 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
     return problems
 
 
-def _sparks(wishes: list[SparkRequest]) -> list[str]:
+def _sparks(requests: list[SparkRequest]) -> list[str]:
     """Why one Spark session cannot serve all targets. A target of kind spark decides which session it is."""
-    catalogs = {wish for wish in wishes if wish.catalog}
-    others = {wish for wish in wishes if not wish.catalog}
+    catalogs = {request for request in requests if request.catalog}
+    others = {request for request in requests if not request.catalog}
     if len(catalogs) > 1:
         return ["targets.metastore, .master, .spark: these must be the same for all targets of kind spark"]
-    if catalogs and any(not wish.is_any for wish in others):
+    if catalogs and any(not request.is_any for request in others):
         return [
             "targets.copy.master, .spark: a sidecar has one Spark session; set master and spark of the target of kind "
             "spark instead"
@@ -220,10 +220,12 @@ def _sparks(wishes: list[SparkRequest]) -> list[str]:
 
 def _exposed_sessions(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
     """Why somebody without a secret could get into a Spark session."""
-    wishes = [target.spark_request() for target in targets]
-    exposures = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]
+    requests = [target.spark_request() for target in targets]
+    exposures = [
+        f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in requests if it and it.exposure
+    ]
     if sections is not None and (sections.spark.master or sections.spark.settings):
-        spread = [sections.spark.wish(it or SparkRequest(None, ())) for it in wishes if not (it and it.catalog)]
+        spread = [sections.spark.request(it or SparkRequest(None, ())) for it in requests if not (it and it.catalog)]
         exposures += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
     return list(dict.fromkeys(exposures))
 

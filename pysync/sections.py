@@ -247,7 +247,7 @@ class JournalConfig(_Section):
 
 
 class DumpConfig(_Section):
-    """`[dump]`: where REPL DUMP writes, and for how long it is kept (docs/repl.md)."""
+    """`[dump]`: where REPL DUMP writes, and for how long it is kept (docs/dump.md)."""
 
     root: PlainPath | None = Field(
         default=None, description="Directory of dumps. `pysync repl` makes a new directory in it for each REPL DUMP."
@@ -317,7 +317,7 @@ class SparkConfig(_Section):
     )
     settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
 
-    def wish(self, copying: SparkRequest) -> SparkRequest:
+    def request(self, copying: SparkRequest) -> SparkRequest:
         """The session: as said here, else as the target's files are copied, else all cores of this machine."""
         return SparkRequest(
             self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings

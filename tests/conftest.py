@@ -34,6 +34,16 @@ hypothesis_settings.register_profile("pysync", deadline=None, derandomize=EXAMPL
 hypothesis_settings.load_profile("pysync")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    # Here, so that pytest knows it though no test of the conformance suite is selected (tests/mutation).
+    parser.addoption(
+        "--harness",
+        action="append",
+        metavar="MODULE:CLASS",
+        help="run the conformance suite with this harness, and no other: docs/adding-a-target.md",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests on real servers by their directory."""

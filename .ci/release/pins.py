@@ -29,6 +29,8 @@ from release.project import (
     NOT_SHIPPED,
     RELEASE,
     REQUIREMENTS,
+    SITE,
+    SITE_WANTED,
     extras,
     read_toml,
     run,
@@ -56,6 +58,8 @@ _OF_CHECKERS = """\
 # What checks the files for containers, with hashes: written by `make pins` from tests/container/requirements.txt."""
 _OF_MUTATION = """\
 # What makes and runs mutants, with hashes: written by `make pins` from tests/mutation/requirements.txt."""
+_OF_SITE = """\
+# What makes the site of the docs, with hashes: written by `make pins` from .ci/site/requirements.txt."""
 _FILE = re.compile(
     r"""\.tar\.gz$ | \.zip$
     | -(py2\.)?py3-none-any\.whl$
@@ -64,6 +68,7 @@ _FILE = re.compile(
 )
 
 Words = Sequence[str | Path]
+_WANTED = (CHECKERS_WANTED, MUTATION_WANTED, SITE_WANTED)
 
 
 def write_pins() -> None:
@@ -74,6 +79,7 @@ def write_pins() -> None:
     _write_hashes(RELEASE, _OF_RELEASE, ["--group", "release"])
     _write_hashes(CHECKERS, _OF_CHECKERS, [CHECKERS_WANTED])
     _write_hashes(MUTATION, _OF_MUTATION, [MUTATION_WANTED])
+    _write_hashes(SITE, _OF_SITE, [SITE_WANTED])
     for file, head, names in ((BUILD, _OF_BUILD, _TOOLS), (KERBEROS, _OF_KERBEROS, _COMPILERS)):
         with _asking_for(names) as wanted:
             _write_hashes(file, head, [wanted])
@@ -103,7 +109,16 @@ def _asking_for(names: Iterable[str]) -> Iterator[Path]:
 
 def _versions() -> str:
     with _asking_for([*_TOOLS, *_COMPILERS]) as tools:
-        wanted = ("pyproject.toml", tools, CHECKERS_WANTED, MUTATION_WANTED, "--all-extras", "--group", "release")
+        wanted = (
+            "pyproject.toml",
+            tools,
+            CHECKERS_WANTED,
+            MUTATION_WANTED,
+            SITE_WANTED,
+            "--all-extras",
+            "--group",
+            "release",
+        )
         lines = _compile([*wanted, "--no-annotate", "--no-header"])
     return "\n".join([_OF_CONSTRAINTS, *(_line(*line.partition(" ; ")[::2]) for line in lines.splitlines()), ""])
 

@@ -97,7 +97,7 @@ class Place:
     directory: int
     path: Path
 
-    def found(self) -> os.stat_result | None:
+    def status(self) -> os.stat_result | None:
         """What has this name; a link is not followed. None if there is nothing."""
         try:
             return os.stat(self.path.name, dir_fd=self.directory, follow_symlinks=False)
@@ -157,7 +157,7 @@ def is_users(path: Path, owner: Owner | None) -> bool:
     with suppress(FileNotFoundError, NotADirectoryError):
         place = _descend(path.absolute(), guard, follow=True)
         try:
-            if (there := place.found()) is not None:
+            if (there := place.status()) is not None:
                 guard(there, place.path)
         finally:
             os.close(place.directory)
@@ -186,7 +186,7 @@ def remove(path: Path, expected: os.stat_result, owner: Owner | None) -> None:
     Raises PysyncError if the path is not what it was (`expected`, as by lstat), UsageError as `rights_at`, and OSError.
     """
     with suppress(FileNotFoundError), rights_at(path, owner) as place:
-        status = place.found()
+        status = place.status()
         if status is None:
             return
         if not os.path.samestat(status, expected) or status.st_uid != expected.st_uid:

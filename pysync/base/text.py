@@ -32,7 +32,7 @@ LONGEST = 500
 
 def plain(text: str) -> str:
     r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
-    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    return _CONTROLS.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -60,7 +60,12 @@ def _titled(page: re.Match[str]) -> str:
 
 def quoted(text: str, longest: int = 80) -> str:
     """The text in quotes, in one line, as a message names what somebody wrote."""
-    return repr(shortened(text, longest))
+    return as_written(shortened(text, longest))
+
+
+def as_written(text: str) -> str:
+    """The text in quotes, with backslashes as somebody wrote them: `repr` doubles them."""
+    return repr(text).replace("\\\\", "\\")
 
 
 def shown(value: Any) -> str:
@@ -86,7 +91,7 @@ def nearest(given: str, known: Collection[str]) -> str | None:
     return words[near[0]] if near else None
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What an error says, without Python's words round it: of the system's errors neither number nor file."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pysync.base.errors import UsageError
 from pysync.base.files import is_open
-from pysync.base.text import told
+from pysync.base.text import error_text
 
 _BYTES = 32
 _SHORTEST = 16
@@ -41,7 +41,7 @@ def read_private(path: Path, what: str, hint: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"cannot read {what} {path}: it holds no text", hint) from None
     except OSError as error:
-        raise UsageError(f"cannot read {what} {path}: {told(error)}", hint) from error
+        raise UsageError(f"cannot read {what} {path}: {error_text(error)}", hint) from error
     if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UsageError(f"{what} {path} can be read by other users", f"chmod 600 {path}")
     if _is_others(status):

@@ -91,7 +91,7 @@ Duration = Annotated[int, _duration(0, 'a duration; write "30s", "5m", "12h" or 
 Interval = Annotated[
     int,
     _duration(1, 'an interval; write "30m", "1h" or "1d"'),
-    PlainSerializer(lambda found: f"{found}s", return_type=str),
+    PlainSerializer(lambda seconds: f"{seconds}s", return_type=str),
 ]
 """The time between two of a kind, in seconds. It is dumped with its unit, and so can be read again."""
 Seconds = Annotated[float, Field(le=_MOST_SECONDS, allow_inf_nan=False)]

@@ -304,7 +304,7 @@ class Reception:
             log.error("event_unsupported", reason=str(error))
             return ["unsupported"] * len(payloads)
         events = [it for it in reads if not isinstance(it, _NoEvent)]
-        answers = [self._kept(it) for it in reads if isinstance(it, _NoEvent)]
+        answers = [self._set_aside(it) for it in reads if isinstance(it, _NoEvent)]
         return answers + [self._queued(events)] * len(events) if events else answers
 
     def _queued(self, reads: Sequence[_Read]) -> str:
@@ -325,7 +325,7 @@ class Reception:
             log.error("append_failed", events=len(events), reason=str(error))
             return "failed"
         for event, new in zip(events, news, strict=True):
-            self._watch.heard(event.instance, event.notification_id)
+            self._watch.note_event(event.instance, event.notification_id)
             self._watch.roll.taken(event)
             # One that came again was seen before, and would seem to overlap with what came since.
             if new:
@@ -340,7 +340,7 @@ class Reception:
         for cluster in filter(None, (lost(event) for lost in self._lost)):
             self._watch.lost(event, cluster)
 
-    def _kept(self, unreadable: _NoEvent) -> str:
+    def _set_aside(self, unreadable: _NoEvent) -> str:
         try:
             self._intake.keep_unreadable(unreadable.data, unreadable.reason)
         except (QueueFull, QueueFailed) as error:
@@ -443,9 +443,9 @@ class Bridge:
             "differing": self._reception.differing(),
         }
 
-    def tell_refused(self) -> None:
+    def log_refused(self) -> None:
         """Log how many callers were refused since the last line about that, if any. For whoever keeps house."""
-        self._door.refusals.tell()
+        self._door.refusals.log_repeated()
 
     def _raise_backlog(self, **_: Any) -> None:
         self._server.server_socket.listen(_BACKLOG)

@@ -45,8 +45,8 @@ class _Listener:
 class GapWatch:
     """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing.
 
-    `roll` knows who is to be heard of, for people; `clocks` how far the listeners' clocks are from ours; `calls` who
-    has told of itself since a moment.
+    `roll` has the listeners that are expected to report, for people; `clocks` how far their clocks are from
+    ours; `calls` which of them have reported since a moment.
     """
 
     queue: EventQueue
@@ -57,7 +57,7 @@ class GapWatch:
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
-    _has_heard: bool = False
+    _has_reports: bool = False
 
     def __post_init__(self) -> None:
         """Recall the roll."""
@@ -88,23 +88,23 @@ class GapWatch:
             self._end(instance)
             return "ok"
         if sent_ms is not None:
-            self.clocks.told(instance, sent_ms)
+            self.clocks.add_report(instance, sent_ms)
         with self._lock:
-            listener = self._heard(instance)
+            listener = self._alive(instance)
             listener.highest, listener.idle = highest, waiting == 0
-        self.roll.told(instance, source, given=highest, waiting=waiting, lost=lost)
-        return self.calls.told(instance, highest, report)
+        self.roll.note_report(instance, source, given=highest, waiting=waiting, lost=lost)
+        return self.calls.answer_report(instance, highest, report)
 
-    def heard(self, instance: str, notification_id: int | None = None) -> None:
+    def note_event(self, instance: str, notification_id: int | None = None) -> None:
         """Note that an event came from a listener, and its id in the notification log, if any. From any thread."""
         with self._lock:
-            self._heard(instance)
+            self._alive(instance)
             self._notification_id = max(self._notification_id, notification_id or 0)
 
-    def has_heard(self) -> bool:
+    def has_reports(self) -> bool:
         """Whether any listener has reported, or sent an event, since the sidecar started."""
         with self._lock:
-            return self._has_heard
+            return self._has_reports
 
     def is_settled(self) -> bool:
         """Whether no listener that is alive has events left to deliver."""
@@ -186,10 +186,11 @@ class GapWatch:
             silent = [Instance(it, "", 0, 0, (), 0, 0) for it in self._listeners if it not in known]
         return [*known.values(), *silent]
 
-    def _heard(self, instance: str) -> _Listener:
+    def _alive(self, instance: str) -> _Listener:
+        """The listener, which has just given a sign of life."""
         listener = self._listeners.setdefault(instance, _Listener())
         listener.silent, listener.ended = 0.0, False
-        self._has_heard = True
+        self._has_reports = True
         return listener
 
     def _check_instance(self, instance: Instance, seconds: float) -> int:

@@ -26,12 +26,12 @@ log = structlog.get_logger(__name__)
 
 
 class Refusals:
-    """Counts from any thread. Whoever keeps house calls `tell` every few seconds; no reason is logged more often."""
+    """Counts from any thread. `log_repeated` is to be called every few seconds; no reason is logged more often."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._untold: Counter[str] = Counter()
+        self._unlogged: Counter[str] = Counter()
         self._total = 0
         self._last_at: float | None = None
 
@@ -50,15 +50,18 @@ class Refusals:
         with self._lock:
             self._total += 1
             self._last_at = self._clock()
-            first = reason not in self._untold
-            self._untold[reason] += 0 if first else 1
+            first = reason not in self._unlogged
+            self._unlogged[reason] += 0 if first else 1
         if first:
             log.warning("caller_refused", reason=reason, refused=self._total)
 
-    def tell(self) -> None:
+    def log_repeated(self) -> None:
         """Log how many came since the last line. A reason for which none came is calm: its next is logged at once."""
         with self._lock:
-            counted, self._untold = self._untold, Counter({reason: 0 for reason, more in self._untold.items() if more})
+            counted, self._unlogged = (
+                self._unlogged,
+                Counter({reason: 0 for reason, more in self._unlogged.items() if more}),
+            )
         for reason, more in counted.items():
             if more:
                 log.warning("caller_refused", reason=reason, more=more, refused=self._total)
@@ -137,11 +140,6 @@ VERSION = "PYSYNC-2"
 NONCE_BYTES = 32
 
 _HELLO = re.compile(rf"{VERSION} ([0-9a-f]{{{2 * NONCE_BYTES}}})")
-_ANSWER = re.compile(rf"{_HELLO.pattern} ([0-9a-f]{{64}})")
-
-
-def _nonce() -> str:
-    return secrets.token_hex(NONCE_BYTES)
 
 
 class Unproven(ValueError):
@@ -181,7 +179,7 @@ class SidecarSide:
     """The sidecar's part of one handshake."""
 
     secret: bytes
-    nonce: str = field(default_factory=_nonce)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(NONCE_BYTES))
 
     def answer(self, hello: str) -> tuple[str, Keys]:
         """The line that answers the listener's first one, and the keys if it proves itself. Raises Unproven."""
@@ -190,27 +188,6 @@ class SidecarSide:
             raise Unproven("the caller sent no greeting")
         keys = Keys(self.secret, match[1], self.nonce)
         return f"{VERSION} {self.nonce} {keys.proof_of_sidecar()}", keys
-
-
-@dataclass(frozen=True, slots=True)
-class ListenerSide:
-    """The listener's part, as the listener in Java has it: for tests and tools."""
-
-    secret: bytes
-    nonce: str = field(default_factory=_nonce)
-
-    def hello(self) -> str:
-        """The first line."""
-        return f"{VERSION} {self.nonce}"
-
-    def keys(self, answer: str) -> Keys:
-        """The keys, once the sidecar's line has proved it. Raises Unproven."""
-        match = _ANSWER.fullmatch(answer)
-        if match is None:
-            raise Unproven("the caller did not answer the greeting")
-        keys = Keys(self.secret, self.nonce, match[1])
-        check(keys.proof_of_sidecar(), match[2])
-        return keys
 
 
 def check(expected: str, proof: str) -> None:

@@ -19,10 +19,10 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
 from pysync.base.errors import PysyncError
-from pysync.model.again import says_again
 from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
+from pysync.model.reread import is_reread_request
 from pysync.model.wire import decode, decode_event
 from pysync.queue import EventQueue
 
@@ -87,7 +87,7 @@ class _Came:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _DueTable:
     """A table to be refreshed: since when that is known, and when it was last changed (monotonic seconds)."""
 
     since: float
@@ -114,7 +114,7 @@ class Overlaps:
         self._looking = threading.Lock()  # over everything below
         self._last: OrderedDict[_Key, _Came] = OrderedDict()
         self._forgotten: dict[str, int] = {}  # by metastore: the time (ms) of the newest event that left `_last`
-        self._asked: dict[TableName, _Asked] = {}
+        self._asked: dict[TableName, _DueTable] = {}
 
     def seen(self, event: Event) -> None:
         """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
@@ -190,7 +190,7 @@ class Overlaps:
         if request is not None:
             request.changed = at
         elif any(suspicious):
-            self._asked[table] = _Asked(at, at)
+            self._asked[table] = _DueTable(at, at)
 
     def _overlaps(self, key: _KeyOf, came: _Came) -> bool:
         """Whether its order and that of the last event of the key are not known; remembers this one if it counts."""
@@ -204,7 +204,7 @@ class Overlaps:
             self._forget(came.at)
         if last is not None and overlaps and key.minds:
             for table in last.tables | came.tables:  # both names of a rename: what came late is missing under the new
-                self._asked.setdefault(table, _Asked(came.at, came.at))
+                self._asked.setdefault(table, _DueTable(came.at, came.at))
         return overlaps and key.minds
 
     def _forget(self, now: float) -> None:
@@ -261,7 +261,7 @@ def _database(event: Event) -> TableName | None:
         item = decode(hive.Database if event.kind in _DATABASES else hive.Function, (event.before or event.after)[0])
     except (PysyncError, IndexError):
         return None
-    if event.kind in _FUNCTIONS and says_again(item):
+    if event.kind in _FUNCTIONS and is_reread_request(item):
         return None
     name = item.name if event.kind in _DATABASES else item.dbName
     return TableName.of(name, "") if name else None

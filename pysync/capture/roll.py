@@ -38,7 +38,7 @@ class Clocks:
         self._seen: OrderedDict[str, deque[float]] = OrderedDict()
         self._offsets: dict[str, float] = {}
 
-    def told(self, instance: str, sent_ms: int) -> None:
+    def add_report(self, instance: str, sent_ms: int) -> None:
         """A report has come that was sent at `sent_ms`, in milliseconds since 1970 by the listener's clock."""
         offset = sent_ms / 1000 - self._clock()
         with self._lock:
@@ -54,8 +54,7 @@ class Clocks:
         return self._offsets.get(instance)  # without the lock: it is asked for every event
 
 
-# --- Roll calls: whether every listener has told of itself since a moment, and so whether its changes of before
-# have come.
+# --- Roll calls: whether every listener has reported since a moment, and so whether its earlier changes have come.
 #
 # The answer to a listener's report names the newest roll call, and the listener's next report tells which one it has
 # heard. It asks for that before it asks how many events there are. So a report that has heard of a roll call counts
@@ -89,16 +88,16 @@ class RollCalls:
             self._newest += 1
             return self._newest
 
-    def told(self, instance: str, sequence: int, report: Mapping[str, Any]) -> str:
+    def answer_report(self, instance: str, sequence: int, report: Mapping[str, Any]) -> str:
         """Note a report of a listener; returns what to answer.
 
-        `ok`, and to a report of every two seconds the newest roll call, with `soon` if it has not heard of that before.
+        `ok`, and to a report of every two seconds the newest roll call, with `soon` if the listener did not know it.
         """
         answer = report.get("heard")
         # A report with events still waiting was sent before them: it says nothing of what has come.
         if report.get("waiting") != 0 or not isinstance(answer, str):
             return "ok"
-        call = self._heard(answer)
+        call = self._number_of(answer)
         with self._lock:
             if len(self._answers) < _MOST or instance in self._answers:
                 self._answers[instance] = Answered(call, sequence)
@@ -110,12 +109,13 @@ class RollCalls:
         with self._lock:
             return self._answers.get(instance)
 
-    def _heard(self, text: str) -> int:
+    def _number_of(self, text: str) -> int:
+        """The number of a roll call of this process; 0 for any other text."""
         match = _HEARD.fullmatch(text)
         return int(match[2]) if match and match[1] == self._process else 0
 
 
-# --- The roll: the listeners that are expected to report, and what each told of itself last.
+# --- The roll: the listeners that are expected to report, and the last report of each.
 #
 # A listener is on the roll from when it is first heard until its metastore has ended: it said goodbye, the next one
 # on its spool reports its end, a new one of the same source has come since it fell silent, or a person strikes it
@@ -138,7 +138,7 @@ class _Entry:
     waiting: int = 0  # bytes
     lost: int = 0
     behind_ms: int | None = None  # when the oldest change that has not come happened, as far as known
-    lost_told: bool = False  # its silence is in the log, and no sign of life since
+    lost_logged: bool = False  # its silence is in the log, and no sign of life since
 
 
 @dataclass(slots=True)
@@ -164,15 +164,15 @@ class Roll:
         self._began = self.clock()
         self._empty_since = None if self._entries else time.time()
 
-    def told(self, instance: str, source: str, *, given: int, waiting: int, lost: int) -> None:
-        """A listener has told of itself: the last number that it gave, the bytes that wait there, the events lost.
+    def note_report(self, instance: str, source: str, *, given: int, waiting: int, lost: int) -> None:
+        """Note a listener's report: the last number that it gave, the bytes that wait there, the events lost.
 
         One that has ended may do so once more: that does not count.
         """
         with self._lock:
             if instance in self._ended:
                 return
-            entry = self._heard(instance, source)
+            entry = self._seen(instance, source)
             entry.given, entry.waiting, entry.lost = given, waiting, lost
             if waiting == 0:
                 entry.behind_ms = None
@@ -187,14 +187,14 @@ class Roll:
         with self._lock:
             # It was struck off, and yet it delivers: it lives.
             self._ended.discard(event.instance)
-            entry = self._heard(event.instance, event.source)
+            entry = self._seen(event.instance, event.source)
             entry.behind_ms = event.time_ms if entry.waiting else None
 
     def refused(self, events: Iterable[Event]) -> None:
         """Events have come and could not be queued: they wait where they came from."""
         with self._lock:
             for event in events:
-                entry = self._heard(event.instance, event.source)
+                entry = self._seen(event.instance, event.source)
                 entry.behind_ms = min(event.time_ms, entry.behind_ms or event.time_ms)
 
     def strike(self, instance: str) -> bool:
@@ -218,7 +218,7 @@ class Roll:
                 log.info("listener_replaced", instance=name)
                 self._ended.add(name)
                 self._drop(name)
-            self._tell_lost()
+            self._log_lost()
             text = json.dumps({name: entry.source for name, entry in self._entries.items()})
         if text != self._saved:
             self.queue.notes.put(_NOTE, text)
@@ -228,14 +228,15 @@ class Roll:
         """As in `pysync status --json`; `instances` are those that the queue has events of."""
         known = {it.instance: it for it in instances}
         with self._lock:
-            return [self._told_of(name, entry, known) for name, entry in self._entries.items()]
+            return [self._status_of(name, entry, known) for name, entry in self._entries.items()]
 
     def empty_since(self) -> float | None:
         """Since when no listener is on the roll, in seconds since 1970; None while one is."""
         with self._lock:
             return self._empty_since
 
-    def _heard(self, instance: str, source: str) -> _Entry:
+    def _seen(self, instance: str, source: str) -> _Entry:
+        """The entry of a listener that has just given a sign of life."""
         entry = self._entries.get(instance)
         if entry is None:
             entry = _Entry(source, is_new=instance not in self._known)
@@ -243,9 +244,9 @@ class Roll:
             if len(self._entries) < _MOST:
                 self._entries[instance] = entry
             self._empty_since = None
-        if (entry.last is None or entry.lost_told) and instance in self._entries:
+        if (entry.last is None or entry.lost_logged) and instance in self._entries:
             log.info("listener_connected", instance=instance, source=entry.source)
-        entry.lost_told = False
+        entry.lost_logged = False
         entry.last = self.clock()
         entry.first = entry.last if entry.first is None else entry.first
         entry.heard_at = time.time()
@@ -264,12 +265,12 @@ class Roll:
     def _is_silent(self, entry: _Entry) -> bool:
         return self._silence(entry) > self.silence_seconds
 
-    def _tell_lost(self) -> None:
+    def _log_lost(self) -> None:
         for name, entry in self._entries.items():
-            if self._is_silent(entry) and not entry.lost_told:
+            if self._is_silent(entry) and not entry.lost_logged:
                 seconds = round(self._silence(entry), 1)
                 log.warning("listener_lost", instance=name, source=entry.source, seconds=seconds)
-                entry.lost_told = True
+                entry.lost_logged = True
 
     def _is_replaced(self, name: str) -> bool:
         entry = self._entries[name]
@@ -278,7 +279,7 @@ class Roll:
             for it in self._entries.values()
         )
 
-    def _told_of(self, name: str, entry: _Entry, known: Mapping[str, Instance]) -> dict[str, Any]:
+    def _status_of(self, name: str, entry: _Entry, known: Mapping[str, Instance]) -> dict[str, Any]:
         silent = self._is_silent(entry)
         there = known.get(name)
         come = there.received if there else 0

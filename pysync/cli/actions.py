@@ -135,7 +135,7 @@ def actions(
     an operation they tell the outcome, how many events were folded into it, how long it took, and which fields it
     changed.
 
-    With --follow and --json each record is a line of its own. JSON format: docs/journal.md.
+    With --follow and --json each record is a line of its own. JSON format: docs/status.md.
     """
     outline = load_outline(config)
     assert_target(config, target, outline.targets)

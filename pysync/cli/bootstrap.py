@@ -94,7 +94,7 @@ def shown() -> Iterator[OnProgress]:
     with Progress(name, BarColumn(), state, console=Console(stderr=True)) as bars:
         tasks: dict[str, Any] = {}
 
-        def tell(status: Mapping[str, Any]) -> None:
+        def show(status: Mapping[str, Any]) -> None:
             states = {target["name"]: target for target in status["targets"]}
             bootstrap = status["bootstrap"]
             for item in bootstrap["targets"]:
@@ -104,7 +104,7 @@ def shown() -> Iterator[OnProgress]:
                 line = bootstrap_so_far(bootstrap, item) + _trouble(bootstrap, states[name])
                 bars.update(tasks[name], total=bootstrap["tables"], completed=item["tables"], so_far=plain(line))
 
-        yield tell
+        yield show
 
 
 def _trouble(bootstrap: Mapping[str, Any], target: Mapping[str, Any]) -> str:

@@ -82,13 +82,13 @@ def _progress() -> Iterator[Callable[[dict[str, Any]], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("comparing", total=None)
 
-        def tell(tally: dict[str, Any]) -> None:
+        def show(tally: dict[str, Any]) -> None:
             files = tally["files"] + tally["files_left"]
             total = tally["bytes"] + tally["bytes_left"]
             what = f"{tally['files']:,} of {count(files, 'file')}" if files else "comparing"
             progress.update(bar, description=what, completed=tally["bytes"], total=total or None)
 
-        yield tell
+        yield show
 
 
 def _as_json(done: Copied, refused: Sequence[Refused]) -> dict[str, Any]:

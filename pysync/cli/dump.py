@@ -275,11 +275,11 @@ def table_bar() -> Iterator[Callable[[str, Counts, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bars:
         bar = bars.add_task("dump", total=None, so_far="")
 
-        def tell(what: str, counts: Counts, total: int) -> None:
+        def show(what: str, counts: Counts, total: int) -> None:
             so_far = f"tables, {count(counts.partitions, 'partition')}; {what}"
             bars.update(bar, completed=counts.tables, total=total, so_far=so_far)
 
-        yield tell
+        yield show
 
 
 def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:

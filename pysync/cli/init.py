@@ -58,7 +58,7 @@ class Asker:
             self.problems.extend(user_problems(given))  # before the first question
             return given
         default = self.former.user if self.former else "hive"
-        return self._asked("user", _USER, default, lambda it: next(user_problems(it), None))
+        return self._prompt("user", _USER, default, lambda it: next(user_problems(it), None))
 
     def check(self, given: Mapping[str, str]) -> None:
         """Add what is wrong with the values of options to the problems."""
@@ -101,7 +101,7 @@ class Asker:
         return self._path(given, _HIVE_LIB, (*former, *_LIBS), Path.is_dir, _not_directory)
 
     def _answer(self, question: Question, answers: Mapping[str, str]) -> str:
-        return self._asked(
+        return self._prompt(
             question.label, question.text, question.default, lambda it: problem(question.key, it, answers)
         )
 
@@ -117,10 +117,10 @@ class Asker:
             return given and given.absolute()
         likely = (Path(os.path.expandvars(it)) for it in places)
         default = next((str(it) for it in likely if is_there(it)), _NONE)
-        answer = self._asked(*question, default, lambda it: None if it == _NONE else check(it))
+        answer = self._prompt(*question, default, lambda it: None if it == _NONE else check(it))
         return None if answer == _NONE else Path(answer).absolute()
 
-    def _asked(self, label: str, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
+    def _prompt(self, label: str, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
         """Return a valid answer; without a terminal the default. The question goes to standard error (--json)."""
         if not is_terminal():
             return default or ""

@@ -28,8 +28,8 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def escaped(text: str) -> str:
     """Plain text, so that a terminal shows, and a person may copy, these very characters."""
-    text_escaped = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
-    return rf"\&{text_escaped}" if text_escaped.startswith(".") else text_escaped
+    plain_text = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
+    return rf"\&{plain_text}" if plain_text.startswith(".") else plain_text
 
 
 def prose(text: str) -> list[str]:
@@ -90,8 +90,8 @@ def example(text: str) -> Iterator[str]:
 
 
 def _begun(lines: Iterable[str]) -> Iterator[str]:
-    found = list(lines)
-    yield from found[1:] if found[:1] == [".PP"] else found
+    page_lines = list(lines)
+    yield from page_lines[1:] if page_lines[:1] == [".PP"] else page_lines
 
 
 # --- `pysync man`: the manual page, made of what `--help` says of each command, and of what is common to all

@@ -11,10 +11,10 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import DISABLED, decide
 from pysync.base.text import count, duration, span
 
-# --- How a bootstrap is told of: beside its own bars, in `pysync status`, too
+# --- How a bootstrap is shown: beside its own bars, in `pysync status`, too
 
 
-def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
+def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
     """A bootstrap in words, one line a target; nothing of one that is finished."""
     if bootstrap_["state"] == "finished":
         return
@@ -30,7 +30,7 @@ def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
             of_all = f"{target['left_out']:,} of {count(target['tables'], 'table')}"
             yield (
                 f"target {target['name']}: {of_all} left out, because they came from the target's own cluster; "
-                "see docs/failover.md"
+                "see docs/operating.md#failover-and-failback"
             )
 
 
@@ -102,7 +102,7 @@ def wait_for(ask: Ask, gap: str, on_progress: Callable[[str], None]) -> None:
                 return  # a disabled target keeps the gap open, for as long as somebody wants
         if not left:
             return
-        on_progress("; ".join([str(left[0]["state"]), *map(_told, behind)]))
+        on_progress("; ".join([str(left[0]["state"]), *map(_backlog, behind)]))
         time.sleep(_POLL_SECONDS)
 
 
@@ -120,7 +120,7 @@ def _is_behind(target: dict[str, Any], gap: dict[str, Any]) -> bool:
     return bool(gap["upto"] is None or target["position"] < gap["upto"])
 
 
-def _told(target: dict[str, Any]) -> str:
+def _backlog(target: dict[str, Any]) -> str:
     waits = f", {target['state']}: {target['last_error']['reason']}" if target["state"] == "waiting" else ""
     return f"{target['name']}: {count(target['queued'], 'event')} to apply{waits}"
 

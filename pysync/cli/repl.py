@@ -92,7 +92,7 @@ def repl(
     REPL STATUS db[.table] answers the last event id that is loaded of a database or table, or NULL. If there are
     several targets, it is the one that all of them have.
 
-    Which properties of WITH mean something: docs/repl.md. Each of the others is a warning. Exit code 1 if the source
+    Which properties of WITH mean something: docs/dump.md. Each of the others is a warning. Exit code 1 if the source
     cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
     target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
@@ -175,7 +175,7 @@ def _dumped(directory: Path, manifest: Manifest, cleaned: Cleaned, ignored: Sequ
 
 def _warn(ignored: Sequence[str]) -> None:
     for key in ignored:
-        say(f"warning: WITH {quoted(key)} has no meaning in pysync and is ignored (docs/repl.md)", err=True)
+        say(f"warning: WITH {quoted(key)} has no meaning in pysync and is ignored (docs/dump.md)", err=True)
 
 
 def _print(columns: Sequence[str], *values: object) -> None:

@@ -61,7 +61,11 @@ def replay(
     A running sidecar does the work. If none runs, this process does it. After a kill, run the command again. Exit code
     1 if events were parked.
     """
-    request = {**_told("from", begin), **_told("to", end), "source_table": str(table) if table else None}
+    request = {
+        **_bound_fields("from", begin),
+        **_bound_fields("to", end),
+        "source_table": str(table) if table else None,
+    }
     if dry_run:
         _show(_counted(config, target, request), as_json=as_json)
         return
@@ -72,7 +76,7 @@ def replay(
     _print(target, status, as_json=as_json)
 
 
-def _told(name: str, bound: Bound | None) -> dict[str, Any]:
+def _bound_fields(name: str, bound: Bound | None) -> dict[str, Any]:
     return {} if bound is None else {name: bound.position, f"{name}_time": bound.time}
 
 
@@ -158,9 +162,9 @@ def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str,
         return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
     except NoSidecar:
         from pysync.config import load_config  # noqa: PLC0415 - as above
-        from pysync.jobs.oneoff import asked  # noqa: PLC0415
+        from pysync.jobs.oneoff import offline_planner  # noqa: PLC0415
 
-        with asked(load_config(config), target) as ask:
+        with offline_planner(load_config(config), target) as ask:
             return _gathered(ask, request)
 
 

@@ -16,7 +16,7 @@ from pysync.base.health import DISABLED, Problem, ways_out
 from pysync.base.text import count, duration, shortened
 from pysync.cli.arguments import database_or_table
 from pysync.cli.output import AsJson, ConfigFile, assert_target, counts, moment, offered, print_json
-from pysync.cli.progress import replay_so_far, told
+from pysync.cli.progress import bootstrap_lines, replay_so_far
 from pysync.cli.status_text import (
     STATES,
     Line,
@@ -236,7 +236,7 @@ def _jobs(status: Status, target: Status) -> Iterator[Line]:
     """The bootstrap, the replay and the copy of the target."""
     if bootstrap := status["bootstrap"]:
         own = [it for it in bootstrap["targets"] if it["name"] == target["name"]]
-        yield from (_line("", line) for line in told({**bootstrap, "targets": own}))
+        yield from (_line("", line) for line in bootstrap_lines({**bootstrap, "targets": own}))
     if replay := target.get("replay"):
         yield _line("replay", replay_so_far(replay), bad=replay["state"] == "failed")
     copied = status["copy"].get(target["name"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pysync.base.health import DISABLED, Problem
 from pysync.base.text import count, duration, plain, shortened
 from pysync.cli.output import counts, moment
-from pysync.cli.progress import bootstrap_so_far, told
+from pysync.cli.progress import bootstrap_lines, bootstrap_so_far
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -299,7 +299,7 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
         if gap["state"] == "closing":  # an open one is a problem, and named as such
             yield Line(f"a gap is closing: {gap['reason']}", "warning")
     if status["bootstrap"]:
-        yield from (Line(line) for line in told(status["bootstrap"]))
+        yield from (Line(line) for line in bootstrap_lines(status["bootstrap"]))
 
 
 def _configuration(config: Status | None) -> Iterator[Line]:

@@ -30,18 +30,18 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of the file, what to say of the target then, and what it means for the queue."""
+    """A change of the file; `effect` completes the sentence `target NAME …`; `act` is what it means for the queue."""
 
     config: Path
     target: str
-    said: str
+    effect: str
     change: Change
     act: Act | None = None
 
     def run(self, decided: str | None = None) -> Done:
         """Make the change; raises what `reconfigure` raises."""
         logs.configure("error", "console")
-        why = f"target {self.target} {self.said}"
+        why = f"target {self.target} {self.effect}"
         with progress("waiting for the sidecar") as on_progress:
             return reconfigure(
                 self.config, self.change, act=self.act, decided=decided, why=why, on_progress=on_progress
@@ -62,13 +62,13 @@ class Edit:
         fields = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
         print_json({**fields, **more})
 
-    def tell(self, done: Done) -> None:
+    def say_result(self, done: Done) -> None:
         """Say what came of it."""
         if not done.written and not done.taken:
             say(f"target {self.target} is as it should be; nothing was changed")
             return
         after = "; no sidecar runs: it counts from the next start on" if done.taken is None else ""
-        say(f"target {self.target} {self.said}{after}")
+        say(f"target {self.target} {self.effect}{after}")
 
 
 def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
@@ -80,7 +80,7 @@ def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         edit.print(done)
     else:
-        edit.tell(done)
+        edit.say_result(done)
 
 
 def setting(value: Any) -> Setting:
@@ -190,12 +190,12 @@ def policy(
         return
     if draft.after != draft.before and not yes and not typer.confirm("Apply this?", err=True):
         raise typer.Exit(1)
-    edit = Edit(config, target, edit.said, edit.change, Act(target, drops=True) if drops else None)
+    edit = Edit(config, target, edit.effect, edit.change, Act(target, drops=True) if drops else None)
     done = edit.run(decided=draft.before)
     if as_json:
         edit.print(done, plan=plan)
     else:
-        edit.tell(done)
+        edit.say_result(done)
 
 
 def _replaces(draft: Draft, target: str, former: list[str]) -> bool:

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def list_trash(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
     """List the dropped tables that the target keeps (drops = "trash"), the oldest first, and until when."""
-    answer = _asked(config, target, "list")
+    answer = _ask_or_do(config, target, "list")
     if as_json:
         print_json(answer)
         return
@@ -54,7 +54,7 @@ def restore(
     The table is yours then: pysync neither changes nor drops it. If the source creates a table of that name again,
     on_conflict decides what becomes of it.
     """
-    answer = _asked(config, target, "restore", name=name, **{"as": str(to) if to else None})
+    answer = _ask_or_do(config, target, "restore", name=name, **{"as": str(to) if to else None})
     if as_json:
         print_json(answer)
     else:
@@ -79,7 +79,7 @@ def empty(
         raise typer.Exit(1)
     removed, left = 0, 1
     while left:
-        answer = _asked(config, target, "empty", older_than=older_than)
+        answer = _ask_or_do(config, target, "empty", older_than=older_than)
         removed, left = removed + answer["removed"], answer["left"]
     if as_json:
         print_json({"target": target, "removed": removed})
@@ -87,7 +87,7 @@ def empty(
         say(f"removed: {count(removed, 'table')}")
 
 
-def _asked(config: Path, target: str, what: str, **arguments: Any) -> dict[str, Any]:
+def _ask_or_do(config: Path, target: str, what: str, **arguments: Any) -> dict[str, Any]:
     """What the running sidecar answers; without one this process does it, and the journal has a record of it, too."""
     try:
         return ask_about(config, target, f"trash {what}", **arguments)

@@ -114,10 +114,10 @@ Everything runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
           --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
-  {_look(stage)}""")
+  {_how_to_look(stage)}""")
 
 
-def _look(stage: Stage) -> str:
+def _how_to_look(stage: Stage) -> str:
     """How to look at the target."""
     if stage.lake is None:
         return f"and the same with {stage.target.uri} for the target"

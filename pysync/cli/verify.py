@@ -127,7 +127,7 @@ def _verified(verification: Verification, selection: Selection | None, *, fix: b
     began = time.monotonic()
     with _shown(verification.settings.name) as bar:
         report = Report(
-            verification.settings.name, verification.settings.kind, list(verification.run(selection, bar.tell))
+            verification.settings.name, verification.settings.kind, list(verification.run(selection, bar.show_progress))
         )
         if fix and report.drift:
             _mend(verification, report, bar)
@@ -140,11 +140,11 @@ def _mend(verification: Verification, report: Report, bar: _Bar) -> None:
         verification.config,
         report.target,
         verification.metadata(report.drift),
-        lambda state: bar.say(f"repair: {state}"),
+        lambda state: bar.show_state(f"repair: {state}"),
     )
-    verification.copy_files(report.drift, bar.tell)
+    verification.copy_files(report.drift, bar.show_progress)
     for _ in wait_for_repair(verification.config, report.target):
-        report.replace(list(verification.run(report.again(), bar.tell)))
+        report.replace(list(verification.run(report.again(), bar.show_progress)))
         if not report.drift:
             return
 
@@ -167,11 +167,11 @@ class _Bar:
         self._target = target
         self._task = progress.add_task(target, total=None)
 
-    def say(self, state: str) -> None:
+    def show_state(self, state: str) -> None:
         """Show a few words."""
         self._progress.update(self._task, description=f"{self._target}: {state}", total=None)
 
-    def tell(self, what: str, done: int, total: int) -> None:
+    def show_progress(self, what: str, done: int, total: int) -> None:
         """Show what is looked at, and how many of how many are done."""
         self._progress.update(self._task, description=f"{self._target}: {what}", completed=done, total=total)
 
@@ -209,7 +209,7 @@ def _print(report: Report) -> None:
     rows = list(_rows(report))
     if rows:
         print_table(f"drift of {report.target}", ("kind", "name", "result", "difference"), rows)
-    _print_told(report)
+    _print_excused(report)
     parts = [count(len(report.compared), "object"), count(report.partitions, "partition")]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
     say(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
@@ -220,10 +220,10 @@ def _rows(report: Report) -> Iterator[Sequence[str]]:
         yield (item.kind, item.name, item.result, "\n".join(item.fields))
 
 
-def _print_told(report: Report) -> None:
+def _print_excused(report: Report) -> None:
     """What differs, and may: one line each, those of others no more than some."""
-    others = [item for item in report.told if item.result == FOREIGN]
-    for item in [*(it for it in report.told if it.result != FOREIGN), *others[:_MOST_FOREIGN]]:
-        say(f"no drift: {item.kind} {item.name} is {item.result}: {item.told}")
+    others = [item for item in report.excused if item.result == FOREIGN]
+    for item in [*(it for it in report.excused if it.result != FOREIGN), *others[:_MOST_FOREIGN]]:
+        say(f"no drift: {item.kind} {item.name} is {item.result}: {item.excuse}")
     if len(others) > _MOST_FOREIGN:
         say(f"no drift: {len(others) - _MOST_FOREIGN:,} more objects that are not from this source (--json lists them)")

@@ -105,7 +105,7 @@ def wait(
     code = {"there": 0, "cannot": 1}.get(answer["state"], LATE)
     if consistent:
         code, released = _used(outline.directory, answer, code, command or ())
-    _tell({**{key: it for key, it in answer.items() if key != "wait"}, **released}, timeout, as_json)
+    _print({**{key: it for key, it in answer.items() if key != "wait"}, **released}, timeout, as_json)
     if code:
         raise typer.Exit(code)
 
@@ -156,7 +156,7 @@ def _used(directory: Path, answer: Json, code: int, command: Sequence[str]) -> t
     return code, {"held": held} if code == 0 else {}
 
 
-def _tell(answer: Json, timeout: float, as_json: bool) -> None:
+def _print(answer: Json, timeout: float, as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return

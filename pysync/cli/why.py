@@ -51,7 +51,7 @@ def why(
     the newest first: events in the queue, and the records of the journal. Renames are followed. If neither has anything
     of it, source and target are asked whether they have it.
 
-    DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/journal.md.
+    DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/status.md.
     """
     try:
         answer = ask_about(config, target, "why", table=table, since=since)
@@ -61,7 +61,7 @@ def why(
     if as_json:
         print_json(answer)
         return
-    for line in _told(answer):
+    for line in _answer_lines(answer):
         say(line)
 
 
@@ -77,7 +77,7 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
     return why_offline(Reader(loaded.queue.directory / FILE), translators, request)
 
 
-def _told(answer: Json) -> Iterator[str]:
+def _answer_lines(answer: Json) -> Iterator[str]:
     former = [name for name in answer["names"] if name != answer["object"]]
     yield answer["object"] + (f" (before: {', '.join(former)})" if former else "")
     for each in answer["targets"]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import told
+from pysync.base.text import error_text
 
 # --- Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode
 # 0600.
@@ -50,7 +50,7 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
         raise PysyncError(refused, "run the command as the user of the sidecar, or as root") from error
     except OSError as error:
         raise Unanswered(
-            f"the sidecar on {directory} does not answer: {told(error)}", "see the log of the sidecar"
+            f"the sidecar on {directory} does not answer: {error_text(error)}", "see the log of the sidecar"
         ) from error
     reply = _reply(line)
     if "answer" not in reply and not reply.get("error"):

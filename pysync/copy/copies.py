@@ -76,11 +76,11 @@ class Copies:
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
     """The session that serves all of them; None if none wants Spark."""
-    wishes = [request for it in targets if (request := it.spark_request())]
-    if not wishes:
+    requests = [request for it in targets if (request := it.spark_request())]
+    if not requests:
         return None
     # The one with a catalog decides: the configuration was refused if the others could not use it.
-    request = next((it for it in wishes if it.catalog), wishes[0])
-    threads = max(it.threads for it in wishes)
+    request = next((it for it in requests if it.catalog), requests[0])
+    threads = max(it.threads for it in requests)
     copies = any(it.copy_files for it in targets)
     return SparkHost(replace(request, threads=threads), directory, [jar()] if copies else [])

@@ -21,8 +21,7 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.targets.apply import takes_files
-from pysync.targets.apply.judge import Ownership, ownership_of
+from pysync.targets.apply import is_of_others, takes_files
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
 
@@ -152,7 +151,7 @@ def refuse_shared(
 
 def _refuse_of_others(target: Target, name: TableName, mark: Mark, directory: str) -> None:
     table = target.table(name)
-    if table is not None and ownership_of(True, table.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}:
+    if table is not None and is_of_others(table, mark):
         location = data_location(table)
         if location and overlap(directory, location):
             raise _shared(directory, f"{name} at the target, which pysync has not written for this source, is there")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from pysync.base.text import quoted, told
+from pysync.base.text import error_text, quoted
 from pysync.dump.manifest import Counts
 from pysync.dump.pieces import contents, reading
 from pysync.dump.record import DumpDamaged
@@ -144,7 +144,7 @@ def refuse_unlisted(directory: Path, names: Collection[str], places: Mapping[str
                 beside = ", or a file beside it," if place in places else ""
                 raise DumpDamaged(f"{path}{beside} is not part of the dump", _OTHER)
     except OSError as error:
-        raise DumpDamaged(f"cannot read the directory of the dump: {told(error)}") from error
+        raise DumpDamaged(f"cannot read the directory of the dump: {error_text(error)}") from error
 
 
 def is_data_file(path: str) -> bool:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import make_directory, rights_at, sync
-from pysync.base.text import told
+from pysync.base.text import error_text
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 
@@ -84,7 +84,7 @@ def own_directory(directory: Path) -> None:
         make_directory(directory, _PRIVATE, owner)
     except FileExistsError:
         with rights_at(directory, owner) as place:
-            existing = place.found()
+            existing = place.status()
         if existing is None or not stat.S_ISDIR(existing.st_mode):
             hint = "name a directory that does not exist yet"
             raise UsageError(f"{directory} is not a directory, or it is a symbolic link", hint) from None
@@ -212,7 +212,7 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
             yield Pieces(directory, _unfinished(directory, wanted))
     except OSError as error:
         raise PysyncError(
-            f"cannot write the dump in {directory}: {told(error)}", "run the command again to continue"
+            f"cannot write the dump in {directory}: {error_text(error)}", "run the command again to continue"
         ) from error
 
 
@@ -265,7 +265,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
             noted = read_manifest(file.read())
     except DumpDamaged as error:
         raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
-    if _asked(noted) != _asked(wanted):
+    if _contents_wanted(noted) != _contents_wanted(wanted):
         raise UsageError(
             f"{directory} holds an unfinished dump of {noted.source} with other options",
             "use the same options, or name another directory",
@@ -278,7 +278,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
     return noted.model_copy(update={"pieces": tuple(pieces)})
 
 
-def _asked(manifest: Manifest) -> tuple[object, ...]:
+def _contents_wanted(manifest: Manifest) -> tuple[object, ...]:
     scope = manifest.source, manifest.within, manifest.replaces, manifest.since
     return *scope, manifest.files, manifest.data_under
 

@@ -9,16 +9,16 @@ from typing import Any, BinaryIO
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.text import told
+from pysync.base.text import error_text
 from pysync.dump.index import At, Dump
 from pysync.dump.pieces import reading
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer, length_of, record_at
 from pysync.metastore.client import with_values
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
-from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
+from pysync.model.reread import is_request_name
 
 _CALLS = {
     hive.SQLPrimaryKey: "get_primary_keys",
@@ -122,7 +122,7 @@ class DumpReader:
         for function in functions:
             # As `Metastore.functions`: Hive 2.3 and 3.1 keep names in mixed case.
             function.functionName = function.functionName.lower()
-        return [it for it in functions if not is_word(it.functionName)]
+        return [it for it in functions if not is_request_name(it.functionName)]
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a table that the dump has, by struct."""
@@ -157,11 +157,11 @@ class DumpReader:
         return [self._decoded(reply) for reply in replies if reply.call == call]
 
     def _decoded(self, reply: Reply) -> Any:
-        with self._told():
+        with self._as_unavailable():
             return answer(reply)
 
     def _record(self, at: At) -> Record:
-        with self._told():
+        with self._as_unavailable():
             file = self._file(at.piece)
             file.seek(at.offset)
             head = file.read(LENGTH_BYTES)
@@ -175,13 +175,13 @@ class DumpReader:
         return self._open[1]
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_unavailable(self) -> Iterator[None]:
         try:
             yield
         except (OSError, DumpDamaged) as error:
             self.close()
             raise MetastoreUnavailable(
-                f"the dump in {self.uri} has changed: {told(error)}", "check that the directory still exists"
+                f"the dump in {self.uri} has changed: {error_text(error)}", "check that the directory still exists"
             ) from error
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.base.errors import PysyncError
-from pysync.base.text import told
+from pysync.base.text import error_text
 from pysync.dump.data import DATA, is_data_file
 from pysync.dump.manifest import read_manifest
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump, reading
@@ -84,11 +84,11 @@ def clean(root: Path, keep: float) -> Cleaned:
                 except _Left as why:
                     left.append((name, str(why)))
                 except OSError as error:
-                    left.append((name, told(error)))
+                    left.append((name, error_text(error)))
     except FileNotFoundError:
         return Cleaned()
     except OSError as error:
-        raise PysyncError(f"cannot read the directory of dumps {root}: {told(error)}") from error
+        raise PysyncError(f"cannot read the directory of dumps {root}: {error_text(error)}") from error
     return Cleaned(tuple(removed), tuple(left))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pysync.control.client import NoSidecar, ask
 from pysync.dump.manifest import Manifest, Within, are_same
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.queue.store import FILE
 
 T = TypeVar("T")
@@ -83,9 +83,14 @@ def load_notes(directory: Path, targets: Sequence[str]) -> dict[str, str]:
     # Opening it would make a queue.
     if not (directory / FILE).exists():
         return {}
-    keys = [key(name) for name in targets for key in (_last, _scopes)]
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return {key: text for key in keys if (text := queue.notes.get(key)) is not None}
+        return noted_loads(queue.notes, targets)
+
+
+def noted_loads(notes: NotesOf, targets: Iterable[str]) -> dict[str, str]:
+    """The notes of what these targets took, by their keys."""
+    keys = [key(name) for name in targets for key in (_last, _scopes)]
+    return {key: text for key in keys if (text := notes.get(key)) is not None}
 
 
 def note_begun(queue: EventQueue, target: str, manifest: Manifest) -> None:
@@ -118,16 +123,15 @@ def _keep(queue: EventQueue, target: str, taken: list[Taken]) -> None:
 
 
 def _last(target: str) -> str:
-    """The key of the note; a target's name holds no colon."""
-    return f"load:{target}"
+    return note_of(target, "load")
 
 
 def _begun(target: str) -> str:
-    return f"load:{target}:begun"
+    return note_of(target, "load:begun")
 
 
 def _scopes(target: str) -> str:
-    return f"load:{target}:scopes"
+    return note_of(target, "load:scopes")
 
 
 def _read(notes: NotesOf, key: str, kind: TypeAdapter[T]) -> T | None:

@@ -183,8 +183,8 @@ def _checked(document: Document, edits: list[_Edit], wanted: Mapping[str, str], 
 
 def _normalized(values: Mapping[str, str]) -> dict[str, str]:
     """Return the values without white space in lists of listeners, and without empty lists."""
-    values_by_key = {key: _joined(_listed(it)) if key in LISTENERS else it for key, it in values.items()}
-    return {key: it for key, it in values_by_key.items() if it or key not in LISTENERS}
+    joined_lists = {key: _joined(_listed(it)) if key in LISTENERS else it for key, it in values.items()}
+    return {key: it for key, it in joined_lists.items() if it or key not in LISTENERS}
 
 
 def _others(document: Document) -> list[tuple[str, str | None, bool]]:

@@ -81,8 +81,8 @@ def unit_text(reference: str, service: Service) -> str:
     if service.has_spark:  # a JVM compiles code at run time
         lines |= {"MemoryDenyWriteExecute": "MemoryDenyWriteExecute=false", "ProcSubset": "ProcSubset=all"}
     explained = {"/opt/pysync": _environment(service), "/etc/pysync": service.config.parent, str(_STATE): service.state}
-    lines_out = (_line(line, lines, explained) for line in reference.splitlines())
-    return "".join(f"{line}\n" for line in lines_out if line is not None)
+    unit_lines = (_line(line, lines, explained) for line in reference.splitlines())
+    return "".join(f"{line}\n" for line in unit_lines if line is not None)
 
 
 def _line(line: str, lines: Mapping[str, str], explained: Mapping[str, Path]) -> str | None:

@@ -33,7 +33,7 @@ class Removal:
     what: str
     path: Path
     owner: Owner | None = None  # whose directories it may be in
-    found: os.stat_result | None = None  # what is there; None with a `rewrite`
+    existing: os.stat_result | None = None  # what is there; None with a `rewrite`
     rewrite: hive_site.Rewrite | None = None
 
     def problems(self) -> Iterator[str]:
@@ -41,7 +41,7 @@ class Removal:
         if self.rewrite is None:
             if not os.access(self.path.parent, os.W_OK | os.X_OK):
                 yield f"cannot remove {self.path}: {self.path.parent} is not writable; run the command as root"
-            if self.owner and self.found and self.found.st_uid not in {0, os.geteuid(), self.owner[0]}:
+            if self.owner and self.existing and self.existing.st_uid not in {0, os.geteuid(), self.owner[0]}:
                 yield f"{self.path} belongs to another user; look at it, and remove it by hand"
             return
         try:
@@ -53,8 +53,8 @@ class Removal:
         """Do it. A file that is already gone is no error. Raises PysyncError or OSError."""
         if self.rewrite is not None:
             hive_site.apply(self.rewrite)
-        elif self.found is not None:
-            remove(self.path, self.found, self.owner)
+        elif self.existing is not None:
+            remove(self.path, self.existing, self.owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import Owner, rights_at
 from pysync.base.health import listening
-from pysync.base.text import count, told, without_pages
+from pysync.base.text import count, error_text, without_pages
 from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
@@ -27,7 +27,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, kept, known_targets, resting
 from pysync.sidecar.reload import needs
-from pysync.targets.base import ChecksRights, target_kind
+from pysync.targets.base import ChecksRights, Lacking, target_kind
 from pysync.targets.settings import TargetSettings
 
 # Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
@@ -99,7 +99,7 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(what, ok=True, detail=check())
     except (PysyncError, OSError) as error:
-        return Finding(what, ok=False, detail=without_pages(told(error)))
+        return Finding(what, ok=False, detail=without_pages(error_text(error)))
 
 
 def _running(config: Partial) -> dict[str, Any]:
@@ -187,7 +187,8 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
         )
     with closing(target_kind(settings.kind).open(settings)) as target:
         rights = target.check_rights() if isinstance(target, ChecksRights) else ""
-        return "; ".join(filter(None, (target.check(), rights)))
+        lacks = [f"{it} ({why})" for it, why in target.lacks.items()] if isinstance(target, Lacking) else []
+        return "; ".join(filter(None, (target.check(), rights, f"lacks {', '.join(lacks)}" if lacks else "")))
 
 
 # Checks before the removal of a sidecar: does it run, and would changes be lost with its queue?

@@ -48,7 +48,7 @@ class Definition:
         """The rule by which a table like this is not taken; None if what is known is not against it."""
         scheme = traits.scheme(self.location)
         definition = TableTraits(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
-        unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
+        unknown: dict[str, Any] = {field: () for field, _, value in self._criteria() if value is None}
         return replace(traits, **unknown).rule_against_traits(definition)
 
     def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
@@ -60,9 +60,9 @@ class Definition:
 
     def undecided(self, traits: Traits) -> list[str]:
         """The settings that decide by what is not known."""
-        return [setting for field, setting, value in self._asked() if value is None and getattr(traits, field)]
+        return [setting for field, setting, value in self._criteria() if value is None and getattr(traits, field)]
 
-    def _asked(self) -> Sequence[tuple[str, str, object]]:
+    def _criteria(self) -> Sequence[tuple[str, str, object]]:
         return (
             ("schemes", "include_schemes", self.location),
             ("types", "include_types", self.type),

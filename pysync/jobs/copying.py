@@ -65,7 +65,7 @@ def copy_now(config: Config, name: str, wanted: Wanted, on_progress: OnProgress)
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
         for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
             total = total.plus(
-                work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, on_progress=on_progress)
+                work.await_(_surveyed if wanted.dry_run else _done, pairs, wanted.delete, on_progress=on_progress)
             )
     return total, refused
 
@@ -139,7 +139,7 @@ def _survey(copier: Copier, pairs: list[Pair]) -> list[Difference]:
     return copier.survey(pairs)
 
 
-def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
+def _surveyed(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     """What a copy would come to."""
     total = Copied()
     for it in copier.survey(pairs):

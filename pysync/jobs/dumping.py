@@ -307,7 +307,7 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnPr
     if where is None:
         raise UsageError("[source] metastore is not set", "set it to the address of the source")
     within = _within(config, wanted.within)
-    with _reading(where) as source, opened(directory, _asked(config, wanted, within, source)) as pieces:
+    with _reading(where) as source, opened(directory, _new_manifest(config, wanted, within, source)) as pieces:
         dump = indexed(directory, pieces.manifest)
         selection = _selection(source, pieces.manifest)
         # For progress alone: the dump lists them again.
@@ -341,7 +341,7 @@ def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
     return prefixes
 
 
-def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
+def _new_manifest(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
     """The dump as it begins; the newest notification is asked for before anything is read."""
     replaces = (wanted.former,) if wanted.former is not None else ()
     scope, data_under = scope_of([*within, *replaces]), _data_under(config, wanted)

@@ -94,7 +94,7 @@ class Survey:
         newer = next((it for it in self.drops(others) if it.key in others), None)
         return f"the load would {describe(newer)}, which another queue has written" if newer else None
 
-    def told(self) -> str:
+    def losses(self) -> str:
         """What a load would drop, and which tables it would set back, in words."""
         drops = list(self.drops())
         total = count(sum(it.drops for it in drops), "object")
@@ -279,7 +279,7 @@ def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, wh
         survey = Survey(reader, target, Translator.of(settings), manifest, queue.writer(name), whole)
         reason = older(queue, manifest, name, survey)
         if reason is not None:
-            raise PysyncError(f"the dump is older than the state of target {name}: {reason}; {survey.told()}", _FORCE)
+            raise PysyncError(f"the dump is older than the state of target {name}: {reason}; {survey.losses()}", _FORCE)
 
 
 def older(queue: EventQueue, manifest: Manifest, target: str, survey: Survey) -> str | None:

@@ -121,7 +121,7 @@ def is_finished(status: Mapping[str, Any]) -> bool:
     return bool(status["bootstrap"]["state"] == "finished")
 
 
-# What a replay would refresh, told without a sidecar. The queue is only read.
+# What a replay would refresh, without a sidecar. The queue is only read.
 
 
 _LOCK_SECONDS = 1.0
@@ -130,7 +130,7 @@ Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 @contextmanager
-def asked(config: Config, target: str) -> Iterator[Ask]:
+def offline_planner(config: Config, target: str) -> Iterator[Ask]:
     """What answers as the command `replay plan` of a sidecar does. Raises PysyncError if there is no queue."""
     directory = config.queue.directory
     # Opening it would make a queue.

@@ -1,5 +1,5 @@
 """REPL DUMP, REPL LOAD and REPL STATUS with their WITH clause: the commands of Hive, as dumps and loads
-(docs/repl.md).
+(docs/dump.md).
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def local_path(text: str, what: str) -> Path:
         raise UsageError(f"{what}: {error}") from error
 
 
-# REPL DUMP, REPL LOAD and REPL STATUS: the commands of Hive, as dumps and loads (docs/repl.md).
+# REPL DUMP, REPL LOAD and REPL STATUS: the commands of Hive, as dumps and loads (docs/dump.md).
 
 
 def root_of(config: Config, statement: ReplDump, root: Path | None) -> Path:

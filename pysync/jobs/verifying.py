@@ -129,7 +129,7 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Wor
     # Two stacks: what has begun ends with the session, so its threads are joined after that.
     with ExitStack() as threads, ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
-        tasks = _Tasks(SparkHost(_wish(config, settings), place))
+        tasks = _Tasks(SparkHost(_spark_request(config, settings), place))
         stack.callback(tasks.host.close)
         job = Job.of(config.source, settings)
 
@@ -142,7 +142,7 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Wor
         yield lent
 
 
-def _wish(config: Config, settings: TargetSettings) -> SparkRequest:
+def _spark_request(config: Config, settings: TargetSettings) -> SparkRequest:
     """The session: as [spark] says, else as the target's files are copied, else all cores of this machine.
 
     Raises UsageError for a target that is reached by a session of its own.
@@ -153,10 +153,10 @@ def _wish(config: Config, settings: TargetSettings) -> SparkRequest:
             f"--on-spark does not work with target {settings.name} of kind spark",
             "run pysync verify without --on-spark",
         )
-    wish = config.spark.wish(wanted)
-    if wish.is_local:
+    request = config.spark.request(wanted)
+    if request.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
-    return wish
+    return request
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,9 +59,9 @@ class Reader:
                 return []
             bounds = _bounds(connection, query)
             if not query.names:
-                return list(islice(_found(connection, query, None, bounds), limit))
+                return list(islice(_records(connection, query, None, bounds), limit))
             # Each name has its records in order; a record with several of the names comes once.
-            every = [_found(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
+            every = [_records(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
             merged = {it.id: it for it in islice(heapq.merge(*every, key=lambda it: -it.id), limit * len(every))}
             return list(merged.values())[:limit]
 
@@ -83,7 +83,7 @@ class Reader:
             ) from error
 
 
-def _found(connection: sqlite3.Connection, query: Query, name: str | None, bounds: Bounds) -> Iterator[Record]:
+def _records(connection: sqlite3.Connection, query: Query, name: str | None, bounds: Bounds) -> Iterator[Record]:
     """The records of one name (None: of any), newest first, within these bounds."""
     lowest, highest = bounds
     source, conditions, values = _source(query, name)

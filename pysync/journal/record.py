@@ -61,7 +61,7 @@ class Record:
         return names_of(self.object, self.source_object, self.former, self.source_former)
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/journal.md; what is not known is null."""
+        """As in docs/status.md; what is not known is null."""
         texts = ("target", "object", "source_object", "former", "source_former")
         plain: Mapping[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
@@ -96,7 +96,7 @@ def reason_of(text: str | None) -> str | None:
     return text
 
 
-def told(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+def bounded(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     """The differences as a record keeps them: texts or None, bounded in number and length, without secrets."""
     return tuple(
         Difference(shortened(it.field, LONGEST_VALUE), _value(it.field, it.old), _value(it.field, it.new))

@@ -55,7 +55,7 @@ class Fault(BaseModel):
 class FaultySettings(TargetSettings):
     """A `[[targets]]` table of `kind = "faulty"`."""
 
-    goes_both_ways = True
+    has_listener = True
     has_trash = True
 
     kind: Literal["faulty"]

@@ -27,9 +27,9 @@ from pysync.metastore.errors import (
 from pysync.metastore.settings import MetastoreUri
 from pysync.metastore.wire import Wire, connect
 from pysync.model import definition, idl
-from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
+from pysync.model.reread import is_request_name
 
 # --- Reads: what is asked of a source, a living metastore or one that was written down (pysync.dump)
 
@@ -299,15 +299,17 @@ class Metastore:
         return with_values(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 
     def functions(self, database: str) -> list[Any]:
-        """Every `ttypes.Function` of a database, with its name in lower case, but for words (model/again)."""
-        names = [it for it in self.call(lambda client: client.get_functions(database, "*")) if not is_word(it)]
+        """Every `ttypes.Function` of a database, with its name in lower case, but no re-read request (model/reread)."""
+        names = [it for it in self.call(lambda client: client.get_functions(database, "*")) if not is_request_name(it)]
         if all(name == name.lower() for name in names):
             each = (self.function(database, name) for name in names)
             return [function for function in each if function is not None]
         # Hive 2.3 and 3.1 keep Mixed names, and get_function then does not find them.
         answer = self.call(lambda client: client.get_all_functions())
         functions = [
-            it for it in answer.functions or () if it.dbName == database.lower() and not is_word(it.functionName)
+            it
+            for it in answer.functions or ()
+            if it.dbName == database.lower() and not is_request_name(it.functionName)
         ]
         for function in functions:
             function.functionName = function.functionName.lower()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse, RemoteDisconnected
 from pathlib import Path
 
-from pysync.base.text import quoted, told
+from pysync.base.text import error_text, quoted
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.login import NO_SASL, Channel, PlainExchange, SaslChannel, SocketChannel, Status, headers
@@ -58,7 +58,7 @@ class HttpChannel:
         except RemoteDisconnected as error:
             raise EOFError("the metastore closed the connection") from error
         except HTTPException as error:
-            raise ValueError(f"the answer is not HTTP: {quoted(told(error))}") from error
+            raise ValueError(f"the answer is not HTTP: {quoted(error_text(error))}") from error
         if not data:
             raise EOFError("the answer is cut off")
         return data
@@ -123,7 +123,7 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, address: str
         ) from error
     except OSError as error:  # it hung up, or says nothing
         raise MetastoreUnavailable(
-            f"the TLS connection to the metastore at {address} failed: {told(error)}", _SPEAKS_TLS
+            f"the TLS connection to the metastore at {address} failed: {error_text(error)}", _SPEAKS_TLS
         ) from error
 
 
@@ -308,7 +308,7 @@ def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect
     except (OSError, EOFError) as error:
         connected.close()
         raise MetastoreUnavailable(
-            f"the metastore at {uri} does not answer the login: {told(error)}", NO_SASL
+            f"the metastore at {uri} does not answer the login: {error_text(error)}", NO_SASL
         ) from error
     except BaseException:
         connected.close()
@@ -340,7 +340,7 @@ def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:
     except UnicodeError as error:  # IDNA cannot spell it
         raise MetastoreUnavailable(f"cannot reach the metastore at {uri}: this is not the name of a host") from error
     except OSError as error:
-        problem = told(error)
+        problem = error_text(error)
         raise MetastoreUnavailable(
             f"cannot reach the metastore at {uri}: {problem}", "check that it is running, and that this is its address"
         ) from error

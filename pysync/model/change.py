@@ -13,11 +13,11 @@ from thrift.Thrift import TType
 
 from pysync.base.errors import PysyncError
 from pysync.model import idl
-from pysync.model.again import again_of, says_again
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.locations import SourceFiles
-from pysync.model.mark import Whose
+from pysync.model.mark import Provenance
 from pysync.model.names import TableName, is_default_catalog, normalized
+from pysync.model.reread import is_reread_request, request_of
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
 # Objects: which struct the events of each kind hold, and the form in which HMS stores it.
@@ -150,7 +150,7 @@ class Change:
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # name at the source, if the target lacks its partitions
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
-    whose: Whose | None = None  # for targets with both_ways
+    provenance: Provenance | None = None  # where homes count
     dropped_tables: list[Any] = field(
         default_factory=list
     )  # the tables that were dropped with a database, for the same
@@ -187,9 +187,9 @@ class Change:
 
     @property
     def tells_of_loss(self) -> bool:
-        """Whether it is a word without an object: a cluster may have lost changes."""
+        """Whether it is a re-read request without an object: a cluster may have lost changes."""
         names = self.event.attributes if self.kind is Kind.REFRESH else {}
-        return names.get("again") == "true" and not names.get("database")
+        return names.get("reread") == "true" and not names.get("database")
 
     @property
     def for_targets(self) -> frozenset[str]:
@@ -254,9 +254,9 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     """The event with its objects decoded, as HMS stores them; None for kinds and catalogs that are not replayed.
 
     None also for an event of no partitions, and for an altered partition whose table was renamed or dropped before HMS
-    told of it: the tables are read at the source (capture/overlaps). A word (pysync.model.again) becomes the refresh
-    that it asks for. `table_of` decodes the table of partitions, and may cache it. Raises UnreadableEvent if an object
-    is not what the kind promises.
+    told of it: the tables are read at the source (capture/overlaps). A re-read request (pysync.model.reread) becomes
+    the refresh that it asks for. `table_of` decodes the table of partitions, and may cache it. Raises UnreadableEvent
+    if an object is not what the kind promises.
     """
     event = _read_anew(event) if event.kind is Kind.TABLE_CHANGED else event
     if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
@@ -275,7 +275,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
         before=[stored(struct, raw) for raw in event.before],
         after=[stored(struct, raw) for raw in event.after],
     )
-    return _as_refresh(change) if change.kind in _FUNCTIONS and _says_again(change) else change
+    return _as_refresh(change) if change.kind in _FUNCTIONS and _is_reread_request(change) else change
 
 
 def _check(event: Event) -> None:
@@ -305,24 +305,24 @@ def _read_anew(event: Event) -> Event:
     return replace(event, kind=Kind.REFRESH, attributes=names)
 
 
-def _says_again(change: Change) -> bool:
-    return any(map(says_again, (*change.before, *change.after)))
+def _is_reread_request(change: Change) -> bool:
+    return any(map(is_reread_request, (*change.before, *change.after)))
 
 
 def _as_refresh(change: Change) -> Change | None:
-    """The refresh that a word asks for; None if it asks for nothing."""
-    # The drop only cleans up. And a client could create a function of that name: only words of a sidecar's user count.
+    """The refresh that a re-read request asks for; None if it asks for nothing."""
+    # The drop only cleans up. And a client could create a function of that name: only those of a sidecar's user count.
     if change.kind is Kind.DROP_FUNCTION or not change.event.is_replicated:
         return None
     try:
-        again = again_of(change.after[0])
+        request = request_of(change.after[0])
     except ValueError as error:
         raise UnreadableEvent(str(error)) from error
-    # The path of the word, not that of the call: what the home says must reach clusters that it has passed as a
-    # question.
-    way = {VISITED: ",".join(again.path)}
+    # The path of the request, not that of the call: the home's state must reach clusters that the request has passed
+    # on its way to the home.
+    way = {VISITED: ",".join(request.path)}
     event = replace(
-        change.event, kind=Kind.REFRESH, environment=way, attributes=again.attributes(), before=(), after=()
+        change.event, kind=Kind.REFRESH, environment=way, attributes=request.attributes(), before=(), after=()
     )
     return Change(event, change.position)
 

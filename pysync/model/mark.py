@@ -164,13 +164,13 @@ _ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an operation has to find at a target with `both_ways`.
+    """What an operation has to find at a target where homes count (docs/both-ways.md).
 
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.
     `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew` the
-    object may also be absent. `place` is the home that a function's database has at the source. `words` is the number
-    of words (pysync.model.again) that have led to it, each caused by the one before.
+    object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
+    the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one before.
     """
 
     stance: Stance | None = Stance.STATE
@@ -178,12 +178,12 @@ class Condition:
     parts: Mapping[tuple[str, ...], Sequence[Any | None]] = field(default_factory=dict)
     anew: bool = False
     place: str | None = None
-    words: int = 0
+    chain_length: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """Whose object a change is about, and what the change is to the target.
+class Provenance:
+    """The home and the path of the object that a change is about, and what the change is to the target.
 
     `mark` is the object's mark at the source; None if it was born there. `visited` is the path of the change. A `blind`
     request does not say what it found: if the object exists anywhere, that is a conflict. With `tables_alone` a dropped
@@ -197,7 +197,7 @@ class Whose:
     blind: bool = False
     tables_alone: bool = False
 
-    def goes_with(self, other: Whose) -> bool:
+    def goes_with(self, other: Provenance) -> bool:
         """Whether two changes of one object may be folded into one operation."""
         return replace(self, mark=None) == replace(other, mark=None)
 

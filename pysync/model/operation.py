@@ -20,7 +20,7 @@ from pysync.model.names import TableName
 class Operation:
     """`mark` tells where the change comes from, `visited` the clusters it has been to, so that it never returns.
 
-    `condition` is what a target with `both_ways` must have; None for all other targets.
+    `condition` is what the target must have, where homes count (pysync.model.mark).
     """
 
     mark: Mark
@@ -117,9 +117,9 @@ class Refresh(Operation):
     pysync.replay.window.scope); what has left the scope since is dropped; with `replaced` (in the same form) what has
     left the scope of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a
     database only the definition is read. `event_id`: the same, and the database shall say that everything up to
-    that id of the source's log is in it. `again`: a word (pysync.model.again) asks to read the table, the
-    `function`, or the definition of the database anew; `home` is the object's home as far as the speaker knows, and
-    `words` the number of words so far.
+    that id of the source's log is in it. `reread`: a re-read request (pysync.model.reread) asks to read the
+    table, the `function`, or the definition of the database anew; `home` is the object's home as far as the sender
+    knows, and `chain_length` the number of requests so far, each caused by the one before.
     """
 
     source_database: str = ""
@@ -135,10 +135,10 @@ class Refresh(Operation):
     former: str = ""
     replaced: str = ""
     anew: bool = False
-    again: bool = False
+    reread: bool = False
     function: str = ""
     home: str = ""
-    words: int = 0
+    chain_length: int = 0
     event_id: int = 0
 
     @property
@@ -148,17 +148,17 @@ class Refresh(Operation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SayAgain(DatabaseOperation):
+class RequestReread(DatabaseOperation):
     """Have all clusters read the table, the function, or the definition of the database anew, as it is at its `home`.
 
-    Said by the home, it brings the home's state; elsewhere it is a question that travels to the home
-    (pysync.model.again). `home` is "" if it is not known.
+    Sent by the home, it brings the home's state; sent by another cluster, it travels to the home first
+    (pysync.model.reread). `home` is "" if it is not known.
     """
 
     table: str = ""
     function: str = ""
     home: str = ""
-    words: int = 1
+    chain_length: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +346,7 @@ _WORDS: Mapping[type[Operation], Callable[[Any], str]] = {
     PutFunction: lambda it: f"put function {it.database}.{it.definition.functionName}",
     DropFunction: lambda it: f"drop function {it.database}.{it.function}",
     Refresh: _refresh,
-    SayAgain: lambda it: (
+    RequestReread: lambda it: (
         f"have other clusters read {it.table or it.function or 'the database'} of {it.database} again"
         if it.database
         else f"tell other clusters that {it.home} may have lost changes"

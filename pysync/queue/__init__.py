@@ -9,7 +9,7 @@ from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFul
 from pysync.queue.event_queue import EventQueue
 from pysync.queue.intake import Intake
 from pysync.queue.received import Sequences
-from pysync.queue.target_queue import Notes, ParkedEvents
+from pysync.queue.target_queue import Notes, ParkedEvents, note_of
 from pysync.queue.values import (
     Depth,
     Entry,
@@ -45,4 +45,5 @@ __all__ = [
     "Queued",
     "Sequences",
     "Unreadable",
+    "note_of",
 ]

@@ -45,11 +45,6 @@ def teach_checksums(connection: sqlite3.Connection) -> None:
         connection.execute(f"CREATE TEMP TRIGGER seal_changed_{table} {changed} BEGIN {seals}; END")
 
 
-def seal_all(connection: sqlite3.Connection, table: str) -> None:
-    """Seal every row of `table` as it is now."""
-    connection.execute(f"UPDATE {table} SET seal = {_columns(connection, table)[2]}")  # noqa: S608
-
-
 def take_unsealed(connection: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
     """Remove the rows of `table` that are not as they were written, and return them."""
     # IS NOT, because a row without a seal (NULL) is broken as well.

@@ -77,7 +77,7 @@ def set_rows_aside(connection: sqlite3.Connection, file: Path, at_ms: int) -> No
             reason = f"a row of the queue's table {table} was damaged and has been set aside"
             # A key for each row: a gap whose key is known already is not opened.
             key = f"damaged:{table}:{at_ms}:{events.event_checksum(0, data, 0.0)}"
-            _tell(connection, key, reason, data, at_ms)
+            _record_damage(connection, key, reason, data, at_ms)
             if table == "meta":
                 _add_epoch(connection, file, at_ms)
     connection.execute("COMMIT")
@@ -87,10 +87,12 @@ def set_event_aside(connection: sqlite3.Connection, epoch: int, position: int, a
     """Replace the event at `position`, within the caller's transaction."""
     data = events.replace(connection, position, at_ms)
     reason = f"event {position} of the queue was damaged and has been set aside"
-    _tell(connection, f"damaged:event:{epoch}:{position}", reason, data, at_ms)
+    _record_damage(connection, f"damaged:event:{epoch}:{position}", reason, data, at_ms)
 
 
-def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answered: int, last: int, at_ms: int) -> None:
+def record_loss(
+    connection: sqlite3.Connection, file: Path, epoch: int, *, answered: int, last: int, at_ms: int
+) -> None:
     """Open a gap for what the file has lost, and begin a new epoch: the positions of what is lost come again."""
     reason = (
         f"the queue has confirmed events up to {answered}, but its last event is {last}: its write-ahead log was "
@@ -105,7 +107,7 @@ def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answere
     _log(reason)
 
 
-def _tell(connection: sqlite3.Connection, key: str, reason: str, data: bytes, at_ms: int) -> None:
+def _record_damage(connection: sqlite3.Connection, key: str, reason: str, data: bytes, at_ms: int) -> None:
     keep_unreadable(connection, data, reason, at_ms)
     add_gap(connection, key, reason, at_ms)
     _log(reason)

@@ -278,7 +278,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         last, state = self._answered.read(self.epoch)
         if last > self.last or state > repair.gaps_found(self._conn):
             fields = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
-            repair.tell_lost(self._conn, self._file, self.epoch, **fields)
+            repair.record_loss(self._conn, self._file, self.epoch, **fields)
             self.epoch = read_epoch(self._conn)
         self.remember_gaps()
 

@@ -16,17 +16,6 @@ from pysync.queue.values import OF_ONE_TARGET, Depth, Park, Parked, ParkedTable,
 
 # --- Targets: the rows that the queue keeps of them, in memory and on disk, and the threads that wait for events
 
-_NOTES = (
-    *("load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
-    *("verify:{}", "verified:{}"),
-    "log-schemas:{}",
-    "partition-filters:{}",
-    "views:{}",
-    "replay:{}",
-    "leaving:{}",
-)
-"""The keys of notes that belong to one target; a target's name holds no colon."""
-
 _READ = "SELECT target, position, paused_reason, paused_at_ms FROM targets"
 
 
@@ -81,6 +70,11 @@ class Targets:
             self._changed.notify_all()
 
 
+def note_of(target: str, what: str) -> str:
+    """The key of a note about one target, with which it is renamed and forgotten; a target's name holds no colon."""
+    return f"target:{target}:{what}"
+
+
 def own_gaps(target: str) -> list[str]:
     """How the keys of gaps begin that concern this target alone."""
     return [f"{begin}{target}:" for begin in OF_ONE_TARGET]
@@ -91,7 +85,8 @@ def forget_target(connection: sqlite3.Connection, target: str) -> None:
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     connection.execute("DELETE FROM parked WHERE target = ?", (target,))
     connection.execute("DELETE FROM finished WHERE target = ?", (target,))
-    connection.executemany("DELETE FROM meta WHERE key = ?", [(f"note:{it.format(target)}",) for it in _NOTES])
+    notes = f"note:{note_of(target, '')}"
+    connection.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(notes), notes))
     for begin in own_gaps(target):
         connection.execute("DELETE FROM gaps WHERE closed_at_ms IS NULL AND substr(key, 1, ?) = ?", (len(begin), begin))
 
@@ -101,9 +96,9 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE finished SET target = ? WHERE target = ?", (new, old))
-    for it in _NOTES:
-        names = (f"note:{it.format(new)}", f"note:{it.format(old)}")
-        connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", names)
+    notes, renamed = (f"note:{note_of(it, '')}" for it in (old, new))
+    query = "UPDATE OR REPLACE meta SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
+    connection.execute(query, (renamed, len(notes) + 1, len(notes), notes))
     for begin, now in zip(own_gaps(old), own_gaps(new), strict=True):
         # OR IGNORE: closed gaps of a former target of the new name may be there, and `forget_target` leaves them.
         query = "UPDATE OR IGNORE gaps SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"

@@ -189,7 +189,7 @@ class Applier:
             raise
 
     def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation. Both ways, create a missing database from the source first, and try again.
+        """Apply the operation. If its database may be missing, create that from the source first, and try again.
 
         A database that is gone at the source as well is not missed: its drop was applied (events come again from a
         restored queue), or will come.
@@ -198,9 +198,9 @@ class Applier:
             return self._as_a_whole(lane, job, operation)
         except MissingDatabase:
             refresh = self._refresher.database(operation)
-            if refresh is None or not (self._settings.both_ways or self._refresher.is_gone(refresh)):
+            if refresh is None and not self._refresher.is_gone(operation):
                 raise
-        if not self._settings.both_ways:
+        if refresh is None:
             left = leftover(operation)
             return self._try(lane, job, left) if left else Outcome.STALE
         self._try(lane, job, refresh)
@@ -273,7 +273,7 @@ class Applier:
             raise Stopped
         if isinstance(operation, Refresh):
             return self._refresher.apply(lane.target, operation)
-        return lane.target.apply(self._refresher.placed(operation) if self._settings.both_ways else operation)
+        return lane.target.apply(self._refresher.placed(operation))
 
     def _wait(self, tries: int) -> float:
         """Seconds until the next try: random, and up to twice as long each time."""

@@ -211,11 +211,11 @@ class Functions:
             yield from self._request(name)
 
     def _request(self, name: str) -> Iterator[Operation]:
-        return self._origins.again(self._home(), self.refresh.database, function=name)
+        return self._origins.request_reread(self._home(), self.refresh.database, function=name)
 
     @property
     def _origins(self) -> Origins:
-        return Origins(self.translator.policy, self.refresh)
+        return self.translator.policy.direction.origins(self.refresh)
 
     def _home(self) -> str:
         return self._origins.home(self.found, self.there)

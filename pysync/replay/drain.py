@@ -21,7 +21,7 @@ from pysync.base.health import decide
 from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause
+from pysync.queue import EventQueue, Pause, note_of
 from pysync.replay.apply import ClockOffset, same_clock
 from pysync.replay.brake import Limits
 from pysync.replay.ledger import Hold, Ledger
@@ -388,7 +388,7 @@ class Drain:
 
 def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
     """The ledger of the target's recent drops, kept in the queue's file."""
-    noted = f"drops:{settings.name}"
+    noted = note_of(settings.name, "drops")
     return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, noted), queue.notes.get(noted))
 
 

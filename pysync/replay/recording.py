@@ -16,7 +16,7 @@ import structlog
 
 from pysync.base.errors import PysyncError
 from pysync.journal import Record
-from pysync.journal.record import MOST_PARTITIONS, reason_of, told
+from pysync.journal.record import MOST_PARTITIONS, bounded, reason_of
 from pysync.model.change import Change, named_in_event, objects_of
 from pysync.model.difference import Difference
 from pysync.model.event import SIDECAR, Event
@@ -152,7 +152,7 @@ class Recorder:
             attempts=done.attempts,
             milliseconds=None if done.seconds is None else round(done.seconds * _MS, 3),
             reason=reason_of(done.reason),
-            differences=told(done.differences),
+            differences=bounded(done.differences),
         )
 
     def _of_parked(self, refused: Iterable[Refusal]) -> Iterator[Record]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -37,7 +36,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
-    SayAgain,
+    RequestReread,
 )
 from pysync.replay.contents import put_statistics, wants_statistics
 from pysync.replay.progress import Count, Tally
@@ -115,7 +114,7 @@ _KINDS: Mapping[type[Operation], Kind] = {
     DropFunction: Kind.DROP_FUNCTION,
     DropConstraint: Kind.DROP_CONSTRAINT,
     PutStatistics: Kind.COLUMN_STATISTICS,
-    SayAgain: Kind.REFRESH,
+    RequestReread: Kind.REFRESH,
 }
 _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in idl.ANY_CONSTRAINT}
 
@@ -198,7 +197,7 @@ class Refresher:
             return operation
         with self._reading(self._source) as source:
             database = source.database(self._translator.mapping.source_database(operation.database))
-        relay = self._translator.policy.relay
+        relay = self._translator.policy.direction.relays
         place = None if database is None else first_home(database.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
@@ -207,25 +206,29 @@ class Refresher:
         return reread(operation, self._translator.mapping.source_table) if self._source is not None else None
 
     def database(self, operation: Operation) -> Refresh | None:
-        """The refresh of the definition of the operation's database; None without a source."""
-        name = database_of(operation.key)
-        if isinstance(operation, RenameTable):
-            name = operation.new_name.database
-        source_name = operation.mark.object.partition(".")[0]
-        source = source_name or self._translator.mapping.source_database(name)
-        origin: dict[str, Any] = {"mark": replace(operation.mark, object=source_name), "visited": operation.visited}
-        refresh = Refresh(source_database=source, database=name, anew=True, **origin)
-        return refresh if self._source is not None else None
+        """The refresh of the definition of the operation's database, if that may be missing there; None without a
+        source.
+        """
+        if self._source is None or not self._translator.policy.direction.shares_databases:
+            return None
+        name, source = self._database_names(operation)
+        mark = replace(operation.mark, object=operation.mark.object.partition(".")[0])
+        return Refresh(source_database=source, database=name, anew=True, mark=mark, visited=operation.visited)
 
-    def is_gone(self, refresh: Refresh) -> bool:
-        """Whether the source has no database for the refresh of one; False if it cannot be asked now."""
+    def is_gone(self, operation: Operation) -> bool:
+        """Whether the source has no database for the operation; False if it cannot be asked now."""
         if self._source is None:
             return False
         try:
             with self._reading(self._source) as source:
-                return source.database(refresh.source_database) is None
+                return source.database(self._database_names(operation)[1]) is None
         except Unavailable:
             return False
+
+    def _database_names(self, operation: Operation) -> tuple[str, str]:
+        """The database that the operation writes into, at the target and at the source."""
+        name = operation.new_name.database if isinstance(operation, RenameTable) else database_of(operation.key)
+        return name, operation.mark.object.partition(".")[0] or self._translator.mapping.source_database(name)
 
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.

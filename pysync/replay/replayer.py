@@ -16,7 +16,7 @@ import structlog
 from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase
-from pysync.queue import EventQueue, Queued
+from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.ledger import Ledger
@@ -493,7 +493,7 @@ class Replayer:
 
 
 def _unfinished(queue: EventQueue, target: str) -> Unfinished:
-    note = f"unfinished:{target}"
+    note = note_of(target, "unfinished")
     return Unfinished(partial(queue.notes.put, note), queue.notes.get(note))
 
 

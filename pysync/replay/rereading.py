@@ -51,7 +51,7 @@ class Rereading:
     @property
     def origins(self) -> Origins:
         """Tells the homes of the objects that it reads."""
-        return Origins(self.translator.policy, self.refresh)
+        return self.translator.policy.direction.origins(self.refresh)
 
     def operations(self) -> Iterator[Operation]:
         """The operations, in the order in which to apply them. Raises what source and target raise."""
@@ -60,7 +60,7 @@ class Rereading:
         if self.refresh.table is not None and self.refresh.statistics:
             name = self.refresh.table
             return self._statistics(self.translator.mapping.source_table(name, self.refresh.mark), name)
-        if self.refresh.again:
+        if self.refresh.reread:
             return self._resent()
         if self.refresh.table is not None and self.refresh.source_table is not None:
             return self._table(self.refresh.source_table, self.refresh.table)
@@ -70,7 +70,7 @@ class Rereading:
         """Apply what the home has said, and pass it on; a question is only passed on, to the home."""
         refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
         if not refresh.database:
-            yield from self.origins.again(refresh.home, "")
+            yield from self.origins.request_reread(refresh.home, "")
             return
         if old is not None and new is not None:
             at_source, there = self.source.table(old.database, old.table), self.target.table(new)
@@ -81,10 +81,10 @@ class Rereading:
             yield from self._table(old, new) if old is not None and new is not None else self._one(at_source, there)
             home = self.origins.state_home(at_source, home) if new is not None else home
         table = "" if new is None else new.table
-        yield from self.origins.again(home, refresh.database, table=table, function=refresh.function)
+        yield from self.origins.request_reread(home, refresh.database, table=table, function=refresh.function)
 
     def _one(self, at_source: Any, there: Any) -> Iterator[Operation]:
-        """The function that a word names, or the definition of the database."""
+        """The function that a re-read request names, or the definition of the database."""
         if self.refresh.function:
             yield from self._functions(at_source, there)
         elif at_source is not None:
@@ -124,7 +124,7 @@ class Rereading:
 
     def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
         """Ask for everything in a database that is gone at the source, but that the source may not drop."""
-        yield from self.origins.again(self.origins.home(None, there), name)
+        yield from self.origins.request_reread(self.origins.home(None, there), name)
         within = replace(self.refresh, database=name, source_database=self.translator.mapping.source_database(name))
         yield from replace(self, refresh=within)._functions(None, there)
         yield from self._drop_tables(name, set())
@@ -134,7 +134,7 @@ class Rereading:
         at_source = self.source.database(refresh.source_database)
         if at_source is None:
             return
-        there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
+        there = self.target.database(refresh.database) if self.translator.policy.direction.shares_databases else None
         yield from self._definition(at_source, there)
         if not refresh.anew and not refresh.event_id:
             yield from self._functions(at_source, there)
@@ -149,7 +149,7 @@ class Rereading:
         if self.refresh.anew or self.origins.brings_state_of(home):
             yield PutDatabase(database=name, definition=at_source, event_id=self.refresh.event_id, **origin)
         elif self.target.differences(at_source, there):
-            yield from self.origins.again(home, name)
+            yield from self.origins.request_reread(home, name)
 
     def _functions(self, at_source: Any, there: Any) -> Iterator[Operation]:
         return Functions(self.source, self.target, self.translator, self.refresh, at_source, there).operations()
@@ -199,7 +199,7 @@ class Rereading:
         if self.origins.is_ours(there):
             yield DropTable(table=name, **self.origins.of(None, there))
         elif there is not None:
-            yield from self.origins.again(self.origins.home(None, there), name.database, table=name.table)
+            yield from self.origins.request_reread(self.origins.home(None, there), name.database, table=name.table)
 
     # --- tables
 
@@ -221,7 +221,7 @@ class Rereading:
             there = None
         is_state = self.refresh.anew or self.origins.brings_state_of(home)
         if not is_state and (there is None or not self.origins.concerns_target(home)):
-            return (yield from self.origins.again(home, new.database, table=new.table))
+            return (yield from self.origins.request_reread(home, new.database, table=new.table))
         # Some partitions only make sense in a table that is there: else all of it is brought.
         if self.refresh.partitions and (there is None or keys_of(there) != keys_of(at_source)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
@@ -232,7 +232,7 @@ class Rereading:
         origin, frame = self.origins.of(at_source), self.translator.mapping.frame(at_source)
         sources = self.translator.mapping.apply_to(at_source)
         table = TableAtSource(old, new, at_source, frame, origin)
-        if self.translator.policy.both_ways:
+        if self.translator.policy.direction.shares_databases:
             yield from self._place(old.database, new.database)
         if is_in_the_way(there, at_source):
             yield DropTable(table=new, **self.origins.of(None))
@@ -267,9 +267,9 @@ class Rereading:
         A replica renamed it, its home did so, too, and dropped it. The target changes nothing, so no event of the
         target tells that to the others.
         """
-        others = set(self.refresh.visited) - {self.origins.source, self.translator.policy.cluster}
+        others = set(self.refresh.visited) - {self.origins.source, self.origins.cluster}
         if self.refresh.anew and others and self.target.table(name) is None:
-            yield from self.origins.again(self.refresh.mark.source, name.database, table=name.table)
+            yield from self.origins.request_reread(self.refresh.mark.source, name.database, table=name.table)
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
         """The database of a table, both ways: no event may tell that it was born at both ends."""

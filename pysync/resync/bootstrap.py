@@ -194,13 +194,13 @@ class Bootstrapper:
             raise PysyncError("pysync has not read the notification log yet, and would miss later changes")
         scope = self._scope(checkpoint.targets)
         marks = {"targets": "\n".join(checkpoint.targets), "bootstrap": "true"}
-        after = TableName(*checkpoint.asked) if checkpoint.asked is not None else None
+        after = TableName(*checkpoint.queued_upto) if checkpoint.queued_upto is not None else None
         with origin.opened() as source:
             if checkpoint.tables is None:
                 self._checkpoints.update(tables=_count(source, scope, whole=origin.whole))
             wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
             marked = ({**names, **marks} for names in wanted)
-            if not self._feed.queue(marked, lives=origin.id is None, queued=self._asked).whole:
+            if not self._feed.queue(marked, lives=origin.id is None, queued=self._note_queued).whole:
                 return
         if origin.replaced:
             # After everything else: a table that was renamed is there under its new name first.
@@ -216,9 +216,9 @@ class Bootstrapper:
         # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
         return {"former": json.dumps(scopes), "replaced": replaced, "upto": "0", "targets": target}
 
-    def _asked(self, chunk: Sequence[Names]) -> None:
+    def _note_queued(self, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
-        self._checkpoints.update(asked=(last.database, last.table))
+        self._checkpoints.update(queued_upto=(last.database, last.table))
 
     def _done(self) -> int:
         checkpoint, positions = self._checkpoints.current, self._queue.positions()

@@ -32,7 +32,7 @@ class Reached(BaseModel):
 class Checkpoint(BaseModel):
     """A bootstrap as it is kept in the queue's file; times are seconds since 1970.
 
-    `tables` is how many there were when it began (None: not counted yet). Objects up to `asked`, a database and a
+    `tables` is how many there were when it began (None: not counted yet). Objects up to `queued_upto`, a database and a
     table, are queued; once all are, `upto` is the last position. `seconds` is how long it has run, without stops. `of`
     is the id of its origin.
     """
@@ -42,7 +42,7 @@ class Checkpoint(BaseModel):
     targets: tuple[str, ...]
     started_at: float
     tables: int | None = None
-    asked: tuple[str, str] | None = None
+    queued_upto: tuple[str, str] | None = None
     upto: int | None = None
     seconds: float = 0.0
     reached: dict[str, Reached] = {}

@@ -23,8 +23,8 @@ from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
-from pysync.model.again import Again
 from pysync.model.names import TableName
+from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
 from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
 from pysync.worker import Worker
@@ -109,7 +109,7 @@ class Healer:
         key = f"{ASKED}{time.time_ns()}"
         if names:
             with reading(self._source) as source:
-                upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
+                upto = self._refreshes.ask(list(_names_of(source, self._last, databases, tables)))
         # Opened last: if the source cannot be read, no gap stays that would have everything compared.
         self._queue.gaps.open(key, reason, upto if names else None)
         return reason
@@ -193,7 +193,7 @@ class Healer:
             databases = sorted(name.database for name in due if not name.table)
             # The order of a database's own events is unknown, so its tables may be from before or after them.
             within = [TableName(name, it) for name in databases for it in source.tables(name)]
-            self._refreshes.ask(list(_asked(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
+            self._refreshes.ask(list(_names_of(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
         names = [*databases, *map(str, tables)]
         log.info("overlap_found", tables=names[:10])
 
@@ -227,7 +227,7 @@ class Healer:
         """Have the targets pass on that this cluster may have lost changes; 0 if that does not concern them."""
         if not self._relays or all(gap.key.startswith(_KNOWN) for gap in gaps):
             return 0
-        return self._refreshes.ask([Again("", home=self._refreshes.source).attributes()])
+        return self._refreshes.ask([RereadRequest("", home=self._refreshes.source).attributes()])
 
     def _tell_begun(self, keys: set[str]) -> None:
         """Log that a resync begins; not when it is tried again."""
@@ -264,7 +264,7 @@ def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
     return some(source, last, sorted({it.database for it in names}), sorted(tables))
 
 
-def _asked(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
+def _names_of(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
     return some(source, last, databases, tables) if databases else (table(source, name) for name in tables)
 
 

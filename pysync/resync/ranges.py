@@ -67,19 +67,19 @@ def range_of(queue: EventQueue, request: Mapping[str, Any]) -> Range:
     return Range(first, last, table)
 
 
-def touched(queue: EventQueue, policy: Policy, range_: Range) -> Iterator[Touched]:
+def touched(queue: EventQueue, policy: Policy, selected: Range) -> Iterator[Touched]:
     """What each event of the range touched, in order.
 
     Raises HistoryGone if events of the range are no longer kept.
     """
-    at = range_.first
-    while at <= range_.last:
-        chunk = queue.events(at - 1, min(_CHUNK, range_.last + 1 - at), _CHUNK_BYTES)
+    at = selected.first
+    while at <= selected.last:
+        chunk = queue.events(at - 1, min(_CHUNK, selected.last + 1 - at), _CHUNK_BYTES)
         if not chunk or chunk[0].position != at:
             raise HistoryGone(
                 f"the history was deleted meanwhile, from position {at} on", "bring everything: pysync bootstrap"
             )
-        yield from (_touched(it, policy, range_.table) for it in chunk)
+        yield from (_touched(it, policy, selected.table) for it in chunk)
         at = chunk[-1].position + 1
 
 
@@ -88,20 +88,20 @@ def counted(queue: EventQueue, policy: Policy, request: Mapping[str, Any]) -> di
 
     One answer covers a part of the range: `next` is where to go on, as `from`, null at the end. Changes nothing.
     """
-    range_ = range_of(queue, request)
-    until, objects, unreadable, at = time.monotonic() + _SECONDS, Counter[str](), 0, range_.first
-    for it in touched(queue, policy, range_):
+    selected = range_of(queue, request)
+    until, objects, unreadable, at = time.monotonic() + _SECONDS, Counter[str](), 0, selected.first
+    for it in touched(queue, policy, selected):
         objects.update(map(shown_name, it.names))
         unreadable, at = unreadable + (not it.readable), it.position + 1
         if time.monotonic() > until:
             break
     return {
-        "first": range_.first,
-        "last": range_.last,
-        "events": at - range_.first,
+        "first": selected.first,
+        "last": selected.last,
+        "events": at - selected.first,
         "objects": dict(objects),
         "unreadable": unreadable,
-        "next": at if at <= range_.last else None,
+        "next": at if at <= selected.last else None,
     }
 
 

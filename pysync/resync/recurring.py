@@ -20,7 +20,7 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.locations import keeps_schema
 from pysync.model.names import TableName
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy, typed_keys
 from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
 from pysync.targets.settings import TargetSettings
@@ -55,7 +55,7 @@ def log_schemas(settings: TargetSettings) -> Occasion:
     every = settings.reads_logs_every
     return Occasion(
         target=settings.name,
-        note=f"log-schemas:{settings.name}",
+        note=note_of(settings.name, "log-schemas"),
         setting="log_schemas_every",
         applies=every is not None,
         is_due=lambda last, now: now >= last + (every or 0),
@@ -73,7 +73,7 @@ def partition_filters(settings: TargetSettings, policy: Policy) -> Occasion:
 
     return Occasion(
         target=settings.name,
-        note=f"partition-filters:{settings.name}",
+        note=note_of(settings.name, "partition-filters"),
         setting="where",
         applies=any(it.where is not None and it.where.is_relative for it in policy.all),
         is_due=lambda last, now: date.fromtimestamp(last) != date.fromtimestamp(now),

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy
 from pysync.resync.ranges import HistoryGone, Range, touched
 from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
@@ -38,9 +38,9 @@ log = structlog.get_logger(__name__)
 class Replay(BaseModel):
     """A replay as it is kept in the queue's file: events `first` to `last`, of `table` alone if one is named.
 
-    `objects` is how many they touched (None: not counted yet), and how many of these are `queued`: up to `asked`, a
-    database and a table. Once all are, `upto` is the last position. Times are seconds since 1970. `failed` says why it
-    came to an end without them.
+    `objects` is how many they touched (None: not counted yet), and how many of these are `queued`: up to
+    `queued_upto`, a database and a table. Once all are, `upto` is the last position. Times are seconds since 1970.
+    `failed` says why it came to an end without them.
     """
 
     first: int
@@ -49,7 +49,7 @@ class Replay(BaseModel):
     started_at: float
     objects: int | None = None
     queued: int = 0
-    asked: tuple[str, str] | None = None
+    queued_upto: tuple[str, str] | None = None
     upto: int | None = None
     finished_at: float | None = None
     failed: str | None = None
@@ -81,7 +81,7 @@ class Replays:
         self._target = target
         self._source = source
         self._lock = threading.RLock()
-        self._note = f"replay:{self._target}"
+        self._note = note_of(self._target, "replay")
         text = queue.notes.get(self._note)
         self._kept = Replay.model_validate_json(text) if text else None
         self._chunks: deque[tuple[int, int]] = deque()  # of each: its last position, and how many are queued with it
@@ -183,7 +183,9 @@ class Replays:
             raise PysyncError("[source] metastore is not set", "set it to the address of the source")
         with self._source() as source:
             wanted = self._wanted(source, names, replay)
-            fed = self._feed.queue(wanted, queued=partial(self._asked, replay), goes_on=lambda: self._is_same(replay))
+            fed = self._feed.queue(
+                wanted, queued=partial(self._note_queued, replay), goes_on=lambda: self._is_same(replay)
+            )
         if fed.whole and self._update(replay, upto=self._queue.last):
             self._queue.let_go(self._note)
 
@@ -202,17 +204,17 @@ class Replays:
         mine = {"targets": self._target}
         databases = {it.database for it in names if not it.table}
         # The list of all databases drops those that are gone at the source, and whose drop was among the events.
-        if replay.asked is None and not databases <= set(source.databases()):
+        if replay.queued_upto is None and not databases <= set(source.databases()):
             yield from ({**it, **mine} for it in some(source, self._last, (), ()))
         for name in (it for it in names if _is_after(replay, it)):
             at_source = table(source, name) if name.table else database(source, self._last, name.database)
             yield {**at_source, **mine}
 
-    def _asked(self, replay: Replay, chunk: Sequence[Names]) -> None:
+    def _note_queued(self, replay: Replay, chunk: Sequence[Names]) -> None:
         last, count = place(chunk[-1]), sum("database" in it for it in chunk)
         with self._lock:
             queued = count + (self._kept.queued if self._kept is not None else 0)
-            if self._update(replay, asked=(last.database, last.table), queued=queued):
+            if self._update(replay, queued_upto=(last.database, last.table), queued=queued):
                 self._chunks.append((self._queue.last, queued))
 
     def _progress(self) -> None:
@@ -256,4 +258,4 @@ class Replays:
 
 def _is_after(replay: Replay, name: TableName) -> bool:
     """Whether the object is not queued yet."""
-    return replay.asked is None or name > TableName(*replay.asked)
+    return replay.queued_upto is None or name > TableName(*replay.queued_upto)

@@ -21,7 +21,7 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap
+from pysync.queue import EventQueue, Gap, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
@@ -40,7 +40,7 @@ class KeptScope(BaseModel):
     """The scope of a target as it is kept in the queue's file; `number` counts its changes.
 
     `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. Objects up to
-    `asked`, a database and a table, are queued. `changes` describe the last change for people, which was at
+    `queued_upto`, a database and a table, are queued. `changes` describe the last change for people, which was at
     `changed_at` (seconds since 1970). Of `dropping`, some of the `former`, objects go whatever out_of_scope says.
     """
 
@@ -48,7 +48,7 @@ class KeptScope(BaseModel):
     number: int = 0
     former: tuple[dict[str, Any], ...] = ()
     dropping: tuple[dict[str, Any], ...] = ()
-    asked: tuple[str, str] | None = None
+    queued_upto: tuple[str, str] | None = None
     changes: tuple[str, ...] = ()
     changed_at: float | None = None
 
@@ -189,19 +189,19 @@ class Rescoper:
             )
         with reading(self._source) as source:
             wanted = (self._of_target(it) for it in self._wanted(source, scope))
-            if not self._feed.queue(wanted, queued=partial(self._asked, scope)).whole:
+            if not self._feed.queue(wanted, queued=partial(self._note_queued, scope)).whole:
                 return
         left = scope.former if self._settings.out_of_scope == "drop" else scope.dropping
         if left:
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
             self._refreshes.ask([self._of_target({"former": json.dumps(left), "upto": "0"})])
         self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
-        _keep(self._queue, self._target, scope.model_copy(update={"asked": None}))
+        _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": None}))
         log.info("resync_queued", target=self._target, upto=self._queue.last)
 
     def _wanted(self, source: Metastore, stored: KeptScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
-        after = None if stored.asked is None else TableName(*stored.asked)
+        after = None if stored.queued_upto is None else TableName(*stored.queued_upto)
         scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
         if after is None:
             former = [Extent.of(it) for it in stored.former]
@@ -217,9 +217,9 @@ class Rescoper:
     def _of_target(self, names: Names) -> Names:
         return {**names, "targets": self._target}
 
-    def _asked(self, scope: KeptScope, chunk: Sequence[Names]) -> None:
+    def _note_queued(self, scope: KeptScope, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
-        _keep(self._queue, self._target, scope.model_copy(update={"asked": (last.database, last.table)}))
+        _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": (last.database, last.table)}))
 
     def _done(self) -> int:
         return self._queue.target(self._target).position()
@@ -238,11 +238,11 @@ def _out_of_scope(settings: TargetSettings, scope: KeptScope) -> str:
 
 
 def _note_of_drops(target: str) -> str:
-    return f"leaving:{target}"
+    return note_of(target, "leaving")
 
 
 def _note(target: str) -> str:
-    return f"scope:{target}"
+    return note_of(target, "scope")
 
 
 def _keep(queue: EventQueue, target: str, scope: KeptScope) -> None:

@@ -20,7 +20,7 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.window.mapping import names_in_view
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
@@ -180,7 +180,7 @@ class ViewRefreshes:
 
     @property
     def _note(self) -> str:
-        return f"views:{self._target}"
+        return note_of(self._target, "views")
 
     def _done(self) -> int:
         return self._queue.target(self._target).position()

@@ -125,7 +125,7 @@ def _recorded(operation: str, command: Command, append: Callable[[Record], objec
             for record in _records(operation, request, "refused", error.message):
                 append(record)
             raise
-        for record in _records(operation, request, "done", _told(request, answer)):
+        for record in _records(operation, request, "done", _result_text(request, answer)):
             append(record)
         return answer
 
@@ -167,7 +167,7 @@ def _position(request: Request) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
+def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
     """What is to be said of an act that was done: what it came to, or the reason that was given for it."""
     if "tried" in answer:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
@@ -185,7 +185,7 @@ def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
     return str(text) if text else None
 
 
-# --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/journal.md
+# --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/status.md
 
 MOST = 1000
 """Records in one answer."""

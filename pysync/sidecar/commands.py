@@ -14,6 +14,7 @@ from pysync.base.health import decide
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
+from pysync.dump.taken import noted_loads
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -106,8 +107,7 @@ class Commands:
 
     def loads(self, _: Request) -> dict[str, Any]:
         """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""
-        keys = [key for name in self._drains for key in (f"load:{name}", f"load:{name}:scopes")]
-        return {"notes": {key: text for key in keys if (text := self._queue.notes.get(key)) is not None}}
+        return {"notes": noted_loads(self._queue.notes, self._drains)}
 
     def pause(self, request: Request) -> dict[str, Any]:
         """Pause a target, durably."""
@@ -164,9 +164,9 @@ class Commands:
         """Replay a range of the history at a target; `begun` is False if that is under way (see resync.replays)."""
         drain = self._drain(request)
         assert_ready(drain)
-        range_ = range_of(self._queue, request)
-        begun = self._replays[drain.name].begin(range_)
-        return {"target": drain.name, "begun": begun, "first": range_.first, "last": range_.last}
+        selected = range_of(self._queue, request)
+        begun = self._replays[drain.name].begin(selected)
+        return {"target": drain.name, "begun": begun, "first": selected.first, "last": selected.last}
 
     def replay_plan(self, request: Request) -> dict[str, Any]:
         """What a replay of a range would refresh at a target, for a part of the range; changes nothing."""
@@ -182,7 +182,7 @@ class Commands:
 
     def verified(self, request: Request) -> dict[str, Any]:
         """What the sidecar's last comparison of a target found; only `target`, where there was none."""
-        return self._verifiers[self._drain(request).name].found()
+        return self._verifiers[self._drain(request).name].last_result()
 
     def listener_remove(self, request: Request) -> dict[str, Any]:
         """Strike a listener off the roll until it is heard again; `removed` is false where it was not on it."""

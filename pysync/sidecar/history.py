@@ -130,12 +130,12 @@ def _event(queued: Queued, positions: Mapping[str, int]) -> dict[str, Any]:
         "at": queued.at_ms / 1000,
         "bytes": len(queued.data),
         "waits_for": [target for target, position in positions.items() if position < queued.position],
-        **_told(queued),
+        **_content(queued),
     }
 
 
-def _told(queued: Queued) -> dict[str, Any]:
-    """What the event tells of itself; all null where it cannot be read."""
+def _content(queued: Queued) -> dict[str, Any]:
+    """What the event says of itself; all null where it cannot be read."""
     try:
         event = decode_event(queued.data)
     except PysyncError:

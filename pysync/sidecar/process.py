@@ -54,23 +54,23 @@ class Systemd:
 
     def ready(self) -> None:
         """The sidecar takes events."""
-        self._tell("READY=1")
+        self._notify("READY=1")
 
     def alive(self) -> None:
         """The main thread does its work. Cheap: call it as often as you like; it tells twice in a WatchdogSec."""
         if self._every and self._clock() >= self._due:
             self._due = self._clock() + self._every
-            self._tell("WATCHDOG=1")
+            self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
         """The process begins anew; it is `ready` again after that."""
-        self._tell(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+        self._notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def stopping(self) -> None:
         """The end was asked for, and is under way."""
-        self._tell("STOPPING=1")
+        self._notify("STOPPING=1")
 
-    def _tell(self, state: str) -> None:
+    def _notify(self, state: str) -> None:
         if not self._address:
             return
         # An address that begins with @ is one of Linux's abstract ones.

@@ -33,6 +33,7 @@ from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
+from pysync.replay.window.homes import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
@@ -174,7 +175,7 @@ class Sidecar:
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
                 if self.bridge:
-                    self.bridge.tell_refused()
+                    self.bridge.log_refused()
         if failure := self.ending.failure():
             raise PysyncError(failure, "start the sidecar again; until then the listener keeps its events")
 
@@ -339,7 +340,7 @@ class Sidecar:
             done=self._done,
             tables_per_second=self._config.source.compare_tables_per_second,
             elsewhere=self._heals_elsewhere,
-            relays=any(it.both_ways and it.relay for it in self._config.targets),
+            relays=any(Direction.of(it).relays for it in self._config.targets),
         )
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:

@@ -21,7 +21,7 @@ from pysync.base.text import shortened
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
 from pysync.metastore.client import Metastore
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.targets.base import target_kind
@@ -77,8 +77,8 @@ class Verifier:
         self._drain = drain
         self._is_settled = is_settled
         self._pace = 1 / tables_per_second
-        self._noted = f"verify:{drain.name}"
-        self._kept = f"verified:{drain.name}"
+        self._noted = note_of(drain.name, "verify")
+        self._kept = note_of(drain.name, "verified")
         self._lock = threading.Lock()
         self._asked = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
@@ -97,7 +97,7 @@ class Verifier:
             self._asked += 1
         self._begin()
 
-    def found(self) -> dict[str, Any]:
+    def last_result(self) -> dict[str, Any]:
         """What was found last, with counts by database and the differences, as far as they are kept; docs/verify.md."""
         stored = self._queue.notes.get(self._kept)
         return {"target": self._drain.name, **(self.status() or {}), **json.loads(stored or "{}")}
@@ -184,7 +184,7 @@ class Verifier:
 def kept(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
     """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
     databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
-    notes = [item for item in compared if item.told]
+    notes = [item for item in compared if item.excuse]
     differences = [difference(item) for item in [*drift, *notes][:MOST_KEPT]]
     for it in differences:
         it["fields"] = [shortened(line, _LONGEST_FIELD) for line in it["fields"]]

@@ -39,12 +39,12 @@ def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, re
     """
     target = target_kind(settings.kind).open(settings)
     if isinstance(target, StoreTarget):
-        target.store.observe_calls(partial(_tell, calls, throttle))
+        target.store.observe_calls(partial(_count_call, calls, throttle))
         target.redefining(redefining)
     return target
 
 
-def _tell(calls: Counts, throttle: Throttle, name: str) -> None:
+def _count_call(calls: Counts, throttle: Throttle, name: str) -> None:
     calls.add(name)
     throttle.spend()
 
@@ -73,7 +73,7 @@ def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
     """Whether changes may not be captured yet: what changes after the comparison would be in no event."""
     if poller is not None:
         return not listens(poller)
-    return gap.key.startswith(SWITCHED) and not watch.has_heard()
+    return gap.key.startswith(SWITCHED) and not watch.has_reports()
 
 
 # --- Resyncs: what has a single target read from the source again, beside the healing of gaps that all have in

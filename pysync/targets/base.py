@@ -4,7 +4,7 @@ targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import entry_points
@@ -93,7 +93,7 @@ class WrittenByAnother(Incomplete):
 
 
 class MissingDatabase(Missing):
-    """The database of an object is not there. With both_ways the replay may create it (pysync.replay.apply)."""
+    """The database of an object is not there. The replay may create it (pysync.replay.apply)."""
 
 
 class OutcomeUnknown(PysyncError):
@@ -120,7 +120,7 @@ class Outcome(str, Enum):
     UNCHANGED = "unchanged"  # the target had that state already
     STALE = "stale"  # the target has a newer state from the same source
     FOREIGN = "foreign"  # the object at the target is not from this source, and was left alone
-    CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again (both_ways)
+    CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again
     UNSUPPORTED = "unsupported"  # the target cannot hold such a thing, and goes on without it
 
     def __str__(self) -> str:
@@ -225,6 +225,15 @@ class ChecksRights(Protocol):
 
         Changes nothing. Raises Forbidden if some are missing.
         """
+
+
+@runtime_checkable
+class Lacking(Protocol):
+    """What a target may have besides, for `pysync check`."""
+
+    @property
+    def lacks(self) -> Mapping[Any, str]:
+        """What it cannot hold or do, each with the reason, for people."""
 
 
 @dataclass(frozen=True, slots=True)

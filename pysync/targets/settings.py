@@ -171,7 +171,7 @@ class NamedPolicy(PolicySettings):
 class TargetSettings(PolicySettings):
     """One `[[targets]]` table of pysync.toml."""
 
-    goes_both_ways: ClassVar[bool] = False  # whether a kind has what both_ways needs
+    has_listener: ClassVar[bool] = False  # whether a kind can have pysync's listener, so that it can replicate back
     has_trash: ClassVar[bool] = False  # whether a kind can rename a table into another database and back
 
     name: Name = Field(
@@ -368,10 +368,12 @@ class TargetSettings(PolicySettings):
     def _can_go_both_ways(self) -> TargetSettings:
         if not self.both_ways:
             return self
-        if not self.goes_both_ways:
+        if not self.has_listener:
             raise ValueError(f"both_ways = true: a target of kind {self.kind!r} cannot replicate back")
         if not self.cascade:
             raise ValueError("both_ways = true does not work with cascade = false: the two ends would not become equal")
+        if self.writes_event_ids_every is not None:
+            raise ValueError("both_ways = true does not work with last_id_every: each write would be replicated back")
         if self.policies:
             raise ValueError("both_ways = true does not work with policies: set one policy or include")
         if patterns := [key for key in ("databases", "tables") if _has_pattern(getattr(self, key))]:

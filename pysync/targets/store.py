@@ -233,14 +233,6 @@ class Store(ABC):
         """Whether a crash interrupted `create_database` for this database."""
         return False
 
-    def is_link(self, existing: Any) -> bool:  # noqa: ARG002
-        """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
-        return False
-
-    def is_linked(self, database: str) -> bool:  # noqa: ARG002
-        """Whether a database, which may be absent, only leads to one of another catalog."""
-        return False
-
     @abstractmethod
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         """Drop the database, which has no tables any more, together with its functions."""
@@ -369,6 +361,17 @@ class Furnishes(Protocol):
 
 
 @runtime_checkable
+class HasLinks(Protocol):
+    """A store of a place where a database or table may only lead to one of another catalog."""
+
+    def is_link(self, existing: Any) -> bool:
+        """Whether a database or table that was read does, or is in one that does."""
+
+    def is_linked(self, database: str) -> bool:
+        """Whether a database does, which may be absent."""
+
+
+@runtime_checkable
 class CopiesTables(Protocol):
     """A store that lacks `Capability.RENAMES`, and whose tables have more than pysync writes."""
 
@@ -398,7 +401,7 @@ class RenamesElsewhere(Protocol):
 
 @runtime_checkable
 class SendsMessages(Protocol):
-    """A store with a listener that tells other clusters; for targets with `both_ways`."""
+    """A store with a listener that tells other clusters."""
 
     def broadcast(self, function: Any) -> None:
         """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,11 +12,11 @@ from pysync.model.definition import Constraints, comparable
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
-from pysync.targets.apply import apply, tables_with
+from pysync.targets.apply import apply, judge_class, tables_with
 from pysync.targets.apply.judge import refuse_transactional
 from pysync.targets.apply.tables import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
-from pysync.targets.diff import countless, differences
+from pysync.targets.diff import differences
 from pysync.targets.store import Capability, Store
 from pysync.targets.watched import Changes, Redefining, WatchedStore
 
@@ -36,6 +36,11 @@ class StoreTarget:
     def keeps_statistics(self) -> bool:
         """As the store says."""
         return self.store.keeps_statistics
+
+    @property
+    def lacks(self) -> Mapping[Capability, str]:
+        """As the store says."""
+        return self.store.lacks
 
     def check(self) -> str:
         """Reach it and say what is there."""
@@ -123,9 +128,8 @@ class StoreTarget:
             # `apply` would refuse such a table, so its absence is no drift.
             refuse_transactional(self.store.settings, wanted)
         expected = self._as_stored(wanted, table)
-        # Each cluster counts its own files. If counts were compared, both ends would overwrite each other's for ever.
-        if existing is not None and self.store.settings.both_ways:
-            expected, existing = countless(expected), countless(existing)
+        if existing is not None:
+            expected, existing = judge_class(self.store.settings).compared(expected, existing)
         fields = ["missing"] if existing is None else differences(expected, existing)
         return self.store.written(fields, expected, existing, table) if fields else []
 

@@ -117,7 +117,7 @@ class Comparator:
             excuse = (
                 rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
             )
-            yield Compared("function", f"{item.new}.{name}", EXTRA, told=excuse, source=item.sources[0])
+            yield Compared("function", f"{item.new}.{name}", EXTRA, excuse=excuse, source=item.sources[0])
 
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
         """Compare a function. It has no mark: whether its database is ours is reported with the database."""
@@ -127,9 +127,9 @@ class Comparator:
         try:
             fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:
-            return replace(blank, result=result, told=error.message)
+            return replace(blank, result=result, excuse=error.message)
         excuse = self.rules.excuse("function", result, database)
-        return replace(blank, result=result, fields=listed(fields) if there else (), told=excuse) if fields else blank
+        return replace(blank, result=result, fields=listed(fields) if there else (), excuse=excuse) if fields else blank
 
 
 # --- Executor: who looks at the objects of a comparison: the threads of this process, or others elsewhere

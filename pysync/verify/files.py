@@ -43,7 +43,7 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
         result,
         parts=0,
         fields=listed(drift or notes),
-        told="" if drift or not notes else _why(lost, links, foreign),
+        excuse="" if drift or not notes else _why(lost, links, foreign),
         source=str(table),
     )
 

@@ -58,7 +58,7 @@ class Tally:
     parts: int = 0
     differences: int = 0
     fields: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Count what another found."""
@@ -66,13 +66,13 @@ class Tally:
         self.differences += other.differences
         # As many as are shown, however many there are.
         self.fields += other.fields[: MOST_FIELDS - len(self.fields)]
-        self.told += [it for it in other.told if it not in self.told][:MOST_FIELDS]
+        self.excused += [it for it in other.excused if it not in self.excused][:MOST_FIELDS]
 
-    def found(self, fields: Iterable[str], excuse: str = "") -> None:
+    def note(self, fields: Iterable[str], excuse: str = "") -> None:
         """Note differences. With an excuse they are reported, but are no drift."""
         for text in fields:
             self.differences += not excuse
-            where, what = (self.told, f"{text} ({excuse})") if excuse else (self.fields, text)
+            where, what = (self.excused, f"{text} ({excuse})") if excuse else (self.fields, text)
             if len(where) < MOST_FIELDS:
                 where.append(what)
 
@@ -139,8 +139,8 @@ def _extras(keyed: Keyed, wanted: Sequence[str], there: Iterable[str], rules: Ru
     extra = sorted(frozenset(there).difference(wanted))
     due = frozenset(extra if rules.policy.drops_leavers else _taken(keyed, extra, rules))
     excuse = rules.excuse("partition", EXTRA, str(keyed.old))
-    tally.found((f"partition {name}: extra" for name in extra if name in due), excuse)
-    tally.found((f"partition {name}: extra" for name in extra if name not in due), "not in the scope of the target")
+    tally.note((f"partition {name}: extra" for name in extra if name in due), excuse)
+    tally.note((f"partition {name}: extra" for name in extra if name not in due), "not in the scope of the target")
     return tally
 
 
@@ -167,7 +167,7 @@ def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally
         except Rejected as error:
             fields, excuse = ["the target cannot hold it"], error.message
         label = partition_name(keys, partition.values)
-        tally.found((f"partition {label}: {text}" for text in fields), excuse)
+        tally.note((f"partition {label}: {text}" for text in fields), excuse)
     return tally
 
 
@@ -190,7 +190,7 @@ class Seen:
 
     def judged(self) -> tuple[Compared, ...]:
         """What was found; where it is left as it is, with the reason."""
-        return tuple(replace(it, told=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
+        return tuple(replace(it, excuse=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
 
 
 def compare_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
@@ -234,7 +234,7 @@ def excused(compared: Compared, rules: Rules, there: Any, *, in_scope: bool) -> 
     """What only the target has, with the reason why it may have it, if there is one."""
     extra = rules.only_there(compared, there)
     out = extra.result != FOREIGN and not in_scope
-    return replace(extra, told="not in the scope of the target") if out else extra
+    return replace(extra, excuse="not in the scope of the target") if out else extra
 
 
 def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, there: Any | None) -> Compared:
@@ -245,7 +245,7 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
     try:
         fields = target.differences(rules.rewritten(wanted), there)
     except Rejected as error:
-        return replace(blank, result=MISSING if there is None else DIFFERENT, told=error.message)
+        return replace(blank, result=MISSING if there is None else DIFFERENT, excuse=error.message)
     if there is None:
         return rules.only_here(blank, wanted)
     rival = rules.rival(blank.source, there)
@@ -254,14 +254,14 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
     if not fields:
         return _kept_otherwise(target, blank, wanted)
     return replace(
-        blank, result=DIFFERENT, fields=listed(fields), told=rules.excuse(blank.kind, DIFFERENT, blank.source)
+        blank, result=DIFFERENT, fields=listed(fields), excuse=rules.excuse(blank.kind, DIFFERENT, blank.source)
     )
 
 
 def _kept_otherwise(target: Target, blank: Compared, wanted: Any) -> Compared:
     """What has the form in which the target can keep it: equal, unless the target lacks something for good."""
     lost = target.lost(wanted) if isinstance(target, ReportsLosses) else ()
-    return replace(blank, result=DIFFERENT, fields=listed(lost), told=_ADAPTED) if lost else blank
+    return replace(blank, result=DIFFERENT, fields=listed(lost), excuse=_ADAPTED) if lost else blank
 
 
 def with_partitions(compared: Compared, tally: Tally) -> Compared:
@@ -269,13 +269,13 @@ def with_partitions(compared: Compared, tally: Tally) -> Compared:
     fields = listed([*compared.fields, *tally.fields], len(compared.fields) + tally.differences)
     compared = replace(compared, parts=tally.parts)
     if tally.differences:
-        return replace(compared, result=DIFFERENT, fields=fields, told="")
-    if tally.told and compared.result == EQUAL:
+        return replace(compared, result=DIFFERENT, fields=fields, excuse="")
+    if tally.excused and compared.result == EQUAL:
         return replace(
             compared,
             result=DIFFERENT,
-            fields=listed(tally.told),
-            told="all differences are in partitions, and are allowed",
+            fields=listed(tally.excused),
+            excuse="all differences are in partitions, and are allowed",
         )
     return compared
 
@@ -285,11 +285,11 @@ def _of_others(rules: Rules, compared: Compared, there: Any, rival: str) -> Comp
 
     `rival` is the object of the same source whose copy it is, if it is one.
     """
-    excuse = f"the copy of {rival}" if rival else rules.whose(there)
+    excuse = f"the copy of {rival}" if rival else rules.owner_text(there)
     if compared.kind == "database":
-        return replace(compared, result=FOREIGN if compared.fields else EQUAL, told=excuse if compared.fields else "")
+        return replace(compared, result=FOREIGN if compared.fields else EQUAL, excuse=excuse if compared.fields else "")
     if rules.settings.on_conflict == "skip" and not rival:
-        return replace(compared, result=FOREIGN, told=f'{excuse}, on_conflict = "skip"')
+        return replace(compared, result=FOREIGN, excuse=f'{excuse}, on_conflict = "skip"')
     return replace(compared, result=FOREIGN, fields=(f"another object has this name: {excuse}", *compared.fields))
 
 
@@ -306,8 +306,8 @@ def _constraints(ends: Ends, rules: Rules, table: Compared, wanted: Constraints,
         for mine, other in pairs(wanted[kind], at_target[kind]):
             blank = Compared("constraint", f"{table.name}.{name_of((mine or other)[0])}", EQUAL, source=table.source)
             if not mine:
-                yield replace(blank, result=EXTRA, told=rules.excuse("constraint", EXTRA, table.source))
+                yield replace(blank, result=EXTRA, excuse=rules.excuse("constraint", EXTRA, table.source))
             elif fields := ends.target.differences(mine, other or None):
                 result = DIFFERENT if other else MISSING
                 excuse = rules.excuse("constraint", result, table.source, _KINDS[kind])
-                yield replace(blank, result=result, fields=listed(fields) if other else (), told=excuse)
+                yield replace(blank, result=result, fields=listed(fields) if other else (), excuse=excuse)

@@ -29,9 +29,9 @@ class Report:
         return [item for item in self.compared if item.drift]
 
     @property
-    def told(self) -> list[Compared]:
+    def excused(self) -> list[Compared]:
         """The objects that differ, and may."""
-        return [item for item in self.compared if item.told]
+        return [item for item in self.compared if item.excuse]
 
     @property
     def partitions(self) -> int:
@@ -57,7 +57,7 @@ class Report:
             "partitions": self.partitions,
             "equal": sum(item.result == EQUAL for item in self.compared),
             "drift": len(self.drift),
-            "told": len(self.told),
+            "excused": len(self.excused),
             "differences": [difference(item) for item in self.compared if item.result != EQUAL],
         }
 
@@ -73,7 +73,7 @@ def junit(reports: Sequence[Report]) -> bytes:
     suites = ElementTree.Element("testsuites", name="pysync verify")
     for report in reports:
         suite = ElementTree.SubElement(suites, "testsuite", name=report.target, time=f"{report.seconds:.3f}")
-        for name, items in (("tests", report.compared), ("failures", report.drift), ("skipped", report.told)):
+        for name, items in (("tests", report.compared), ("failures", report.drift), ("skipped", report.excused)):
             suite.set(name, str(len(items)))
         for item in report.compared:
             _case(suite, report.target, item)
@@ -85,8 +85,8 @@ def _case(suite: ElementTree.Element, target: str, item: Compared) -> None:
     if item.drift:
         failure = ElementTree.SubElement(case, "failure", message=item.result)
         failure.text = _clean("\n".join(item.fields))
-    elif item.told:
-        ElementTree.SubElement(case, "skipped", message=_clean(f"{item.result}: {item.told}"))
+    elif item.excuse:
+        ElementTree.SubElement(case, "skipped", message=_clean(f"{item.result}: {item.excuse}"))
 
 
 def difference(item: Compared) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def difference(item: Compared) -> dict[str, Any]:
         "source": item.source,
         "result": item.result,
         "drift": item.drift,
-        "told": item.told or None,
+        "excuse": item.excuse or None,
         "fields": list(item.fields),
     }
 

@@ -32,8 +32,8 @@ MORE = "and "
 class Compared:
     """One object: what it is, its name at the target, and how it compares; `fields` names what differs.
 
-    `parts` is how many partitions of a table were compared. `told` says why a difference is no drift; "" if it is one.
-    `source` is the name at the source: `db.table`, or `db` for a database and its functions.
+    `parts` is how many partitions of a table were compared. `excuse` says why a difference is no drift; "" if it is
+    one. `source` is the name at the source: `db.table`, or `db` for a database and its functions.
     """
 
     kind: str
@@ -41,13 +41,13 @@ class Compared:
     result: str
     parts: int = 0
     fields: tuple[str, ...] = ()
-    told: str = ""
+    excuse: str = ""
     source: str = ""
 
     @property
     def drift(self) -> bool:
         """Whether the target is not what it should be."""
-        return self.result != EQUAL and not self.told
+        return self.result != EQUAL and not self.excuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ class Rules:
     @classmethod
     def of(cls, settings: TargetSettings, source: str) -> Rules:
         """The rules of a target's settings. Raises UsageError, which names the setting that is wrong."""
-        return cls(settings, Policy.of(settings), NameMapping.of(settings), source)
+        rules = HomeRules if settings.both_ways else cls
+        return rules(settings, Policy.of(settings), NameMapping.of(settings), source)
 
     @property
     def trash(self) -> set[str]:
@@ -160,9 +161,7 @@ class Rules:
 
     def is_in_place(self, wanted: Any, there: Any) -> bool:
         """Whether the object at the target is the one of the source, and no other of its name."""
-        if self.settings.both_ways or self.stays(wanted):
-            return _home(wanted, self.source) == _home(there, self.cluster)
-        return self.is_ours(there)
+        return self._have_one_home(wanted, there) if self.stays(wanted) else self.is_ours(there)
 
     def rival(self, source: str, there: Any) -> str:
         """The other object of the source that the target's `there` is a copy of, and that may keep the name; "" if
@@ -178,34 +177,28 @@ class Rules:
 
     def has_parts(self, there: Any) -> bool:
         """Whether objects without marks of their own, in this one at the target, came from this source."""
-        return self.settings.both_ways or self.is_ours(there)
+        return self.is_ours(there)
 
-    def whose(self, there: Any) -> str:
+    def owner_text(self, there: Any) -> str:
         """Whose an object at the target is, for people."""
-        if self.settings.both_ways:
-            return f"created at {_home(there, self.cluster)!r}"
         mark = Mark.read(there.parameters)
         return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
 
     def stays(self, wanted: Any) -> str:
         """Why an object stays as it is at the target, whatever the source has; "" if it does not."""
         mark = Mark.read(wanted.parameters)
-        came = not self.settings.both_ways and mark is not None and mark.source == self.cluster
+        came = mark is not None and mark.source == self.cluster
         return f"it came from {self.cluster!r}: only changes made there count" if came else ""
 
     def only_there(self, compared: Compared, there: Any) -> Compared:
-        """What only the target has: ours to drop, or born elsewhere, or somebody's."""
+        """What only the target has: ours to drop, or somebody's."""
         if self.is_ours(there):
-            return replace(compared, result=EXTRA, told=self.excuse(compared.kind, EXTRA, compared.source))
-        if self.settings.both_ways:
-            return replace(compared, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
-        return replace(compared, result=FOREIGN, told=self.whose(there))
+            return replace(compared, result=EXTRA, excuse=self.excuse(compared.kind, EXTRA, compared.source))
+        return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
-    def only_here(self, compared: Compared, wanted: Any) -> Compared:
-        """What only the source has: to be created, or gone where it was born."""
-        if self.settings.both_ways and _home(wanted, self.source) == self.cluster:
-            return replace(compared, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
-        return replace(compared, result=MISSING, told=self.excuse(compared.kind, MISSING, compared.source))
+    def only_here(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
+        """What only the source has: to be created."""
+        return replace(compared, result=MISSING, excuse=self.excuse(compared.kind, MISSING, compared.source))
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""
@@ -223,6 +216,43 @@ class Rules:
             kind: [self.rewritten(column) for column in columns if self.policy.takes_constraint(column)]
             for kind, columns in constraints.items()
         }
+
+    def _have_one_home(self, wanted: Any, there: Any) -> bool:
+        return _home(wanted, self.source) == _home(there, self.cluster)
+
+
+class HomeRules(Rules):
+    """The rules for a target both ways: the home of each object counts."""
+
+    __slots__ = ()
+
+    def is_in_place(self, wanted: Any, there: Any) -> bool:
+        """If both have one home."""
+        return self._have_one_home(wanted, there)
+
+    def has_parts(self, there: Any) -> bool:  # noqa: ARG002
+        """All objects count, wherever they were created."""
+        return True
+
+    def whose(self, there: Any) -> str:
+        """Its home's."""
+        return f"created at {_home(there, self.cluster)!r}"
+
+    def stays(self, wanted: Any) -> str:  # noqa: ARG002
+        """None stays: changes count that were made at either end."""
+        return ""
+
+    def only_there(self, compared: Compared, there: Any) -> Compared:
+        """Ours to drop, or created elsewhere and missing here."""
+        if self.is_ours(there):
+            return super().only_there(compared, there)
+        return replace(compared, result=EXTRA, fields=(f"{self.owner_text(there)}, missing at {self.source!r}",))
+
+    def only_here(self, compared: Compared, wanted: Any) -> Compared:
+        """To be created, or gone where it was created."""
+        if _home(wanted, self.source) == self.cluster:
+            return replace(compared, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
+        return super().only_here(compared, wanted)
 
 
 def _home(item: Any, cluster: str) -> str:

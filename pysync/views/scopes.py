@@ -85,7 +85,7 @@ class Scope:
 
     def _assert_no_struct(self, name: str) -> None:
         columns = (it for scope in self._chain() for source in scope.sources for it in source.columns)
-        if any(its == name and it.type.names for its, it in columns):
+        if any(column == name and it.type.names for column, it in columns):
             raise CannotTranslate(f"the name {name}, which is both a source and a struct")
 
     def _assert_no_other_alias(self, parts: Sequence[str], column: Typed) -> None:
@@ -104,7 +104,7 @@ class Scope:
 
 
 def _only(columns: Sequence[tuple[str, Typed]], name: str) -> Typed:
-    matching = [it for its, it in columns if its == name]
+    matching = [it for column, it in columns if column == name]
     if len(matching) != 1:
         raise CannotTranslate(f"the name {name}, which is {'ambiguous' if matching else 'not known'}")
     return matching[0]

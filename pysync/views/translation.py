@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,17 +44,6 @@ def encoded(sql: str, columns: Columns, database: str, comment: str | None = Non
         definition["comment"] = comment
     content = json.dumps(definition, ensure_ascii=True).encode()
     return f"{_PREFIX}{base64.b64encode(content).decode()}{_SUFFIX}"
-
-
-def decoded(text: str) -> dict[str, Any] | None:
-    """What is in such a text; None for any other."""
-    if not is_presto(text):
-        return None
-    try:
-        document = json.loads(base64.b64decode(text[len(_PREFIX) : -len(_SUFFIX)], validate=True))
-    except (binascii.Error, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
 
 
 def is_presto(text: str | None) -> bool:

@@ -112,7 +112,7 @@ class Login:
 
 _DIGITS = 18  # of a position
 
-Said = tuple[str, str]
+ActResult = tuple[str, str]
 """A tone, and what the act came to."""
 
 
@@ -122,10 +122,10 @@ class Act:
 
     command: str
     fields: tuple[str, ...]
-    said: Callable[[Mapping[str, Any]], Said]
+    result: Callable[[Mapping[str, Any]], ActResult]
 
 
-def _released(answer: Mapping[str, Any]) -> Said:
+def _released(answer: Mapping[str, Any]) -> ActResult:
     """What a retry or skip came to."""
     done = [f"{count(answer['skipped'], 'event')} skipped"] if answer["skipped"] else []
     if answer["tried"]:
@@ -138,7 +138,7 @@ def _released(answer: Mapping[str, Any]) -> Said:
     return GOOD, "; ".join(done) or "nothing was parked"
 
 
-def _resumed(answer: Mapping[str, Any]) -> Said:
+def _resumed(answer: Mapping[str, Any]) -> ActResult:
     was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
     return GOOD, f"{answer['target']} {what}; it was paused: {was}" if was else f"{answer['target']} was not paused"
 
@@ -192,9 +192,9 @@ class Acts:
         session.messages.append(Notice(tone, text))
         return back_to(form.get("back"))
 
-    def _done(self, act: Act, form: Mapping[str, str], who: str) -> Said:
+    def _done(self, act: Act, form: Mapping[str, str], who: str) -> ActResult:
         answer = self._site.ask(act.command, **_request(act, form), who=who)
-        return (BAD, f"refused: {answer.problem}") if answer.value is None else act.said(answer.value)
+        return (BAD, f"refused: {answer.problem}") if answer.value is None else act.result(answer.value)
 
 
 def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _buckets(latency: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 # --- Metrics, made of the status: the same words, and nothing that `pysync status` does not say. Pure.
 #
-# Names are a promise as the status is: docs/metrics.md. Needs the extra `web`.
+# Names are a promise as the status is: docs/monitoring.md. Needs the extra `web`.
 
 GAPS = ("open", "closing", "closed")
 LISTENERS = ("heard", "expected", "silent")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem, failing, without_status
-from pysync.base.text import Moment, told
+from pysync.base.text import Moment, error_text
 from pysync.base.token import read_private
 from pysync.control.server import Command
 from pysync.sections import WebConfig
@@ -114,21 +114,21 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     def metrics(_: Request) -> Response:
         return Response(rendered(), media_type=CONTENT_TYPE_LATEST)
 
-    def told(problems: Sequence[Problem]) -> Response:
+    def health_response(problems: Sequence[Problem]) -> Response:
         text = "".join(f"{it}\n" for it in problems) or "ok\n"
         return PlainTextResponse(text, status_code=503 if problems else 200)
 
     def health(_: Request) -> Response:
         try:
-            return told(Problem.read(status()))
+            return health_response(Problem.read(status()))
         except PysyncError as error:  # the disk of the queue does not answer
-            return told([without_status(error)])
+            return health_response([without_status(error)])
 
     def live(_: Request) -> Response:
         try:
-            return told(failing(status()))
+            return health_response(failing(status()))
         except PysyncError:
-            return told([])  # a new start would not help
+            return health_response([])  # a new start would not help
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
     site = Site(status, commands, passwords, port=port)
@@ -166,7 +166,7 @@ def _context(settings: WebConfig) -> ssl.SSLContext | None:
     except (OSError, ssl.SSLError) as error:
         files = f"{settings.tls_certificate} and {settings.tls_key}"
         raise UsageError(
-            f"[web] cannot use {files}: {told(error)}", "both are PEM files, and belong together"
+            f"[web] cannot use {files}: {error_text(error)}", "both are PEM files, and belong together"
         ) from error
     return context
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pysync.base.errors import UsageError
 from pysync.base.files import put
-from pysync.base.text import quoted, told
+from pysync.base.text import error_text, quoted
 from pysync.base.token import assert_unreachable, read_private
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def assert_settable(path: Path, user: str) -> Mapping[str, str]:
     try:
         return Passwords(path).hashes() if path.exists() else {}
     except OSError as error:  # a path that cannot be, such as one that is too long
-        raise UsageError(f"cannot read {path}: {told(error)}") from error
+        raise UsageError(f"cannot read {path}: {error_text(error)}") from error
 
 
 def set_password(path: Path, user: str, password: str) -> bool:
@@ -102,7 +102,7 @@ def set_password(path: Path, user: str, password: str) -> bool:
     except UnicodeEncodeError:
         raise UsageError("the password has characters that are no text", "type it in UTF-8") from None
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {told(error)}") from error
+        raise UsageError(f"cannot write {path}: {error_text(error)}") from error
     return was_there
 
 

@@ -54,7 +54,7 @@ class Build:
         """
         agents = [it for it in sorted(directory.glob(_JAR)) if not it.stem.endswith("-complete")]
         if len(agents) != 1:
-            raise NoAgent(f"{directory} has {len(agents)} jars {_JAR}; it must have one: docs/comparison.md says more")
+            raise NoAgent(f"{directory} has {len(agents)} jars {_JAR}; it must have one: docs/coming-from.md says more")
         return cls(tuple(sorted(directory.glob("*.jar"))), f"{_version(agents[0])}, {_origin(agents[0], origin)}")
 
 

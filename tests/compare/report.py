@@ -1,4 +1,4 @@
-"""The table of the comparison, as docs/comparison.md has it, and the same as JSON."""
+"""The table of the comparison, as docs/coming-from.md#measured has it, and the same as JSON."""
 
 from __future__ import annotations
 

@@ -42,15 +42,6 @@ KINDS = [
 ]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--harness",
-        action="append",
-        metavar="MODULE:CLASS",
-        help="run the conformance suite with this harness, and no other: docs/adding-a-target.md",
-    )
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "harness" in metafunc.fixturenames:  # for a package, so that Spark ends with it, which is one in a process
         kinds = metafunc.config.getoption("harness", None) or KINDS

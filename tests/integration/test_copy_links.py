@@ -160,7 +160,7 @@ def test_verify_and_the_list_of_a_dump_tell_of_links_and_do_not_follow_them(plac
     (place.here / "sub").symlink_to(victim)
     place.copy()
     (found,) = compared_files([(TableName("db", "t"), place.copier.survey([place.pair]))], {}, drops=True)
-    assert (found.result, found.told) == (DIFFERENT, "symbolic links are not followed")
+    assert (found.result, found.excuse) == (DIFFERENT, "symbolic links are not followed")
     assert found.fields == (f"file:{place.here}/sub is a symbolic link and was skipped",)
     empty = place.here.parent / "empty"
     empty.mkdir()

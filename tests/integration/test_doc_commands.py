@@ -149,7 +149,7 @@ def logged(running: Running) -> Iterator[LoggedMetastore]:
 
 @each(docgroups.ALONE)
 def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, running: Running, tmp_path: Path) -> None:
-    shell = alone(tmp_path, logged.uri, running.stage.target.uri, by_log=shown.page == "notification-log.md")
+    shell = alone(tmp_path, logged.uri, running.stage.target.uri, by_log=shown.page == "versions.md")
     if "target" in shown.words():
         known_to_the_queue(shell, "dr")
         shell.config.write_text(shell.config.read_text().replace('name = "dr"', 'name = "standby"'))

@@ -12,10 +12,10 @@ import pytest
 
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Kind
-from pysync.views.translation import decoded
 from tests.support import table, wait_until
 from tests.support.events import database, event
 from tests.support.glue_drains import Drains, catalog, drains, history, of, renamed
+from tests.support.presto_views import decoded
 
 pytestmark = pytest.mark.smoke
 

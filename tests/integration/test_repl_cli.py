@@ -54,7 +54,7 @@ def test_the_three_commands_as_people_type_them(repl: Repl) -> None:
     assert (head, last) == (["dump_dir", "last_repl_id"], str(UPTO))
     assert Path(directory).parent == repl.root
     assert dumped.stderr.splitlines() == [
-        "warning: WITH 'hive.x' has no meaning in pysync and is ignored (docs/repl.md)"
+        "warning: WITH 'hive.x' has no meaning in pysync and is ignored (docs/dump.md)"
     ]
     status = named(repl, "repl status {there};")
     assert printed(pysync(repl, "there", "repl", status)) == [["last_repl_id"], ["NULL"]]

@@ -23,7 +23,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.capture import bridge
-from pysync.capture.handshake import ListenerSide, SealedInput, Sealer
+from pysync.capture.handshake import SealedInput, Sealer
 from pysync.install import listener_jar
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.lab.demo.stage import Stage
@@ -33,6 +33,7 @@ from tests.integration.test_bridge import Stand
 from tests.support import partition, table, wait_until
 from tests.support.callers import Caller
 from tests.support.drains import create
+from tests.support.listener_side import ListenerSide
 from tests.support.ports import listening, with_children
 from tests.support.sidecars import TOKEN, Place, send, sidecar, unused_port
 from tests.support.spools import spooled

@@ -15,9 +15,9 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.verify.rules import Compared
-from pysync.views.translation import decoded
 from tests.conformance.objects import columns, table, view
 from tests.support import wait_until
+from tests.support.presto_views import decoded
 
 pytestmark = pytest.mark.crash
 

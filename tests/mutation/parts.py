@@ -56,7 +56,8 @@ PARTS = {
             (
                 *_units("judging", "ownership", "trash", "transactional", "watched", "drops_keep_files"),
                 *_units("both_ways_outcomes", "both_ways_constraints", "both_ways_races", "cascade"),
-                *_units("glue_renames", "glue_statistics", "glue_links"),  # what only some stores can do, or cannot
+                # What only some stores can do, or cannot; and who asks which files may be copied.
+                *_units("glue_renames", "glue_statistics", "glue_links", "athena_operations", "copy"),
                 "tests/conformance",
                 _HISTORIES,
             ),
@@ -68,7 +69,7 @@ PARTS = {
             ("pysync/queue/*.py",),
             (
                 *_units("queue", "queue_damage", "queue_damages", "queue_gaps", "queue_history", "queue_opening"),
-                *_units("queue_parking", "queue_sequences", "queue_targets", "sealed", "roll"),
+                *_units("queue_parking", "queue_sequences", "queue_targets", "roll"),
                 _HISTORIES,
             ),
         ),

@@ -13,6 +13,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import Store
 from pysync.queue import EventQueue, Gap
+from pysync.replay.window.homes import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
@@ -67,7 +68,7 @@ class Sidecar:
             done=lambda: self.queue.last,
             tables_per_second=1e9,
             elsewhere=self._is_of_scope,
-            relays=any(it.both_ways and it.relay for it in settings),
+            relays=any(Direction.of(it).relays for it in settings),
         )
         rescoped = [] if dumped else wiring.targets.values()
         self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in rescoped]

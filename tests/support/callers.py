@@ -6,7 +6,8 @@ import io
 import socket
 
 from pysync.capture.bridge import HOST
-from pysync.capture.handshake import ListenerSide, SealedInput, SealedSocket, Unproven
+from pysync.capture.handshake import SealedInput, SealedSocket, Unproven
+from tests.support.listener_side import ListenerSide
 
 TOKEN = "0123456789abcdef" * 4
 

@@ -27,8 +27,8 @@ KEYS |= {
     "targets.md: pysync target set dr lanes=7 --dry-run --json": "",
     "status.md: pysync status dr --object sales --json": "where-a-table-or-database-is---object",
     "consistency.md: pysync wait sales --json": "pysync-wait---json",
-    "journal.md: pysync why sales.orders --target dr --json": "pysync-why---json",
-    "journal.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
+    "status.md: pysync why sales.orders --target dr --json": "pysync-why---json",
+    "status.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
 }
 """Where the keys of a command's JSON are, if not in the section that shows the command."""
 
@@ -54,16 +54,18 @@ operating.md: pysync replay dr --from 2h --dry-run
 operating.md: pysync replay dr --from 2h
 status.md: pysync trash list dr --json
 status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
-journal.md: pysync why sales.orders
-journal.md: pysync why sales.orders --target dr --json
-journal.md: pysync actions
-journal.md: pysync actions --outcome parked --since 1d
-journal.md: pysync actions --database sales --limit 20 --json
+status.md: pysync why sales.orders
+status.md: pysync why sales.orders --target dr --json
+status.md: pysync actions
+status.md: pysync actions --outcome parked --since 1d
+status.md: pysync actions --database sales --limit 20 --json
+failures.md: pysync status
 operating.md: pysync status
-operating.md: pysync status dr
+failures.md: pysync status dr
+failures.md: pysync check
 operating.md: pysync check
-operating.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e
-operating.md: pysync verify --target dr
+failures.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e
+failures.md: pysync verify --target dr
 operating.md: pysync reload
 scope.md: pysync reload
 status.md: pysync reload --json
@@ -75,18 +77,18 @@ verify.md: pysync verify --html verify.html
 """Beside a running sidecar that is at rest."""
 
 WAITING = """
-operating.md: pysync plan --target dr
-operating.md: pysync resume dr
+failures.md: pysync plan --target dr
+failures.md: pysync resume dr
 status.md: pysync plan --json
 status.md: pysync plan --target dr --json
 """
 """The same, with an event that waits for dr."""
 
 PARKED = """
-operating.md: pysync parked list dr
-operating.md: pysync parked show dr 48213
-operating.md: pysync parked retry dr
-operating.md: pysync parked skip dr 48213 --yes
+failures.md: pysync parked list dr
+failures.md: pysync parked show dr 48213
+failures.md: pysync parked retry dr
+failures.md: pysync parked skip dr 48213 --yes
 status.md: pysync parked list dr --json
 status.md: pysync parked show dr 48213 --json
 status.md: pysync parked retry dr --json
@@ -95,7 +97,7 @@ status.md: pysync parked skip dr 48213 --yes --json
 """The same, with an event that dr refuses."""
 
 DRIFTED = """
-operating.md: pysync verify --target dr --repair
+failures.md: pysync verify --target dr --repair
 verify.md: pysync verify --repair
 """
 """The same, with a table that is missing at dr."""
@@ -113,17 +115,17 @@ scope.md: pysync status
 """A sidecar that was reloaded with another `include`."""
 
 ALONE = """
-bootstrap.md: pysync bootstrap
-bootstrap.md: pysync bootstrap --target dr
+targets.md: pysync bootstrap
+targets.md: pysync bootstrap --target dr
 connections.md: pysync check
-notification-log.md: pysync check
+versions.md: pysync check
 status.md: pysync target rename dr standby --json
 status.md: pysync target remove dr --yes --json
 """
 """No sidecar runs; source and target are there, and the source has a notification log."""
 
 CHANGED = """
-targets.md#targets-add-change-disable-and-remove-them
+targets.md#targets-add-fill-change-and-remove-them
 targets.md#a-new-policy-in-place-of-an-old-one
 targets.md#pysync-target-list---json
 """
@@ -132,17 +134,17 @@ targets.md#pysync-target-list---json
 CARRIED = """
 dump.md#dump-and-load-clusters-that-cannot-see-each-other
 dump.md#a-worked-example
-repl.md#a-worked-example
+dump.md#repl-by-example
 """
 """Blocks whose commands are run one after the other, between two metastores that cannot see each other."""
 
 NOTHING = """
-operating.md: df -h /var/lib/pysync
-operating.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
-aws.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
+failures.md: df -h /var/lib/pysync
+failures.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
+coming-from.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
 coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
-simulation.md: python -m tests.simulation --topology one-way --seed 775
+testing.md: python -m tests.simulation --topology one-way --seed 775
 """
 """They need files only."""
 
@@ -177,32 +179,33 @@ aws.md: pysync embedded --aws
 """
 
 LEFT_OUT = {
-    "brake.md: *": "it needs drops that are held: tests/integration/test_dropped_database.py",
+    "failures.md: pysync resume dr --keep": "it needs drops that are held: tests/integration/test_dropped_database.py",
     "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
     "compatibility.md: pip *": "it needs a release; tests/unit/test_release_contents.py looks at its files",
-    "container.md: docker *": "it needs an engine; make test SUITE=container builds and runs the same",
-    "container.md: kubectl *": "it needs a cluster; make test SUITE=container runs the same pod",
+    "install.md: docker *": "it needs an engine; make test SUITE=container builds and runs the same",
+    "install.md: kubectl *": "it needs a cluster; make test SUITE=container runs the same pod",
     "install.md#set-up": "tests/readme runs the same, and tests/integration/test_init_end_to_end.py",
     "install.md#uninstall": "tests/integration/test_init_end_to_end.py",
-    "page.md: pip *": "the extra is there",
-    "page.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
+    "monitoring.md: pip *": "the extra is there",
+    "monitoring.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
     "operating.md#keep-dropped-tables-for-a-while": "it needs dropped tables; tests/integration/test_trash.py",
     "operating.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
     "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
     "operating.md#backup-and-restore": "it needs systemd; tests/crash/test_restored_queue.py does the same",
     "operating.md#without-a-queue": "it needs systemd; tests/crash/test_restored_queue.py does the same",
-    "operating.md: journalctl *": "it needs systemd",
-    "operating.md: systemctl status pysync": "it needs systemd",
+    "failures.md: journalctl *": "it needs systemd",
+    "failures.md: systemctl status pysync": "it needs systemd",
     "quickstart.md: *": "tests/readme runs the page as a whole",
     "aws.md: export *": "the environment of make test SUITE=aws",
     "aws.md: make test SUITE=aws": "it needs an AWS account",
-    "comparison.md: make compare-agents *": "it needs the jars of AWS's agents",
+    "contributing.md: make *": "they run these tests",
+    "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
-    "repl.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
-    "releasing.md: *": "it needs a clean checkout and the index's records; tests/unit/test_release.py has its steps",
+    "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
+    "compatibility.md#making-a-release": "it needs a clean checkout and the index; tests/unit/test_release.py",
     "security.md: ssh *": "it needs another host with sshd",
-    "simulation.md: make simulate *": "long; the same program with one seed is run here",
-    "simulation.md: make simulate": "long; the same program with one seed is run here",
+    "testing.md: make simulate *": "long; the same program with one seed is run here",
+    "testing.md: make simulate": "long; the same program with one seed is run here",
 }
 GROUPS = (
     *(RUNNING, WAITING, PARKED, DRIFTED, RESCOPED, RELOADED, ALONE, CHANGED, CARRIED, NOTHING, SPARK, SPARK_CARRIED),

@@ -307,7 +307,7 @@ def verified(target: str, now: float = NOW) -> dict[str, Any]:
         "partition day=1 is missing",
         "and 3 more",
     ]
-    found = {"kind": "table", "name": "dr_shop.orders", "source": "shop.orders", "told": None, "drift": True}
+    found = {"kind": "table", "name": "dr_shop.orders", "source": "shop.orders", "excuse": None, "drift": True}
     differences = [
         {**found, "result": "different", "fields": fields},
         {**found, "name": EVIL, "source": EVIL, "result": "missing", "fields": []},
@@ -318,7 +318,7 @@ def verified(target: str, now: float = NOW) -> dict[str, Any]:
             "result": "extra",
             "fields": [],
             "drift": False,
-            "told": "drops are suppressed",
+            "excuse": "drops are suppressed",
         },
     ]
     databases = [{"name": f"db_{it:02}", "objects": 40 + it, "drift": 0} for it in range(12)]

@@ -13,6 +13,7 @@ RELEASE = project.RELEASE.read_text()
 KERBEROS = project.KERBEROS.read_text()
 CHECKERS = project.CHECKERS.read_text()
 MUTATION = project.MUTATION.read_text()
+SITE = project.SITE.read_text()
 HASHED = {
     "users": REQUIREMENTS,
     "development": DEVELOPMENT,
@@ -21,6 +22,7 @@ HASHED = {
     "kerberos": KERBEROS,
     "checkers": CHECKERS,
     "mutation": MUTATION,
+    "site": SITE,
 }
 """The files with hashes."""
 

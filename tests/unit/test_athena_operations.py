@@ -44,19 +44,10 @@ class Athena:
         pass
 
 
-class Glue(GlueStore):
-    """Shows what the catalog has, as Glue keeps it, and writes down what it is asked to do.
+class Shown:
+    """Reads what the catalog has, as Glue keeps it."""
 
-    Of all that it only creates and drops tables, and alters and drops databases, as the steps that follow need that.
-    """
-
-    def __init__(self, settings, catalog):
-        super().__init__(settings)
-        self.shown, self.applied, self.given = catalog, [], []
-
-    def _write(self, what, name, wanted=None):
-        self.applied.append((what, str(name)))
-        self.given.append(wanted)
+    shown: HiveCatalog
 
     def _kept(self, item):
         return None if item is None else self.as_stored(item)
@@ -83,6 +74,21 @@ class Glue(GlueStore):
 
     def function(self, _database, _name):
         return None
+
+
+class Glue(Shown, GlueStore):
+    """Writes down what it is asked to do.
+
+    Of all that it only creates and drops tables, and alters and drops databases, as the steps that follow need that.
+    """
+
+    def __init__(self, settings, catalog):
+        super().__init__(settings)
+        self.shown, self.applied, self.given = catalog, [], []
+
+    def _write(self, what, name, wanted=None):
+        self.applied.append((what, str(name)))
+        self.given.append(wanted)
 
     def create_database(self, wanted):
         self._write("create_database", wanted.name, wanted)
@@ -128,13 +134,19 @@ class Glue(GlueStore):
         return True
 
 
+class ShownByAthena(Shown, AthenaStore):
+    def __init__(self, settings, athena, glue):
+        super().__init__(settings, athena, glue)
+        self.shown = glue.shown
+
+
 class Bench:
     def __init__(self, **values):
         self.catalog = HiveCatalog(databases={"db": hive.Database(name="db", parameters={})})
         settings = AthenaSettings(name="dr", kind="athena", work_group="w", region="eu-west-1", **values)
         provide(settings, glue=unasked())
         self.athena, self.glue = Athena(self.catalog), Glue(settings.of_glue(), self.catalog)
-        self.target = StoreTarget(AthenaStore(settings, self.athena, self.glue))
+        self.target = StoreTarget(ShownByAthena(settings, self.athena, self.glue))
 
     def apply(self, operation):
         return self.target.apply(operation)
@@ -298,6 +310,17 @@ def test_partitions_that_are_as_wanted_are_no_conflict_whosever_they_are(source)
     assert (bench.statements, bench.glue.applied) == ([], [])
 
 
+def test_a_difference_that_no_statement_says_is_a_conflict_in_a_table_of_others(source):
+    bench, keyed = Bench(on_conflict="park", glue_api="never"), plain(keys=["k"])
+    part, other = plain_partition(keyed, "1"), plain_partition(keyed, "1")
+    other.sd.serdeInfo.serializationLib = "com.example.Other"
+    bench.catalog.tables["db.t"], bench.catalog.partitions["db.t"] = keyed, {}
+    bench.catalog.run(next(statements.add_partitions(keyed, [part])))
+    with pytest.raises(Rejected, match=r"table db\.t already exists at the target 'dr' and is not from this source"):
+        bench.apply(source.put_partitions(keyed, other))
+    assert (bench.statements, bench.glue.applied) == ([], [])
+
+
 def test_dropped_partitions(source):
     bench, keyed = Bench(), plain(keys=["k"])
     bench.apply(source.put_table(keyed))
@@ -384,7 +407,7 @@ def test_a_cascade_reaches_partitions_through_glue_alone(source):
 
 def test_no_statement_writes_into_a_linked_database(source, monkeypatch):
     bench = Bench()
-    monkeypatch.setattr(bench.glue, "is_linked", lambda name: name == "db")
+    monkeypatch.setattr(bench.target.store, "is_linked", lambda name: name == "db")
     with pytest.raises(Rejected, match="database db at the target 'dr' is a resource link"):
         bench.apply(source.put_table(plain()))
     assert bench.statements == []

@@ -26,7 +26,7 @@ class Ours:
     def report(self, way: float, instance: str = "jvm") -> None:
         sent = round((self.now + self.offset) * 1000)
         self.now += way
-        self.clocks.told(instance, sent)
+        self.clocks.add_report(instance, sent)
 
 
 @given(st.floats(-1e6, 1e6), st.lists(st.floats(0, 10), min_size=1, max_size=30))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.event import Kind
-from pysync.sidecar.waiting.consistent import Told, doubt
+from pysync.sidecar.waiting.consistent import ReportedChange, doubt
 
 NOBODY = frozenset[str]()
 
@@ -17,8 +17,8 @@ def told(
     at: float = 100.0,
     kind: Kind = Kind.ALTER_TABLE,
     refresh: bool = False,
-) -> Told:
-    return Told(1, instance, thread, at, kind, frozenset(keys), refresh)
+) -> ReportedChange:
+    return ReportedChange(1, instance, thread, at, kind, frozenset(keys), refresh)
 
 
 def test_nothing_behind_it_is_no_doubt() -> None:

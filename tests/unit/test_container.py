@@ -1,4 +1,4 @@
-"""The files for containers keep the promises of docs/container.md, and fit each other and pysync.
+"""The files for containers keep the promises of docs/install.md, and fit each other and pysync.
 
 That the images build and the pod runs is for tests/container, which needs root and minutes.
 """

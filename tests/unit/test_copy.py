@@ -195,6 +195,26 @@ def test_both_ways_files_come_only_with_what_the_judge_lets_the_home_write(home,
     assert bool(copier.asked) is copies
 
 
+@pytest.mark.parametrize(("created", "copies"), [(1, True), (2, False)])
+def test_both_ways_files_of_partitions_come_only_to_the_table_that_has_them(created, copies):
+    target = Owner(Mark("west", 1, 9, created).parameters())
+    copier = Copier(target)
+    of = table("d", "t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = "file:/there/t"
+    operation = PutPartitions(
+        table=TableName("d", "t"),
+        definition=of,
+        partitions=(part,),
+        sources={"file:/there/t": SourceFiles("file:/here/t")},
+        mark=Mark("west", 1, 7, 1),
+        visited=("west",),
+    )
+    how = FaultySettings(name="east", kind="faulty", both_ways=True)
+    FilesFirst(target, copier, how).apply(operation)
+    assert bool(copier.asked) is copies
+
+
 class Housed(Owner):
     """Its databases have their files in file:/there/d.db."""
 
@@ -363,6 +383,29 @@ def test_nothing_older_is_copied_over_what_a_later_event_has_written():
     newer = Mark("here", 1, 9, 100)
     assert asked(put(), there=newer.parameters()) == []
     assert len(asked(put(), there=Mark("here", 1, 3, 100).parameters())) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "copies"),
+    [
+        (replace(MARK, position=9), True),  # when the table was last written says nothing about its partitions
+        (replace(MARK, created=200), False),  # they are of the table that had the name before
+        (replace(MARK, source="elsewhere"), False),
+        (replace(MARK, object="d.other"), False),
+    ],
+)
+def test_the_files_of_partitions_are_copied_if_they_belong_to_the_table_there(mark, copies):
+    of = table("d", "t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = "file:/there/t"
+    operation = PutPartitions(
+        table=TableName("d", "t"),
+        definition=of,
+        partitions=(part,),
+        sources={"file:/there/t": SourceFiles("file:/here/t")},
+        mark=replace(MARK, rivals=frozenset({"d.other"})),
+    )
+    assert bool(asked(operation, there=mark.parameters())) is copies
 
 
 # --- where the files are at the source

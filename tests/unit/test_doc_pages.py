@@ -14,9 +14,10 @@ from pysync.base.errors import UsageError
 from pysync.cli.app import app
 from tests.support.docpages import DOCS, PAGES, ROOT, Shown, prose, shown, slug
 
-FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md", "testing.md"}
+FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "testing.md"}
 TESTING = "\n## How this is tested\n"
 _TEST = re.compile(r"`(tests/[\w./]+|test_\w+)`")
+_NAMED = re.compile(r"\bdocs/([\w-]+)\.md(?:#([\w-]+))?")  # in code, conf: a page, and its anchor
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -59,9 +60,26 @@ def parse(words: Sequence[str]) -> None:
         context = found.make_context(name, list(words), parent=context)
 
 
-@pages(PAGES)
+@pages([*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))])
 def test_every_relative_link_and_anchor_resolves(page: Path) -> None:
     assert list(dead_links(page)) == []
+
+
+def test_every_page_that_code_or_configuration_names_is_there() -> None:
+    """In hints, comments and docstrings."""
+    roots = ["pysync", "conf", "tests", ".ci", "listener-java/src", "Makefile"]
+    files = [file for root in roots for file in [ROOT / root, *(ROOT / root).rglob("*")] if file.is_file()]
+    texts = {file: file.read_text(errors="ignore") for file in files if "__pycache__" not in file.parts}
+    named = {(file, it) for file, text in texts.items() for it in _NAMED.findall(text)}
+    assert len(named) > 100
+    assert (
+        sorted(
+            f"{file.relative_to(ROOT)}: docs/{page}.md{anchor and f'#{anchor}'}"
+            for file, (page, anchor) in named
+            if not (there := ROOT / "docs" / f"{page}.md").exists() or (anchor and anchor not in anchors(there))
+        )
+        == []
+    )
 
 
 @pages(PAGES)

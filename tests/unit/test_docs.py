@@ -31,6 +31,7 @@ from pysync.targets.aws.session import AssumeRole
 from pysync.targets.base import GROUP
 from pysync.targets.hms import HmsSettings
 from pysync.targets.settings import CopySettings, TargetSettings
+from tests.support import commandtable
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
@@ -58,6 +59,10 @@ def commands(group, path="pysync"):
 def test_every_command_is_in_the_table_of_commands(command):
     page = (ROOT / "docs" / "commands.md").read_text()
     assert len(re.findall(rf"^\| `{command}[ `]", page, re.MULTILINE)) == 1
+
+
+def test_the_tables_of_commands_are_made_from_their_help():
+    assert commandtable.PAGE.read_text() == commandtable.page(), "run: make man"
 
 
 @pytest.mark.parametrize(

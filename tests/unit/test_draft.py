@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
-from pysync.model.again import Again
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
+from pysync.model.reread import RereadRequest
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
 from pysync.replay.window import draft as draft_module
@@ -128,7 +128,7 @@ def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monk
 
 
 def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> bytes:
-    said = Again("db", table, home=home).told_by(home)
+    said = RereadRequest("db", table, home=home).as_function(home)
     return encode_event(event(Kind.CREATE_FUNCTION, after=[said], attributes={"user": user}))
 
 

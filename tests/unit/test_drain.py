@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
-from pysync.queue import QueueFull
+from pysync.queue import QueueFull, note_of
 from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
@@ -86,10 +86,10 @@ def test_how_far_windows_overlapped_is_known_until_the_position_is_past_it(bench
     bench.target.hang()
     bench.start()
     assert bench.target.hangs.wait(60)
-    assert int(bench.queue.notes.get("window:dr")) == 1600
+    assert int(bench.queue.notes.get(note_of("dr", "window"))) == 1600
     bench.target.release()
     bench.finish()
-    wait_until(lambda: int(bench.queue.notes.get("window:dr")) == 16, what="the reach of these windows")
+    wait_until(lambda: int(bench.queue.notes.get(note_of("dr", "window"))) == 16, what="the reach of these windows")
 
 
 def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):

@@ -34,6 +34,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
+from pysync.queue import note_of
 from pysync.resync.refreshes import EVERYTHING, Refreshes, Scope, everything
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
@@ -378,7 +379,7 @@ def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     queue = reopen()
     assert unfit(queue) == ""
     assert "has loaded no dump" in unfit(queue, since=3)
-    queue.notes.put("load:dr", Taken(id="x", upto=7, began_at=100.0, within=(Within(),)).model_dump_json())
+    queue.notes.put(note_of("dr", "load"), Taken(id="x", upto=7, began_at=100.0, within=(Within(),)).model_dump_json())
     assert [unfit(queue, upto=upto) for upto in (7, 8, None)] == ["", "", ""]
     assert "ends at notification 6, not 7" in unfit(queue, upto=6)
     assert "it began before the dump" in unfit(queue, began_at=99.0)
@@ -388,10 +389,12 @@ def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     assert "begins after notification 8" in unfit(queue, since=8, upto=9)
     assert "another scope" in unfit(queue, since=7, upto=9, within=(Within(policy="db"),))
     assert unfit(queue, upto=9, within=(Within(policy="db"),)) == "", "one of everything may have any scope"
-    queue.notes.put("load:dr:begun", Taken(id="y", upto=11, began_at=102.0, within=(Within(),)).model_dump_json())
+    queue.notes.put(
+        note_of("dr", "load:begun"), Taken(id="y", upto=11, began_at=102.0, within=(Within(),)).model_dump_json()
+    )
     assert "ends at notification 9, not 11" in unfit(queue, since=7, upto=9), "the target may have some of that"
     assert [unfit(queue, since=7, upto=12), unfit(queue, since=8, upto=12)[:16]] == ["", "the dump begins "]
-    queue.notes.put("load:dr:begun", "of a newer pysync")
+    queue.notes.put(note_of("dr", "load:begun"), "of a newer pysync")
     queue.notes.put("notification-log:onprem", '{"last": 8, "seen": []}')
     assert "pysync has read up to notification 8" in unfit(queue)
 

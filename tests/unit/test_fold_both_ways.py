@@ -23,7 +23,7 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.replay.window.fold import DatabaseState, TableState, fold
-from pysync.replay.window.homes import Homes
+from pysync.replay.window.homes import BothWays
 from pysync.replay.window.plan import plan
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind
@@ -36,13 +36,13 @@ class Story:
     """Changes at the west, one after the other, as a target sees them."""
 
     def __init__(self, to: str, *, relay: bool = True) -> None:
-        self._homes = Homes(to, relay)
+        self._direction = BothWays(to, relay)
         self.changes: list[Change] = []
 
     def add(self, kind: Kind, path: str = "", **what: Any) -> None:
         environment = {VISITED: path} if path else {}
         position = len(self.changes) + 1
-        found = self._homes.placed(change(kind, source=WEST, position=position, environment=environment, **what))
+        found = self._direction.placed(change(kind, source=WEST, position=position, environment=environment, **what))
         assert found is not None
         self.changes.append(found)
 
@@ -168,7 +168,7 @@ def test_a_blind_request_says_of_nothing_that_it_has_found_it(aside):
     given_way = aside.changes[0].then
     assert given_way is not None
     (state,) = fold([given_way])
-    assert (state.dropped.kind, state.whose.blind, state.dropping) == (Kind.DROP_TABLE, True, [])
+    assert (state.dropped.kind, state.provenance.blind, state.dropping) == (Kind.DROP_TABLE, True, [])
 
 
 def test_what_was_told_to_a_target_that_does_not_ask_has_no_condition():

@@ -19,8 +19,8 @@ from pysync.capture import gaps
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.model.again import Again
 from pysync.model.event import SIDECAR, Event, Kind
+from pysync.model.reread import RereadRequest
 from pysync.model.wire import encode, encode_event
 from pysync.queue import EventQueue, QueueFailed
 from tests.support.queues import Reopener, fill
@@ -129,7 +129,7 @@ def test_reports_and_events_break_the_silence(queue, watch):
     assert check(watch, 60, report=told(3)) == 0
     for _ in range(5):
         assert check(watch, SILENCE - TICK - 1) == 0
-        watch.heard("jvm")
+        watch.note_event("jvm")
     assert reasons(queue) == []
 
 
@@ -168,7 +168,7 @@ def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue
     fill(queue, 1, 3)
     assert check(watch, 100) == 1
     fill(queue, 4, 4)
-    watch.heard("jvm")
+    watch.note_event("jvm")
     assert check(watch, SILENCE - TICK) == 0
     assert check(watch, 100) == 1
     assert len(queue.gaps.latest()) == 2
@@ -178,7 +178,7 @@ def test_a_pause_of_the_sidecar_itself_is_no_silence(queue, watch):
     """It was stopped (SIGSTOP, a suspended machine) for an hour: its listener could not be heard."""
     fill(queue, 1, 3)
     assert watch.check(3600) == 0
-    watch.heard("jvm")
+    watch.note_event("jvm")
     assert check(watch, SILENCE - TICK) == 0
 
 
@@ -295,7 +295,7 @@ def test_half_a_report_is_none(payload, tmp_path: Path):
 
 def word(sequence: int = 1, **names: Any) -> str:
     """What a listener sends of the word that the cluster east may have lost changes."""
-    said = Again("", home="east", path=("east", "north")).told_by("north")
+    said = RereadRequest("", home="east", path=("east", "north")).as_function("north")
     attributes = {"user": "pysync-north"}
     event = Event(Kind.CREATE_FUNCTION, "west", "jvm", sequence, 0, attributes=attributes, after=(encode(said),))
     return base64.b64encode(encode_event(replace(event, **names))).decode()
@@ -340,7 +340,7 @@ def test_listeners_that_are_not_expected_any_more_are_neither_missed_nor_a_gap(q
 
 def test_a_listener_that_is_heard_after_all_is_missed_again(queue, watch):
     watch.retire()
-    assert not watch.has_heard()
+    assert not watch.has_reports()
     watch.report(told(0))
-    assert watch.has_heard()
+    assert watch.has_reports()
     assert check(watch, SILENCE * 2) == 1

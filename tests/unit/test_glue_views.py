@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Unavailable
-from pysync.views.translation import decoded
 from tests.conformance.objects import Source, table, view
 from tests.support.glue import Bench, answered, broken_off
+from tests.support.presto_views import decoded
 
 
 @pytest.fixture

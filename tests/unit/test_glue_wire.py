@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pysync.config import load_partial
+from pysync.jobs.check import check_config
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.targets.aws.session import ATTEMPTS
@@ -168,3 +171,14 @@ def test_glue_dies_and_comes_back(monkeypatch: pytest.MonkeyPatch, source: Sourc
         assert target.apply(put) == Outcome.APPLIED, "the embedded one forgets"
         assert target.check() == "1 database in the Glue catalog in us-east-1"
     target.close()
+
+
+def test_check_names_what_the_catalog_cannot_hold(settings: GlueSettings, tmp_path: Path) -> None:
+    file = tmp_path / "pysync.toml"
+    target = (
+        f'[[targets]]\nname = "lake"\nkind = "glue"\nregion = "us-east-1"\nendpoint_url = "{settings.endpoint_url}"\n'
+    )
+    file.write_text(target)
+    found = next(it for it in check_config(load_partial(file)) if it.what == "target lake")
+    assert found.ok
+    assert "; lacks constraints (Glue has no constraints), renames in place (Glue has no rename call" in found.detail

@@ -398,7 +398,7 @@ def test_what_is_renamed_while_none_waits_is_left_alone(stands) -> None:
 
 
 def words(stand: Stand) -> list[str]:
-    return [it.attributes["home"] for it in stand.asked() if it.attributes.get("again") == "true"]
+    return [it.attributes["home"] for it in stand.asked() if it.attributes.get("reread") == "true"]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
-from pysync.model.mark import Mark, Stance, Whose, home_of, since, stance
-from pysync.replay.window.homes import DroppedTables, Homes
+from pysync.model.mark import Mark, Provenance, Stance, home_of, since, stance
+from pysync.replay.window.homes import BothWays, Direction, DroppedTables
 from tests.support import partition, table
 from tests.support.events import change, database, settings
 
@@ -74,19 +74,20 @@ def test_without_a_mark_or_with_its_own_an_object_is_at_home() -> None:
 
 def placed(kind: Kind, *, relay: bool = True, to: str = EAST, path: str = "", **what: Any) -> Any:
     environment = {VISITED: path} if path else {}
-    return Homes(to, relay).placed(change(kind, source=WEST, environment=environment, **what))
+    return BothWays(to, relay).placed(change(kind, source=WEST, environment=environment, **what))
 
 
 def stance_of(kind: Kind, **what: Any) -> Stance | None:
     found = placed(kind, **what)
-    return found and found.whose.stance
+    return found and found.provenance.stance
 
 
 def test_only_a_target_both_ways_asks_whose_a_change_is() -> None:
-    assert Homes.of(settings(name=EAST)) is None
+    assert Direction.of(settings(name=EAST)) == Direction(EAST)
+    assert Direction(EAST).placed(found := change(Kind.DROP_TABLE, source=WEST, before=[replica()])) is found
     wanted = {"kind": "faulty", "both_ways": True, "on_conflict": "adopt"}
-    assert Homes.of(FaultySettings(name=EAST, **wanted)) == Homes(EAST, relay=True)
-    assert Homes.of(FaultySettings(name="dr", cluster=EAST, relay=False, **wanted)) == Homes(EAST, relay=False)
+    assert Direction.of(FaultySettings(name=EAST, **wanted)) == BothWays(EAST, relays=True)
+    assert Direction.of(FaultySettings(name="dr", cluster=EAST, relay=False, **wanted)) == BothWays(EAST, relays=False)
 
 
 def test_a_clients_change_of_a_replica_is_a_request() -> None:
@@ -99,13 +100,13 @@ def test_a_clients_change_of_a_replica_is_a_request() -> None:
 
 def test_the_mark_that_goes_on_is_the_homes() -> None:
     found = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[replica()], after=[replica(x="1")])
-    assert (found.whose.stance, found.whose.home) == (Stance.STATE, EAST)
-    assert found.whose.mark == Mark(EAST, 5, 7, 100)
+    assert (found.provenance.stance, found.provenance.home) == (Stance.STATE, EAST)
+    assert found.provenance.mark == Mark(EAST, 5, 7, 100)
 
 
 def test_what_is_born_here_is_told_as_its_homes_word() -> None:
     found = placed(Kind.CREATE_TABLE, after=[own()])
-    assert (found.whose.stance, found.whose.home, found.whose.mark) == (Stance.STATE, WEST, None)
+    assert (found.provenance.stance, found.provenance.home, found.provenance.mark) == (Stance.STATE, WEST, None)
 
 
 def test_an_echo_is_left_out() -> None:
@@ -115,7 +116,7 @@ def test_an_echo_is_left_out() -> None:
 def test_a_database_with_a_mark_came_from_there_though_the_call_did_not_say_so() -> None:
     came = database("db", parameters=Mark(EAST, 5, 7).parameters())
     assert placed(Kind.CREATE_DATABASE, after=[came]) is None
-    assert placed(Kind.CREATE_DATABASE, to=NORTH, after=[came]).whose.stance is Stance.STATE
+    assert placed(Kind.CREATE_DATABASE, to=NORTH, after=[came]).provenance.stance is Stance.STATE
 
 
 def test_without_relay_a_target_gets_what_one_of_the_two_is_the_home_of() -> None:
@@ -126,24 +127,28 @@ def test_without_relay_a_target_gets_what_one_of_the_two_is_the_home_of() -> Non
 
 def test_a_table_that_gave_way_to_anothers_is_a_drop_of_the_sources_own() -> None:
     found = placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[replica()])
-    assert (found.kind, found.whose.stance, found.whose.home) == (Kind.DROP_TABLE, Stance.STATE, WEST)
+    assert (found.kind, found.provenance.stance, found.provenance.home) == (Kind.DROP_TABLE, Stance.STATE, WEST)
 
 
 def test_a_name_that_a_third_clusters_table_has_no_more_may_be_wanted_by_the_target() -> None:
     found = placed(Kind.DROP_TABLE, relay=False, to=NORTH, before=[replica()])
-    assert (found.whose.stance, found.whose.home, found.whose.blind) == (Stance.REQUEST, NORTH, True)
+    assert (found.provenance.stance, found.provenance.home, found.provenance.blind) == (Stance.REQUEST, NORTH, True)
 
 
 def test_the_targets_own_table_that_gave_way_has_to_be_told_anew() -> None:
     found = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, relay=False, before=[replica(NORTH)], after=[replica()])
-    assert (found.kind, found.whose.home, found.whose.blind) == (Kind.DROP_TABLE, NORTH, True)
+    assert (found.kind, found.provenance.home, found.provenance.blind) == (Kind.DROP_TABLE, NORTH, True)
     passed_on = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[own()], after=[replica()])
-    assert (passed_on.whose.home, passed_on.then.whose.home, passed_on.then.kind) == (EAST, WEST, Kind.DROP_TABLE)
+    assert (passed_on.provenance.home, passed_on.then.provenance.home, passed_on.then.kind) == (
+        EAST,
+        WEST,
+        Kind.DROP_TABLE,
+    )
 
 
 def test_functions_and_constraints_are_judged_where_their_place_is_seen() -> None:
     found = placed(Kind.DROP_CONSTRAINT, attributes={"database": "db", "table": "t", "constraint": "pk"})
-    assert found.whose.stance is None
+    assert found.provenance.stance is None
 
 
 def gone(name: str, position: int, of: str = "db") -> Any:
@@ -205,11 +210,11 @@ def test_who_had_a_table_that_gave_way_is_told_whose_it_was() -> None:
     was, gave_way = replica(NORTH), {"before": [replica(NORTH)], "after": [replica()]}
     mark = Mark.read(was.parameters)
     to_its_home = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, relay=False, **gave_way)
-    assert to_its_home.whose == Whose(Stance.REQUEST, NORTH, (EAST, WEST), mark, blind=True)
+    assert to_its_home.provenance == Provenance(Stance.REQUEST, NORTH, (EAST, WEST), mark, blind=True)
     elsewhere = placed(Kind.ALTER_TABLE, to="south", path=EAST, **gave_way)
-    assert elsewhere.then.whose == Whose(Stance.STATE, NORTH, (NORTH, WEST), mark)
+    assert elsewhere.then.provenance == Provenance(Stance.STATE, NORTH, (NORTH, WEST), mark)
     own_one = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[own()], after=[replica()])
-    assert own_one.then.whose == Whose(Stance.STATE, WEST, (WEST,), None)
+    assert own_one.then.provenance == Provenance(Stance.STATE, WEST, (WEST,), None)
 
 
 def test_a_rename_that_comes_back_as_a_create_is_compared_whole() -> None:

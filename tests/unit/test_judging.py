@@ -10,7 +10,7 @@ from pysync.model.mark import Condition, Mark, Stance
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.targets.apply.judge import Verdict
-from pysync.targets.apply.judging import BothWays
+from pysync.targets.apply.judging import HomeRule
 from tests.support import partition, table
 from tests.support.events import database
 
@@ -22,8 +22,8 @@ def same(wanted: Any, there: Any) -> bool:
     return bool(wanted.parameters["value"] == there.parameters["value"])
 
 
-def at(cluster: str, on_conflict: Any = "adopt", *, relay: bool = True) -> BothWays:
-    return BothWays(cluster, on_conflict, same, relay)
+def at(cluster: str, on_conflict: Any = "adopt", *, relay: bool = True) -> HomeRule:
+    return HomeRule(cluster, on_conflict, same, relay)
 
 
 def found(home: str | None, value: str = "1", position: int = 7, created: int = 100) -> Any:

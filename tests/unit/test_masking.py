@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pysync.base import logs
 from pysync.base.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.cli import verify
-from pysync.journal.record import reason_of, told
+from pysync.journal.record import bounded, reason_of
 from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress
@@ -37,7 +37,7 @@ def test_a_value_of_such_a_name_is_hidden(name: str) -> None:
     field = f"sd.serdeInfo.parameters.{name}"
     assert str(Difference(field, SECRET, "other")) == f"{field}: *** instead of ***"
     assert str(Difference(field, None, SECRET)) == f"{field}: nothing instead of ***"
-    (found,) = told([Difference(field, None, SECRET)])
+    (found,) = bounded([Difference(field, None, SECRET)])
     assert (found.old, found.new) == (None, HIDDEN)
     for text in (f"{name}={SECRET}", json.dumps({name: f"{SECRET} x"}), f"{name}: '{SECRET}' x", f"--{name} {SECRET}"):
         assert SECRET not in masked(text), text

@@ -140,7 +140,7 @@ def test_an_alert_says_how_bad_it_is_what_it_means_and_where_to_read_on(rule: di
     told = rule["annotations"]
     assert rule["labels"] in ({"severity": "warning"}, {"severity": "critical"})
     assert told.keys() == {"summary", "description", "runbook_url"}
-    assert told["runbook_url"] == f"docs/operating.md#{rule['alert'].lower()}"
+    assert told["runbook_url"] == f"docs/failures.md#{rule['alert'].lower()}"
     assert len(told["summary"]) < 100
     assert told["description"].endswith(".")
 
@@ -188,7 +188,7 @@ def test_what_an_expression_names_and_no_series_has_is_found(expression: str, fo
 
 
 def test_a_template_names_only_labels_that_its_alert_can_have() -> None:
-    known = set(re.findall(r"`(\w+)`", (RULES.parents[2] / "docs" / "metrics.md").read_text()))
+    known = set(re.findall(r"`(\w+)`", (RULES.parents[2] / "docs" / "monitoring.md").read_text()))
     for rule in rules():
         for label in re.findall(r"\$labels\.(\w+)", str(rule["annotations"])):
             assert label in {"instance"} | known, rule["alert"]

@@ -253,7 +253,7 @@ def test_kinds_that_are_not_replayed_are_left_out_whatever_their_message(kind):
 
 
 def test_the_docs_name_exactly_the_kinds_that_are_left_out():
-    page = (Path(__file__).parents[2] / "docs" / "notification-log.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
     section = page.partition("\n## What is left out\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")]
     assert set(re.findall(r"[A-Z]+(?:_[A-Z]+)+|RELOAD", " ".join(rows))) == LEFT_OUT.keys()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, kept
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, Compared
 from pysync.verify.report import Report, by_database
@@ -56,10 +56,10 @@ def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
 
 
 def test_what_may_differ_is_kept_after_what_must_not() -> None:
-    told = compared("shop.told", DIFFERENT, told="drops are suppressed")
+    told = compared("shop.told", DIFFERENT, excuse="drops are suppressed")
     drift = compared("shop.drift", DIFFERENT, fields=("owner: 'a' instead of 'b'",))
     found = kept([told, drift], [drift])["differences"]
-    assert [(it["name"], it["drift"], it["told"]) for it in found] == [
+    assert [(it["name"], it["drift"], it["excuse"]) for it in found] == [
         ("shop.drift", True, None),
         ("shop.told", False, "drops are suppressed"),
     ]
@@ -76,13 +76,13 @@ def test_however_much_differs_what_is_kept_is_bounded() -> None:
 
 
 def test_before_the_first_comparison_only_the_target_is_told(queue: EventQueue) -> None:
-    assert verifier(queue).found() == {"target": "dr"}
+    assert verifier(queue).last_result() == {"target": "dr"}
 
 
 def test_what_an_older_sidecar_has_kept_is_told_without_details(queue: EventQueue) -> None:
     old = {"began_at": 1.0, "ended_at": 2.0, "objects": 3, "drift": 1, "names": ["table a.b"]}
-    queue.notes.put("verify:dr", json.dumps(old))
-    assert verifier(queue).found() == {"target": "dr", **old}
+    queue.notes.put(note_of("dr", "verify"), json.dumps(old))
+    assert verifier(queue).last_result() == {"target": "dr", **old}
     assert verifier(queue).status() == old
 
 

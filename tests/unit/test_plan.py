@@ -304,9 +304,9 @@ def test_a_refresh_asks_for_what_its_event_says():
 
 
 def test_a_request_to_send_an_object_again_is_a_refresh_that_says_so():
-    what = {"again": "true", "home": "west", "words": "2", "function": "f", "replaced": "[1]", "event_id": "12"}
+    what = {"reread": "true", "home": "west", "chain_length": "2", "function": "f", "replaced": "[1]", "event_id": "12"}
     asked = one(Kind.REFRESH, attributes={"database": "db"} | what)
-    assert (asked.again, asked.home, asked.words, asked.function) == (True, "west", 2, "f")
+    assert (asked.reread, asked.home, asked.chain_length, asked.function) == (True, "west", 2, "f")
     assert (asked.replaced, asked.event_id) == ("[1]", 12)
 
 
@@ -315,7 +315,7 @@ def test_a_refresh_that_says_only_a_name_asks_for_all_of_that_name_at_the_source
     assert (whole.source_database, whole.source_table) == ("db", T)
     assert (whole.partitions, whole.present, whole.absent, whole.bootstrap) == ((), (), False, False)
     assert (whole.created, whole.former, whole.statistics) == (0, "", False)
-    assert (whole.again, whole.home, whole.words, whole.function) == (False, "", 0, "")
+    assert (whole.reread, whole.home, whole.chain_length, whole.function) == (False, "", 0, "")
     assert (whole.replaced, whole.event_id) == ("", 0)
     of_database = one(Kind.REFRESH, attributes={"database": "db"})
     assert (of_database.source_database, of_database.source_table, of_database.table) == ("db", None, None)

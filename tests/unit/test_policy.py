@@ -13,6 +13,7 @@ from pysync.base.errors import UsageError
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
+from pysync.replay.window.homes import BothWays, Direction
 from pysync.replay.window.policy import Policy, typed_keys
 from pysync.replay.window.repl_text import ReplPolicy, parse_policy
 from tests.support import partition, table
@@ -344,9 +345,13 @@ def test_the_type_of_a_partition_key_may_be_unknown():
 
 
 @pytest.mark.parametrize(
-    ("values", "taken"),
-    [({}, False), ({"both_ways": True}, True), ({"both_ways": True, "relay": False}, False)],
+    ("direction", "taken"),
+    [(Direction("dr"), False), (BothWays("dr", relays=True), True), (BothWays("dr", relays=False), False)],
 )
-def test_that_changes_may_be_lost_is_for_targets_with_clusters_behind_them(values, taken):
-    word = event(Kind.REFRESH, attributes={"again": "true"})
-    assert (replace(policy(), **values).scope(decode_change(word, 1)) is not None) is taken
+def test_that_changes_may_be_lost_is_for_targets_with_clusters_behind_them(direction, taken):
+    request = event(Kind.REFRESH, attributes={"reread": "true"})
+    assert (replace(policy(), direction=direction).scope(decode_change(request, 1)) is not None) is taken
+
+
+def test_a_rule_has_the_text_of_pysync_toml_and_no_doubled_backslashes():
+    assert policy(policy=r"db.['t\d+']").rule_for(TableName("db", "t1")) == r"""policy "db.['t\d+']" """.strip()

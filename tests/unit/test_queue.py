@@ -186,7 +186,7 @@ def test_closing_waits_for_the_answers_of_all_who_came_before_and_refuses_others
     closing = threading.Thread(daemon=True, target=group.close)
     closing.start()
     wait_until(lambda: group._closed)
-    with pytest.raises(QueueClosed):
+    with pytest.raises(QueueClosed, match="the queue is closed; pysync is stopping"):
         group.submit([3])
     closing.join(0.1)
     assert closing.is_alive()
@@ -196,6 +196,27 @@ def test_closing_waits_for_the_answers_of_all_who_came_before_and_refuses_others
     assert sorted(answers) == [1, 2]
     assert not closing.is_alive()
     group.close()
+
+
+def test_closing_waits_for_the_batch_that_is_being_committed():
+    gate, busy, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def commit(rows):
+        busy.set()
+        gate.wait()
+        return rows
+
+    group = GroupCommit(commit)
+    threads = [threading.Thread(daemon=True, target=lambda: group.submit([1]))]
+    threads[0].start()
+    busy.wait()
+    threads.append(threading.Thread(daemon=True, target=lambda: (group.close(), closed.set())))
+    threads[1].start()
+    assert not closed.wait(0.2), "nobody else waits, but the batch is not on disk"
+    gate.set()
+    for thread in threads:
+        thread.join(60)
+    assert closed.is_set()
 
 
 def test_a_batch_that_fails_leaves_nothing_behind(queue, reopen, monkeypatch):
@@ -237,6 +258,13 @@ def test_how_much_is_left_and_how_much_has_to_be_is_told_in_mebibytes(tmp_path):
         left[0] = 30 * 2**20
         with pytest.raises(QueueFull, match=r"^only 30 MiB are free on .*, queue.min_free_mb is 40"):
             queue.intake.append("jvm", 2, "onprem", b"2")
+
+
+def test_an_event_may_take_all_that_is_left_above_the_floor_and_no_more(queue, disk):
+    disk.free = 10**6 + 10
+    with pytest.raises(QueueFull):
+        queue.intake.append("jvm", 1, "onprem", bytes(11))
+    assert queue.intake.append("jvm", 1, "onprem", bytes(10))
 
 
 def test_no_space_in_sqlite_is_full_and_half_done_is_nothing(queue, reopen):

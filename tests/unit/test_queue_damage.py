@@ -181,7 +181,8 @@ def test_a_gap_by_damage_is_logged_as_every_other(queue, tmp_path, damage):
         again.target("dr").window(10, 10**6)
         told = reasons(again)
     assert told
-    assert [it["reason"] for it in lines if it["event"] == "gap_opened"] == told
+    for event in ("queue_damaged", "gap_opened"):
+        assert [it["reason"] for it in lines if it["event"] == event] == told
 
 
 def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):
@@ -221,6 +222,7 @@ def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
         assert queue.intake.append_all(again) == [False, False, True, False]
     assert reasons(queue) == ["event 7 of metastore jvm arrived again with different content"]
     assert [it["reason"] for it in lines if it["event"] == "gap_opened"] == reasons(queue)
+    assert [(it["instance"], it["sequence"]) for it in lines if it["event"] == "event_differs"] == [("jvm", 7)]
     assert queue.intake.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
     assert len(queue.gaps.unclosed()) == 2
 

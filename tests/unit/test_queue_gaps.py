@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.queue import EventQueue, repair
 from tests.support.queues import Disk, Reopener, fill, park
@@ -59,7 +60,9 @@ def test_a_gap_closes_when_the_slowest_target_is_past_what_heals_it(queue: Event
     assert queue.gaps.close_passed() == 0
     queue.target("lake").advance(7)
     disk.now = 2000.0
-    assert queue.gaps.close_passed() == 1
+    with capture_logs() as lines:
+        assert queue.gaps.close_passed() == 1
+    assert [(it["event"], it["reason"], it["seconds"]) for it in lines] == [("gap_closed", "why", 1000.0)]
     assert keys(queue) == []
     assert queue.gaps.latest()[0].closed_at_ms == 2_000_000
 

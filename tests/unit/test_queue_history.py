@@ -198,8 +198,9 @@ def test_history_gives_way_to_what_is_to_come_and_only_as_far_as_it_must(queue, 
     assert (queue.trim(retain_seconds=DAY), kept(queue)) == (17, [])
 
 
-def test_history_has_a_size_and_the_oldest_goes_first(queue, disk, monkeypatch):
-    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 7)
+@pytest.mark.parametrize("slice_rows", [7, 2000])
+def test_history_has_a_size_and_the_oldest_goes_first(queue, disk, monkeypatch, slice_rows):
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", slice_rows)
     large(queue, 100)
     most = queue.history().size // 2
     removed = queue.trim(retain_seconds=DAY, retain_bytes=most)

@@ -233,6 +233,22 @@ def test_an_epoch_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
     assert note.read_text() == "7"
 
 
+def test_a_directory_that_is_made_is_on_disk_with_every_one_above_it(tmp_path, monkeypatch):
+    """Else a power cut takes the new directory, and all events in it."""
+    synced = []
+    monkeypatch.setattr(files, "sync", synced.append)
+    files.prepare(tmp_path / "a" / "b")
+    assert sorted(synced) == [tmp_path, tmp_path / "a"]
+
+
+def test_no_memory_is_shared_not_even_to_look_at_the_file(tmp_path):
+    """Its mapping would end the process on a full disk."""
+    fill(tmp_path, 1)
+    (tmp_path / "queue.db-shm").mkdir()  # what maps it fails
+    with opened(tmp_path) as queue:
+        assert queue.size == 1
+
+
 def test_quarantine_leaves_a_sound_file_alone(tmp_path):
     fill(tmp_path, 3)
     with opened(tmp_path, quarantine=True) as queue:
@@ -294,7 +310,28 @@ def test_what_sqlite_does_not_tell_the_system_is_asked(tmp_path, monkeypatch, sa
         raise sqlite3.OperationalError(said)
     assert type(caught.value) is QueueFailed
     assert told in caught.value.message
+    assert str(tmp_path / "queue.db") in caught.value.message
     assert "quarantine" not in caught.value.hint
+
+
+def test_a_directory_that_sqlite_cannot_write_in_is_named_with_the_reason(tmp_path, monkeypatch):
+    """The file itself can be written, but not its log."""
+    fill(tmp_path, 1)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(QueueFailed) as caught, translated(tmp_path / "queue.db"):
+        raise sqlite3.OperationalError("unable to open database file")
+    assert caught.value.message == f"cannot write {tmp_path}: Permission denied"
+
+
+def test_a_page_that_the_disk_did_not_give_is_not_taken_for_damage(tmp_path):
+    """SQLite reports the failed read in the words of its check: 266 is SQLITE_IOERR_READ."""
+    fill(tmp_path, 1)
+    report = "database disk image is malformed: unable to get the page. error code={}"
+    for code, error in ((266, QueueFailed), (10, QueueFailed), (11, QueueDamaged)):
+        with pytest.raises(QueueFailed) as caught, translated(tmp_path / "queue.db"):
+            raise sqlite3.DatabaseError(report.format(code))
+        assert type(caught.value) is error
+        assert str(tmp_path / "queue.db") in caught.value.message
 
 
 READS = """
@@ -361,6 +398,31 @@ def test_a_large_file_is_checked_only_for_a_while(tmp_path, monkeypatch):
     for _ in range(20):
         with opened(tmp_path) as queue:
             assert queue.size == 3000
+
+
+def test_a_check_that_is_interrupted_counts_as_far_as_it_got(tmp_path, monkeypatch):
+    fill(tmp_path, 1)
+    interrupted = []
+
+    class Timer:
+        """Its time is over as soon as SQLite has begun the next statement."""
+
+        def __init__(self, seconds, interrupt):  # noqa: ARG002
+            self.connection = interrupt.__self__
+
+        def start(self):
+            self.connection.set_progress_handler(lambda: interrupted.append(1) or 1, 1)
+
+        def cancel(self):
+            self.connection.set_progress_handler(None, 0)
+
+        def join(self):
+            pass
+
+    monkeypatch.setattr(store.threading, "Timer", Timer)
+    with opened(tmp_path) as queue:
+        assert queue.size == 1
+    assert interrupted
 
 
 def test_a_million_events_open_quickly(tmp_path):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import pysync
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull, target_queue
+from pysync.model.mark import Writer
+from pysync.queue import Depth, Entry, Pause, QueueClosed, QueueFull, note_of
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -29,21 +30,22 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
     fill(queue, 1, 5)
     queue.target("dr").advance(3, [park(2)])
     queue.target("dr").pause("moves")
-    for key in ("window:dr", "load:dr", "load:dr:begun"):
-        queue.notes.put(key, "x")
+    for what in ("window", "load:begun"):
+        queue.notes.put(note_of("dr", what), "x")
     queue.gaps.open("new:dr:1:0", "dr is new")
     queue.target("dr").rename("lake", {"act": "renamed"})
     for _ in range(2):
         assert queue.positions() == {"lake": 3}
         assert queue.target("lake").paused().reason == "moves"
         assert [it.position for it in queue.target("lake").parked.events()] == [2]
-        assert [queue.notes.get(key) for key in ("window:dr", "window:lake", "load:lake:begun")] == [None, "x", "x"]
+        keys = note_of("dr", "window"), note_of("lake", "window"), note_of("lake", "load:begun")
+        assert [queue.notes.get(key) for key in keys] == [None, "x", "x"]
         assert [gap.key for gap in queue.gaps.unclosed()] == ["new:lake:1:0"]
         assert [it["act"] for it in queue.notes.acts()] == ["renamed"]
         queue = reopen()
     queue.target("lake").forget({"act": "removed"})
     queue = reopen()
-    assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get("load:lake")) == ({}, [], None)
+    assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get(note_of("lake", "load:begun"))) == ({}, [], None)
     assert [it["act"] for it in queue.notes.acts()] == ["removed", "renamed"]
     queue.target("lake").register()
     assert queue.target("lake").paused() is None
@@ -51,30 +53,29 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
     own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
-    notes = target_queue._NOTES
+    notes = ("views", "load:begun")
     queue.target("dr").register()
     for key in own + kept:
         queue.gaps.open(key, "why")
     for note in notes:
-        queue.notes.put(note.format("dr"), note)
-        queue.notes.put(note.format("drive"), "another's")
+        queue.notes.put(note_of("dr", note), note)
+        queue.notes.put(note_of("drive", note), "another's")
     queue.target("dr").rename("lake")
     keys = {gap.key for gap in queue.gaps.unclosed()}
     assert keys == {"new:lake:1:0", "scope:lake:2", *kept}
-    assert [queue.notes.get(note.format("lake")) for note in notes] == list(notes)
-    assert {queue.notes.get(note.format("dr")) for note in notes} == {None}
+    assert [queue.notes.get(note_of("lake", note)) for note in notes] == list(notes)
+    assert {queue.notes.get(note_of("dr", note)) for note in notes} == {None}
     queue.target("lake").forget()
     assert {gap.key for gap in queue.gaps.unclosed()} == set(kept)
-    assert {queue.notes.get(note.format("lake")) for note in notes} == {None}
-    assert {queue.notes.get(note.format("drive")) for note in notes} == {"another's"}
+    assert {queue.notes.get(note_of("lake", note)) for note in notes} == {None}
+    assert {queue.notes.get(note_of("drive", note)) for note in notes} == {"another's"}
 
 
-def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
-    """`verify:{}` was forgotten: a new target of an old name began with its drift."""
+def test_nobody_makes_the_key_of_a_note_of_a_target_by_hand():
+    """Such a note would stay: a new target of an old name would begin with its drift."""
     of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
     files = Path(pysync.__file__).parent.rglob("*.py")
-    noted = {key for file in files for key in of_target.findall(file.read_text())}
-    assert noted == {it.partition(":")[0] for it in target_queue._NOTES}
+    assert {key for file in files for key in of_target.findall(file.read_text())} == {"target"}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):
@@ -158,6 +159,17 @@ def test_an_unknown_target_is_an_error(queue):
     ):
         with pytest.raises(ValueError, match="no target 'dr'"):
             use("dr")
+    assert queue.target("dr").paused() is None
+
+
+def test_marks_of_a_target_name_it_and_the_queues_other_targets(queue, reopen):
+    for name in ("dr", "lake"):
+        queue.target(name).register()
+    fill(queue, 1, 2)
+    first, queue = queue.writer("dr"), reopen()
+    second = queue.writer("dr")
+    assert second == Writer(queue.epoch, second.life, {first.life: 2}, "dr", frozenset({"lake"}))
+    assert second.life != first.life
 
 
 def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
@@ -184,12 +196,15 @@ def test_trimming_stops_when_its_time_is_over_and_goes_on_the_next_time(queue, m
     assert (queue.trim(seconds=60), queue.size) == (17, 0)
 
 
-def test_a_pause_is_kept_until_it_is_lifted(queue, reopen):
+def test_a_pause_is_kept_until_it_is_lifted(queue, reopen, disk):
     queue.target("dr").register()
     assert queue.target("dr").paused() is None
+    disk.now = 1500.0
     queue.target("dr").pause("the target is moved")
-    queue = reopen()
-    assert queue.target("dr").paused().reason == "the target is moved"
+    disk.now = 2000.0
+    for _ in range(2):
+        assert queue.target("dr").paused() == Pause("the target is moved", 1_500_000)
+        queue = reopen()
     queue.target("dr").pause(None)
     assert reopen().target("dr").paused() is None
 

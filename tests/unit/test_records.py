@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pysync.cli.actions import clock, lines, what
 from pysync.cli.arguments import instant
 from pysync.journal import Record
-from pysync.journal.record import reason_of, told
+from pysync.journal.record import bounded, reason_of
 from pysync.model.difference import Difference
 
 AT = 1_700_000_000.0
@@ -43,13 +43,13 @@ def test_a_rename_has_both_names_and_an_act_who_did_it() -> None:
 
 def test_an_object_is_created_and_a_field_goes_from_one_value_to_the_other() -> None:
     changed = [Difference("table db.t", None, "created"), Difference("owner", "a", None), Difference("x", None, "b")]
-    assert shown(differences=told(changed))[1:] == [
+    assert shown(differences=bounded(changed))[1:] == [
         "    table db.t created",
         "    owner: 'a' -> nothing",
         "    x: nothing -> 'b'",
     ]
     many = [Difference(str(number), None, "v") for number in range(8)]
-    assert shown(differences=told(many))[-1] == "    3 more fields"
+    assert shown(differences=bounded(many))[-1] == "    3 more fields"
 
 
 TEXT = st.text(max_size=3000)
@@ -57,7 +57,7 @@ TEXT = st.text(max_size=3000)
 
 @given(TEXT, TEXT, st.lists(st.builds(Difference, TEXT, TEXT, TEXT), max_size=30))
 def test_lines_are_bounded_whatever_they_tell(name: str, reason: str, differences: list[Difference]) -> None:
-    found = shown(object=name[:128], reason=reason_of(reason), differences=told(differences))
+    found = shown(object=name[:128], reason=reason_of(reason), differences=bounded(differences))
     assert len(found) <= 1 + 1 + 6
     assert all(len(line) < 400 for line in found)
     assert what(Record(at=AT, operation="Pause", outcome="done").as_json()) == "Pause"

@@ -19,7 +19,7 @@ def test_a_flood_is_one_line_and_then_its_number() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        refusals.tell()
+        refusals.log_repeated()
     assert refusals.total == 20_000
     assert refusals.last_at == 7.0
     assert [(line["event"], line["reason"], line.get("more")) for line in lines] == [
@@ -45,7 +45,7 @@ def test_while_it_goes_on_only_the_number_is_told_and_after_a_calm_the_first_aga
             for _ in range(refused):
                 refusals.add("x")
             if tell:
-                refusals.tell()
+                refusals.log_repeated()
         return [line.get("more") for line in lines]
 
     assert lines_of(3, tell=True) == [None, 2]
@@ -57,5 +57,5 @@ def test_while_it_goes_on_only_the_number_is_told_and_after_a_calm_the_first_aga
 def test_nothing_refused_is_nothing_told() -> None:
     refusals = Refusals()
     with structlog.testing.capture_logs() as lines:
-        refusals.tell()
+        refusals.log_repeated()
     assert (lines, refusals.total, refusals.last_at) == ([], 0, None)

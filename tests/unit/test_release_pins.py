@@ -21,6 +21,7 @@ from tests.support.pins import (
     MUTATION,
     RELEASE,
     REQUIREMENTS,
+    SITE,
     pinned,
 )
 
@@ -101,6 +102,7 @@ def test_the_tools_of_a_release_the_checkers_and_what_compiles_are_all_pinned(py
         (RELEASE, groups["release"]),
         (CHECKERS, filter(None, checkers)),
         (MUTATION, mutation),
+        (SITE, project.SITE_WANTED.read_text().splitlines()),
         (KERBEROS, ["gssapi", "cython"]),
     )
     for text, lines in wanted:

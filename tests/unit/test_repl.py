@@ -41,7 +41,7 @@ from pysync.jobs.repl import (
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable, Refresh
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.window.repl_text import ReplDump, ReplStatus
 from pysync.replay.window.scope import Replaced, leaving, replaced_json
 from pysync.replay.window.translate import Translator
@@ -290,12 +290,12 @@ def test_a_replaced_policy_is_followed_by_the_new_one_alone(reopen) -> None:
 def test_what_an_older_pysync_noted_is_read(reopen) -> None:
     queue = reopen()
     assert by_scope(queue.notes, "dr") == []
-    queue.notes.put("load:dr", Taken.of(manifest(7)).model_dump_json())
+    queue.notes.put(note_of("dr", "load"), Taken.of(manifest(7)).model_dump_json())
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [7]
     _refuse_unfit(queue, manifest(9, since=7), "dr")
     note_taken(queue, "dr", manifest(9, "crm"))
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [7, 9]
-    queue.notes.put("load:dr:scopes", "of a newer pysync")
+    queue.notes.put(note_of("dr", "load:scopes"), "of a newer pysync")
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [9]
 
 

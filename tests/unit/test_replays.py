@@ -14,7 +14,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase, PutTable
 from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.resync import refreshes, replays
@@ -318,10 +318,13 @@ def test_a_target_that_is_renamed_takes_its_replay_along(stands, source) -> None
     stand = stands(source)
     stand.put(create_table("sales.orders"))
     stand.replays.begin(Range(1, 1))
-    note = stand.queue.notes.get("replay:dr")
+    note = stand.queue.notes.get(note_of("dr", "replay"))
     assert note
     stand.queue.target("dr").rename("standby")
-    assert (stand.queue.notes.get("replay:standby"), stand.queue.notes.get("replay:dr")) == (note, None)
+    assert (stand.queue.notes.get(note_of("standby", "replay")), stand.queue.notes.get(note_of("dr", "replay"))) == (
+        note,
+        None,
+    )
 
 
 def test_its_begin_and_end_are_logged(stands, source) -> None:

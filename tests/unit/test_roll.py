@@ -32,7 +32,7 @@ class Desk:
         return self.roll
 
     def tell(self, instance: str = "jvm", *, given: int = 0, waiting: int = 0, lost: int = 0) -> None:
-        self.roll.told(instance, "onprem", given=given, waiting=waiting, lost=lost)
+        self.roll.note_report(instance, "onprem", given=given, waiting=waiting, lost=lost)
 
     def take(self, sequence: int, instance: str = "jvm") -> None:
         event = event_of(sequence, instance)

@@ -32,7 +32,7 @@ class Listener:
 
     def report(self, calls: RollCalls) -> str:
         payload = self.begin()
-        answer = calls.told(self.instance, self.given, json.loads(payload))
+        answer = calls.answer_report(self.instance, self.given, json.loads(payload))
         self.end(answer)
         return answer
 
@@ -69,13 +69,13 @@ def test_what_another_process_called_has_not_been_heard() -> None:
 def test_a_report_without_the_roll_call_that_was_heard_is_no_answer_to_one(heard: object) -> None:
     calls = RollCalls()
     calls.begin()
-    assert calls.told("jvm", 4, {"waiting": 0, **({} if heard is None else {"heard": heard})}) == "ok"
+    assert calls.answer_report("jvm", 4, {"waiting": 0, **({} if heard is None else {"heard": heard})}) == "ok"
     assert calls.answered("jvm") is None
 
 
 def test_a_report_of_what_waits_says_nothing_of_what_has_come() -> None:
     calls = RollCalls()
-    assert calls.told("jvm", 4, {"waiting": 12}) == "ok"
+    assert calls.answer_report("jvm", 4, {"waiting": 12}) == "ok"
     assert calls.answered("jvm") is None
 
 
@@ -94,7 +94,7 @@ def test_however_long_reports_take_all_changes_of_before_are_counted(steps: list
             payload = listener.begin()
         elif step == "arrive" and payload is not None:
             told = json.loads(payload)
-            payload, answer = None, calls.told("jvm", told["sequence"], told)
+            payload, answer = None, calls.answer_report("jvm", told["sequence"], told)
         elif step == "answer" and answer is not None:
             listener.end(answer)
             answer = None

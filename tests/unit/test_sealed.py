@@ -13,13 +13,13 @@ from pysync.capture.handshake import (
     VERSION,
     BrokenSeal,
     Keys,
-    ListenerSide,
     SealedInput,
     Sealer,
     SidecarSide,
     Unproven,
     check,
 )
+from tests.support.listener_side import ListenerSide
 
 SECRET = b"secret-of-both"
 

@@ -30,10 +30,10 @@ def settings(**values: Any) -> SparkSettings:
 
 
 def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
-    wish = settings(metastore="thrift://a:9083", spark={"spark.x": "y"}, copy={"parallelism": 7}).spark_request()
-    assert wish.catalog
-    assert dict(wish.settings) == {"spark.x": "y", URIS: "thrift://a:9083"}
-    assert wish.threads == 7
+    request = settings(metastore="thrift://a:9083", spark={"spark.x": "y"}, copy={"parallelism": 7}).spark_request()
+    assert request.catalog
+    assert dict(request.settings) == {"spark.x": "y", URIS: "thrift://a:9083"}
+    assert request.threads == 7
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import pysync.cli
 from pysync.base import logs
 from pysync.base.errors import PysyncError
-from pysync.base.text import LONGEST, meant, nearest, one_line, plain, quoted, shortened, told
+from pysync.base.text import LONGEST, error_text, meant, nearest, one_line, plain, quoted, shortened
 from pysync.cli.output import print_table, progress, say
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
@@ -142,7 +142,7 @@ def test_what_is_quoted_is_one_short_line(text: str) -> None:
     ],
 )
 def test_an_error_of_the_system_is_told_in_its_words(error: Exception, said: str) -> None:
-    assert told(error) == said
+    assert error_text(error) == said
 
 
 def test_a_file_name_that_is_no_text_can_be_printed() -> None:

@@ -266,7 +266,7 @@ def test_what_came_from_the_target_itself_is_compared_and_told() -> None:
     place.source.found[TableName("db", "t")].owner = "x"
     assert place.unequal() == {"table db.t": (DIFFERENT, False)}
     (found,) = place.compare("db.t")
-    assert "it came from 'west'" in found.told
+    assert "it came from 'west'" in found.excuse
     del place.source.parts[TableName("db", "t")]["day=1"]
     place.source.found[TableName("db", "t")].owner = "tester"
     assert place.unequal() == {"table db.t": (DIFFERENT, False)}
@@ -383,7 +383,7 @@ def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(type(place.target), "differences", refuse)
     (found,) = (it for it in place.compare() if it.kind == "table")
-    assert (found.result, found.drift, found.told) == (MISSING, False, "no such table fits in here")
+    assert (found.result, found.drift, found.excuse) == (MISSING, False, "no such table fits in here")
 
 
 def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
@@ -391,7 +391,7 @@ def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
     place.source.found[TableName("db", "odd")].sd.location = "hdfs://a/wh/../secret"
     found = {it.name: it for it in place.compare() if it.kind == "table"}
     assert sorted(found) == ["db.a", "db.odd", "db.z"]
-    assert "leaves its prefix hdfs://a/wh by '..'" in found["db.odd"].told
+    assert "leaves its prefix hdfs://a/wh by '..'" in found["db.odd"].excuse
     assert not found["db.odd"].drift
 
 
@@ -543,7 +543,7 @@ def test_junit_holds_whatever_a_field_says() -> None:
     items = [
         Compared("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of nothing",)),
         Compared("table", "db.u", EQUAL),
-        Compared("table", "db.v", EXTRA, told="drops are suppressed"),
+        Compared("table", "db.v", EXTRA, excuse="drops are suppressed"),
     ]
     (suite,) = ElementTree.fromstring(junit([Report("dr", "hms", items)]))  # noqa: S314 - our own
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {

@@ -39,13 +39,13 @@ def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppres
     extra = Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)])
     assert compared(extra).drift
     told = compared(extra, drops=False)
-    assert (told.result, told.drift, told.told) == (DIFFERENT, False, "drops are suppressed")
+    assert (told.result, told.drift, told.excuse) == (DIFFERENT, False, "drops are suppressed")
     assert told.fields == ("s3a://b/t/old is extra",)
 
 
 def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():
     found = compared(Difference(PAIR, exists=False, extras=[File(PAIR, "old", 1, 0)]))
-    assert (found.drift, found.told) == (False, "a directory is missing at the source")
+    assert (found.drift, found.excuse) == (False, "a directory is missing at the source")
     assert found.fields == ("hdfs://a/t is missing at the source",)
 
 

@@ -16,7 +16,7 @@ from pysync.config import Config
 from pysync.jobs import executor as spread_task
 from pysync.jobs import verifying as spreading
 from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
-from pysync.jobs.verifying import Spread, _explained, _wish
+from pysync.jobs.verifying import Spread, _explained, _spark_request
 from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
@@ -219,6 +219,7 @@ def test_the_session_is_that_of_the_settings_of_the_copy_or_of_this_machine(patc
     spark = SparkConfig(master="spark://x:7077", settings={"spark.c": "d"})
     config = Config(source=SOURCE, targets=(target,))
     of_both = Config(source=SOURCE, targets=(target,), spark=spark)
-    assert (_wish(config, copying).master, _wish(config, copying).settings) == ("yarn", (("spark.a", "b"),))
-    assert (_wish(of_both, copying).master, _wish(of_both, copying).settings) == ("spark://x:7077", (("spark.c", "d"),))
-    assert _wish(config, target).master == "local[*]"
+    of_copying, of_section = _spark_request(config, copying), _spark_request(of_both, copying)
+    assert (of_copying.master, of_copying.settings) == ("yarn", (("spark.a", "b"),))
+    assert (of_section.master, of_section.settings) == ("spark://x:7077", (("spark.c", "d"),))
+    assert _spark_request(config, target).master == "local[*]"

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.views.text import translated_pattern
-from pysync.views.translation import decoded, encoded, is_presto
+from pysync.views.translation import encoded, is_presto
 from pysync.views.types import CannotTranslate, HiveType, parse_type
+from tests.support.presto_views import decoded
 
 
 @pytest.mark.parametrize(
@@ -127,10 +128,3 @@ def test_what_was_encoded_can_be_read(sql: str, database: str, comment: str | No
     assert is_presto(text)
     assert found is not None
     assert (found["originalSql"], found["schema"], found.get("comment")) == (sql, database, comment)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "select 1", "/* Presto View */", "/* Presto View: !! */", "/* Presto View: MQ== */"]
-)
-def test_other_texts_are_none(text: str) -> None:
-    assert decoded(text) is None

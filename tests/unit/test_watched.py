@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.base.masking import masked
-from pysync.journal.record import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, reason_of, told
+from pysync.journal.record import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, bounded, reason_of
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.difference import Difference
@@ -261,7 +261,7 @@ VALUES = st.recursive(
 
 @given(st.lists(st.builds(Difference, st.text(max_size=400), VALUES, VALUES), max_size=40))
 def test_every_difference_is_bounded_text(differences: list[Difference]) -> None:
-    found = told(differences)
+    found = bounded(differences)
     assert len(found) == min(len(differences), MOST_FIELDS)
     for it in found:
         for text in (it.field, it.old, it.new):
@@ -270,14 +270,14 @@ def test_every_difference_is_bounded_text(differences: list[Difference]) -> None
 
 @pytest.mark.parametrize("text", ["://" + ":" * 100_000, "password" * 100_000, "secret.=" * 100_000, "=:" * 100_000])
 def test_no_text_makes_masking_slow(text: str) -> None:
-    (found,) = told([Difference("comment", None, text)])
+    (found,) = bounded([Difference("comment", None, text)])
     assert len(str(found.new)) <= LONGEST_VALUE
     assert len(str(reason_of(text))) <= 2 * LONGEST_REASON
 
 
 @pytest.mark.parametrize("path", ["sd.location", "parameters.comment", "owner", "sd.cols.id", "parameters.numFiles"])
 def test_what_is_no_secret_is_shown(path: str) -> None:
-    assert told([Difference(path, "s3://bucket/db/t", 5)]) == (Difference(path, "s3://bucket/db/t", "5"),)
+    assert bounded([Difference(path, "s3://bucket/db/t", 5)]) == (Difference(path, "s3://bucket/db/t", "5"),)
 
 
 @given(st.one_of(st.none(), st.text(max_size=3 * LONGEST_REASON)))

@@ -28,7 +28,7 @@ from pysync.web.metrics import RESULTS, families
 from pysync.web.server import HOST, WebServer
 
 START = 1e9
-DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[2] / "docs" / "monitoring.md"
 
 
 def latency() -> Latency:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pysync.views.translation import decoded
+from tests.support.presto_views import decoded
 from tests.views.world import Outcome
 
 

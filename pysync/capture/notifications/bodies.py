@@ -187,46 +187,46 @@ _SCALARS: Mapping[int, str] = {
 # --- Bodies: the fields of an event, from the message of a notification, by kind.
 #
 # Hive 2.3 gives names alone where later versions give the object. The differences to the listener's events are in
-# docs/notification-log.md.
+# docs/versions.md.
 
 Message = Mapping[str, Any]
 
-Told = Mapping[str, Any]
+EventFields = Mapping[str, Any]
 """Fields of an Event by name: `table`, `before`, `after`, `attributes`."""
 
 
-def _create_database(message: Message) -> Told:
+def _create_database(message: Message) -> EventFields:
     return {"after": _objects(message.get("dbJson"))}
 
 
-def _alter_database(message: Message) -> Told:
+def _alter_database(message: Message) -> EventFields:
     before, after = to_binary(message["dbObjBeforeJson"]), to_binary(message["dbObjAfterJson"])
     return {"before": (before,), "after": (after,)}
 
 
-def _drop_database(message: Message) -> Told:
+def _drop_database(message: Message) -> EventFields:
     return {"before": _objects(message.get("dbJson")) or (encode(hive.Database(name=_name(message, "db"))),)}
 
 
-def _create_table(message: Message) -> Told:
+def _create_table(message: Message) -> EventFields:
     return {"after": (to_binary(message["tableObjJson"]),)}
 
 
-def _alter_table(message: Message) -> Told:
+def _alter_table(message: Message) -> EventFields:
     before, after = to_binary(message["tableObjBeforeJson"]), to_binary(message["tableObjAfterJson"])
     return {"before": (before,), "after": (after,), "attributes": _attributes(truncate=message.get("isTruncateOp"))}
 
 
-def _drop_table(message: Message) -> Told:
+def _drop_table(message: Message) -> EventFields:
     named = hive.Table(dbName=_name(message, "db"), tableName=_name(message, "table"))
     return {"before": _objects(message.get("tableObjJson")) or (encode(named),)}
 
 
-def _add_partition(message: Message) -> Told:
+def _add_partition(message: Message) -> EventFields:
     return {"table": to_binary(message["tableObjJson"]), "after": tuple(map(to_binary, message["partitionListJson"]))}
 
 
-def _alter_partition(message: Message) -> Told:
+def _alter_partition(message: Message) -> EventFields:
     """ALTER_PARTITIONS gives a list of them as they are now; none of them was renamed."""
     if "partitionListJson" in message:
         before = after = tuple(map(to_binary, message["partitionListJson"]))
@@ -236,7 +236,7 @@ def _alter_partition(message: Message) -> Told:
     return {"table": to_binary(message["tableObjJson"]), "before": before, "after": after, "attributes": attributes}
 
 
-def _drop_partition(message: Message) -> Told:
+def _drop_partition(message: Message) -> EventFields:
     """No version gives the partitions themselves, only the values of their keys."""
     table = to_binary(message["tableObjJson"])
     described: Any = decode(_Described, table)
@@ -248,7 +248,7 @@ def _drop_partition(message: Message) -> Told:
     return {"table": table, "before": tuple(map(encode, partitions))}
 
 
-def _insert(message: Message) -> Told:
+def _insert(message: Message) -> EventFields:
     keys = message.get("partKeyVals") or {}
     attributes = _attributes(
         database=_name(message, "db"),
@@ -264,25 +264,25 @@ def _insert(message: Message) -> Told:
     }
 
 
-def _create_function(message: Message) -> Told:
+def _create_function(message: Message) -> EventFields:
     return {"after": (to_binary(message["functionObjJson"]),)}
 
 
-def _drop_function(message: Message) -> Told:
+def _drop_function(message: Message) -> EventFields:
     named = hive.Function(dbName=_name(message, "db"), functionName=_name(message, "functionName"))
     return {"before": (encode(named),)}
 
 
-def _add_constraint(message: Message, listed: str) -> Told:
+def _add_constraint(message: Message, listed: str) -> EventFields:
     return {"after": tuple(map(to_binary, message[listed]))}
 
 
-def _drop_constraint(message: Message) -> Told:
+def _drop_constraint(message: Message) -> EventFields:
     names = {"database": "dbName", "table": "tableName", "constraint": "constraintName"}
     return {"attributes": {ours: _name(message, theirs) for ours, theirs in names.items()}}
 
 
-def _statistics(message: Message, row: Notification) -> Told:
+def _statistics(message: Message, row: Notification) -> EventFields:
     """The messages name the table in their column alone, and the partition by its name or by its values."""
     if not row.database or not row.table:
         raise ValueError("the notification names no table")
@@ -295,12 +295,12 @@ def _statistics(message: Message, row: Notification) -> Told:
     }
 
 
-def fields_of(kind: Kind, message: Message, row: Notification) -> Told:
+def fields_of(kind: Kind, message: Message, row: Notification) -> EventFields:
     """The fields of an event of this kind. Raises ValueError, KeyError, TypeError and UnreadableEvent."""
     return _statistics(message, row) if kind is Kind.COLUMN_STATISTICS else _BODIES[kind](message)
 
 
-_BODIES: Mapping[Kind, Callable[[Message], Told]] = {
+_BODIES: Mapping[Kind, Callable[[Message], EventFields]] = {
     Kind.CREATE_DATABASE: _create_database,
     Kind.ALTER_DATABASE: _alter_database,
     Kind.DROP_DATABASE: _drop_database,

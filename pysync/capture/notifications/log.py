@@ -161,7 +161,7 @@ class NotificationLog:
 
     def current(self) -> int:
         """The id of the newest event that was ever written; 0 where there was none."""
-        answer = self._asked(lambda client: client.get_current_notificationEventId())
+        answer = self._call(lambda client: client.get_current_notificationEventId())
         return int(answer.eventId)
 
     def expected(self) -> int:
@@ -176,8 +176,8 @@ class NotificationLog:
     def after(self, id: int, limit: int = PAGE) -> list[Notification]:  # noqa: A002, the log's own word
         """Up to `limit` rows whose id is higher, ascending; rows of one id come in no promised order."""
         request = hive.NotificationEventRequest(id, limit)
-        rows = self._asked(lambda client: _next_notifications(client, request))
-        return sorted(map(_notification, rows), key=lambda found: found.id)
+        rows = self._call(lambda client: _next_notifications(client, request))
+        return sorted(map(_notification, rows), key=lambda row: row.id)
 
     def scan(self, id: int, page: int = PAGE) -> Iterator[Notification]:  # noqa: A002, the log's own word
         """Every row whose id is higher, ascending, each once, a page at a time: rows that share an id are not cut off
@@ -194,7 +194,7 @@ class NotificationLog:
             # Back by one id: more rows of the last one may follow. A page of nothing but these makes room for more.
             page, id = (page, rows[-1].id - 1) if fresh else (page * 2, id)  # noqa: A001
 
-    def _asked(self, request: Any) -> Any:
+    def _call(self, request: Any) -> Any:
         try:
             return self.metastore.call(request)
         except MetastoreUnsupported as error:

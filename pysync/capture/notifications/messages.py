@@ -113,7 +113,7 @@ def answered(error: Exception) -> bool:
 # --- Messages: what a row of the notification log says, as the events that the listener would have sent.
 #
 # Formats: `json-0.2` (Hive 2.3 and 3.1) and `gzip(json-2.0)` (4.x). The differences to the listener's events are in
-# docs/notification-log.md.
+# docs/versions.md.
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of a message when unpacked: a few KB of gzip can hold gigabytes."""

@@ -181,11 +181,11 @@ def read_again(notification: Notification, stamp: Stamp, source: Lookups) -> lis
         notification_id=notification.id,
         catalog=notification.catalog,
     )
-    objects = list(_told(notification, source))
+    objects = list(_event_fields(notification, source))
     return [replace(plain, sequence=stamp.sequence + at, **fields) for at, fields in enumerate(objects)]
 
 
-def _told(notification: Notification, source: Lookups) -> Iterator[dict[str, Any]]:
+def _event_fields(notification: Notification, source: Lookups) -> Iterator[dict[str, Any]]:
     """The fields of the events that differ from one to the other."""
     if not notification.database:
         raise NamelessNotification

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from pysync.base.errors import PysyncError
 from pysync.base.masking import masked
-from pysync.model.again import WORD
 from pysync.model.change import Change
 from pysync.model.event import USER, Kind
 from pysync.model.mark import Writer
+from pysync.model.reread import REQUEST_NAME
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
 from pysync.replay.window.fold import fold
@@ -191,7 +191,7 @@ def refreshes_all(event: Queued) -> bool:
 
 
 def _translations(events: Sequence[Queued], translator: Translator, finished: Set[int]) -> Iterator[Translated]:
-    repeated = _repeated_words(events) if translator.policy.both_ways else frozenset[int]()
+    repeated = _repeated_requests(events) if translator.policy.direction.skips_repeated_requests else frozenset[int]()
     for at, event in enumerate(events):
         is_over = at in repeated or event.position in finished
         yield Translated(event) if is_over else _translated_or_error(event, translator)
@@ -246,26 +246,26 @@ def _covered(change: Change, translator: Translator) -> Covers:
     return lambda at, keys: at <= upto and whole and all(database_of(key) == change.database for key in keys)
 
 
-def _repeated_words(events: Sequence[Queued]) -> Set[int]:
-    """The indexes of the words (pysync.model.again) that are said again later among the events.
+def _repeated_requests(events: Sequence[Queued]) -> Set[int]:
+    """The indexes of the re-read requests (pysync.model.reread) that come again later among the events.
 
-    A word has its object read when it is replayed, so the last one is enough. A backlog after many conflicts is full of
-    repeated words.
+    A request has its object read when it is replayed, so the last one is enough. A backlog after many conflicts is full
+    of repeated requests.
     """
     last: dict[tuple[bytes, str | None], int] = {}
     repeated: set[int] = set()
     for at, event in enumerate(events):
-        word = _word(event)
-        if word is not None:
-            repeated |= {last[word]} if word in last else set()
-            last[word] = at
+        request = _request(event)
+        if request is not None:
+            repeated |= {last[request]} if request in last else set()
+            last[request] = at
     return repeated
 
 
-def _word(event: Queued) -> tuple[bytes, str | None] | None:
-    """The name of the word that an event says, and the user who says it; None if it says none."""
-    # A search in the bytes first: decoding every event twice would cost more than the words.
-    match = WORD.search(event.data)
+def _request(event: Queued) -> tuple[bytes, str | None] | None:
+    """The name of the re-read request that an event carries, and the user who sent it; None for any other event."""
+    # A search in the bytes first: decoding every event twice would cost more than the requests.
+    match = REQUEST_NAME.search(event.data)
     if match is None:
         return None
     try:

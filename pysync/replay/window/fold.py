@@ -14,7 +14,7 @@ from typing import Any
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.locations import SourceFiles, pointer
-from pysync.model.mark import Stance, Whose
+from pysync.model.mark import Provenance, Stance
 from pysync.model.names import TableName
 
 
@@ -30,13 +30,13 @@ class State:
     """What the events of one object have in common: their `positions`, and the clusters that all of them have
     `visited`.
 
-    For targets with `both_ways`: `whose` object it is, `dropping` the states that it had before its drop, and
+    Where homes count: `provenance` object it is, `dropping` the states that it had before its drop, and
     `defining` those since then; None where it was absent.
     """
 
     positions: list[int] = field(default_factory=list)
     visited: tuple[str, ...] | None = None
-    whose: Whose | None = None
+    provenance: Provenance | None = None
     dropping: list[Any | None] = field(default_factory=list)
     defining: list[Any | None] = field(default_factory=list)
 
@@ -50,10 +50,10 @@ class State:
             self.visited = tuple(name for name in visited if name in self.visited)
         self.positions.append(change.position)
 
-    def remember(self, change: Change, whose: Whose) -> None:
+    def remember(self, change: Change, provenance: Provenance) -> None:
         """Note the object's state before the change, for a target that asks for it."""
-        self.whose = whose
-        if whose.blind:
+        self.provenance = provenance
+        if provenance.blind:
             return
         if change.kind in _DROPS:
             self.dropping += [*self.defining, change.before[0]]
@@ -146,8 +146,8 @@ class _Folding:
         return self._done
 
     def _database(self, change: Change) -> None:
-        if change.whose is not None:
-            self._part(change, change.whose)
+        if change.provenance is not None:
+            self._part(change, change.provenance)
         if change.kind is Kind.DROP_DATABASE and not self._cascade:
             for table in [it for it in self._tables if it.database == change.database]:
                 self._close_table(table)
@@ -157,8 +157,8 @@ class _Folding:
         if change.database in self._databases and self._databases[change.database].origin != origin:
             self._close_database(change.database)
         state = self._databases.setdefault(change.database, DatabaseState(name=change.database, origin=origin))
-        if change.whose is not None:
-            state.remember(change, change.whose)
+        if change.provenance is not None:
+            state.remember(change, change.provenance)
         if change.kind is Kind.DROP_DATABASE:
             # What happened to these tables ends with the drop, but their events must count as applied with it.
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
@@ -171,8 +171,8 @@ class _Folding:
 
     def _table(self, change: Change) -> None:
         name = _named(change)
-        if change.whose is not None:
-            self._part(change, change.whose)
+        if change.provenance is not None:
+            self._part(change, change.provenance)
         state = self._tables.get(name)
         origin = change.origin
         moves = origin is not None and origin.old != origin.new  # to another name that is the same at the target
@@ -181,8 +181,8 @@ class _Folding:
             state = None
         if state is None:
             state = self._tables[name] = TableState(name=name, origin=origin.new if origin else "", keys=change.keys)
-        if change.whose is not None:
-            state.remember(change, change.whose)
+        if change.provenance is not None:
+            state.remember(change, change.provenance)
             _remember_partitions(state, change)
         _FOLDS[change.kind](state, change)
         state.sources.update(change.sources)
@@ -197,22 +197,22 @@ class _Folding:
             if name.database == drop.database and own and table.origin.partition(".")[0] != own:
                 self._close_table(name)
 
-    def _part(self, change: Change, whose: Whose) -> None:
+    def _part(self, change: Change, provenance: Provenance) -> None:
         """Close the states that a change cannot be folded with: an operation has one condition and one home."""
         name = change.table_name
         if name is None:
             state = self._databases.get(change.database)
-            if state is not None and state.whose is not None and not whose.goes_with(state.whose):
+            if state is not None and state.provenance is not None and not provenance.goes_with(state.provenance):
                 self._close_database(change.database)
             for table in [it for it in self._tables if it.database == change.database and change.kind in _DROPS]:
-                its = self._tables[table].whose
+                its = self._tables[table].provenance
                 # Only the home's own drop ends what the home did to its tables. Any other change of them stays an
                 # operation of its own.
-                if whose.stance is not Stance.STATE or its is None or not whose.goes_with(its):
+                if provenance.stance is not Stance.STATE or its is None or not provenance.goes_with(its):
                     self._close_table(table)
             return
         part = self._tables.get(name)
-        if part is not None and part.whose is not None and not whose.goes_with(part.whose):
+        if part is not None and part.provenance is not None and not provenance.goes_with(part.provenance):
             self._close_table(name)
 
     def _close(self, change: Change) -> None:

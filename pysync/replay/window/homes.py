@@ -1,4 +1,7 @@
-"""Homes: what a change or an object that a refresh reads is to a target with both_ways, by the object's home. Pure."""
+"""Homes: what a change, or an object that a refresh reads, is to a target: one way, or both ways by its home. Pure.
+
+Each target has one `Direction`, which its policy holds. Nothing else in the replay knows which of the two it is.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,17 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Stance, Whose, births_of, first_home, home_of, stance
-from pysync.model.operation import Operation, Refresh, SayAgain
-from pysync.replay.window.policy import Policy
+from pysync.model.mark import Condition, Mark, Provenance, Stance, births_of, first_home, home_of, stance
+from pysync.model.operation import Operation, Refresh, RequestReread
 from pysync.targets.settings import TargetSettings
 
-# Homes: what each change is to a target with `both_ways`, by its object's home and the path of the change.
+# Directions: what each change is to a target. Both ways its object's home and its path decide.
 #
 # Pure, but for what `DroppedTables` remembers.
 
@@ -32,35 +34,87 @@ _OF_HOME_ALONE = frozenset({Kind.COLUMN_STATISTICS, Kind.INSERT})
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
-    """The view of one target: its cluster's name, and whether it gets objects whose home is neither end."""
+class Direction:
+    """The way of changes to a target that only receives; `BothWays` is that to a target whose cluster replicates back.
 
-    cluster: str
-    relay: bool = True
+    `cluster` is the name of the target's own source.
+    """
+
+    cluster: str = ""
+    relays: bool = False
+    """Whether there are other clusters behind the target, which get changes from it."""
+
+    names_objects: ClassVar[bool] = True
+    """Whether marks hold the names of objects at the source."""
+    shares_databases: ClassVar[bool] = False
+    """Whether a database may have been born at both ends, so that a refresh of what is in it brings it along."""
+    skips_repeated_requests: ClassVar[bool] = False
+    """Whether only the last of equal re-read requests counts."""
 
     @classmethod
-    def of(cls, settings: TargetSettings) -> Homes | None:
-        """The view of a target; None without `both_ways`."""
-        return cls(settings.cluster or settings.name, settings.relay) if settings.both_ways else None
+    def of(cls, settings: TargetSettings) -> Direction:
+        """The direction of a target."""
+        cluster = settings.cluster or settings.name
+        return BothWays(cluster, settings.relay) if settings.both_ways else Direction(cluster)
+
+    def rule_against(self, change: Change) -> str | None:
+        """The rule by which the target is not to have a change, whatever its object; None if there is none."""
+        if self.cluster in change.event.visited:
+            return f"the change came from the cluster {self.cluster}"
+        return self._rule_against_loss(change)
 
     def placed(self, change: Change) -> Change | None:
         """The change, with what it is to the target; None if the target has had it, or gets it from elsewhere."""
+        return change
+
+    def has_lost(self, request: Change) -> bool:  # noqa: ARG002
+        """Whether a re-read request says that the target may have lost changes, and did not come from there directly."""
+        return False
+
+    def origins(self, refresh: Refresh) -> Origins:
+        """The origins of the objects that a refresh reads."""
+        return Origins(refresh, self.cluster, self.relays)
+
+    def _rule_against_loss(self, change: Change) -> str | None:
+        return "the target has no other clusters behind it" if change.tells_of_loss and not self.relays else None
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays(Direction):
+    """The home of an object decides. With `relays` the target also gets objects whose home is neither end."""
+
+    relays: bool = True
+
+    names_objects: ClassVar[bool] = False  # a mark is the home's, and each cluster has names of its own
+    shares_databases: ClassVar[bool] = True
+    skips_repeated_requests: ClassVar[bool] = True
+
+    def rule_against(self, change: Change) -> str | None:
+        """Not because the change has been there: `placed` judges echoes."""
+        return self._rule_against_loss(change)
+
+    def placed(self, change: Change) -> Change | None:
+        """By the home of its object."""
         if change.kind is Kind.REFRESH:
             return None if self.cluster in change.event.visited else change
         if change.kind in _OF_HOME_ALONE:
             return None if self.cluster in change.event.visited else change
         item = _object(change)
         if item is None:  # a function or constraint, without a mark: the target's object tells the home
-            return replace(change, whose=Whose(None, change.event.source, change.event.visited))
+            return replace(change, provenance=Provenance(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
-    def has_lost(self, word: Change) -> bool:
-        """Whether a word says that the target may have lost changes, and did not come from there directly.
+    def has_lost(self, request: Change) -> bool:
+        """If the target is its home. A cluster that replicates to this one has compared itself with it.
 
-        A cluster that replicates to this one has compared itself with it, which finds what differs at either.
+        That finds what differs at either.
         """
-        visited = word.event.visited
-        return self.relay and word.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
+        visited = request.event.visited
+        return self.relays and request.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
+
+    def origins(self, refresh: Refresh) -> Origins:
+        """By the homes of the objects."""
+        return HomeOrigins(refresh, self.cluster, self.relays)
 
     def _placed(self, change: Change, item: Any) -> Change | None:
         source, visited = change.event.source, change.event.visited
@@ -71,41 +125,41 @@ class Homes:
         if change.kind is Kind.CREATE_DATABASE and home not in visited:
             visited = (home, *visited)  # only a sidecar writes marks: the home has had it
         standing = stance(home, visited, self.cluster)
-        if standing is None or not (self.relay or home in {source, self.cluster}):
+        if standing is None or not (self.relays or home in {source, self.cluster}):
             return self._given_way(change, home)
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         whole = change.new_table_name if _gets_a_name(change, standing) else change.whole
-        return replace(change, whose=Whose(standing, home, visited, mark), whole=whole, then=then)
+        return replace(change, provenance=Provenance(standing, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
         """What the target has to know of a change that is not for it: a table is no longer what it was.
 
-        The target's own table, which had a replica here, has to be told again. A table that was born at the source is
+        The target's own table, which had a replica here, has to be sent again. A table that was born at the source is
         gone. The same holds for the tables that went with a database which others drop.
         """
         if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
             source = change.event.source
-            return replace(change, whose=Whose(Stance.STATE, source, (source,), tables_alone=True))
+            return replace(change, provenance=Provenance(Stance.STATE, source, (source,), tables_alone=True))
         moved = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
-        return moved or (self._freed(change, home) if not self.relay and _frees(change) else None)
+        return moved or (self._freed(change, home) if not self.relays and _frees(change) else None)
 
     def _moved(self, change: Change, home: str) -> Change | None:
         """What it means to the target that a table's home has changed; None if nothing."""
         source, before = change.event.source, change.before[0]
         was, mark = home_of(before.parameters, source), Mark.read(before.parameters)
-        if was == home or not (self.relay or was in {source, self.cluster}):
+        if was == home or not (self.relays or was in {source, self.cluster}):
             return None
         if was == self.cluster:
-            return _as_drop(change, Whose(Stance.REQUEST, was, change.event.visited, mark, blind=True))
+            return _as_drop(change, Provenance(Stance.REQUEST, was, change.event.visited, mark, blind=True))
         path = (source,) if was == source else (was, source)
-        return _as_drop(change, Whose(Stance.STATE, was, path, None if was == source else mark))
+        return _as_drop(change, Provenance(Stance.STATE, was, path, None if was == source else mark))
 
     def _freed(self, change: Change, home: str) -> Change | None:
         """A name that a third cluster's table has given up at the source: it may have kept out the target's own."""
         if home in {change.event.source, self.cluster}:
             return None
         mark = Mark(self.cluster, 0, 0)
-        return _as_drop(change, Whose(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
+        return _as_drop(change, Provenance(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
 
 
 @dataclass(slots=True)
@@ -181,109 +235,86 @@ def _frees(change: Change) -> bool:
     return change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
 
 
-def _as_drop(change: Change, whose: Whose) -> Change:
+def _as_drop(change: Change, provenance: Provenance) -> Change:
     event = replace(change.event, kind=Kind.DROP_TABLE)
-    return replace(change, event=event, before=deepcopy(change.before), after=[], whose=whose)
+    return replace(change, event=event, before=deepcopy(change.before), after=[], provenance=provenance)
 
 
 # Origins: the home of an object that a refresh reads, and what follows from it. Pure.
-#
-# No event tells it, so the object itself does. Both ways a refresh brings only the state of an object's home. For all
-# other objects it can only ask the home to say them again.
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origins for one refresh and one target."""
+    """The origins for one refresh and one target. One way all that the source has is the source's, but echoes.
 
-    policy: Policy
+    `cluster` and `relays` are those of the target's direction.
+    """
+
     refresh: Refresh
-
-    def of(self, item: Any, there: Any = None) -> dict[str, Any]:
-        """The mark and path for writing an object. `there` is the target's object, if the source has none."""
-        if self.policy.both_ways:
-            return self._both_ways(item, there)
-        mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
-        before = Mark.read(getattr(item, "parameters", None))
-        visited = (before.source,) if before is not None else ()
-        return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
-
-    def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:
-        """The same for a function of a database, once its `home` has said it.
-
-        The mark of the database at the source may name another home: clusters that created the database at the same
-        time need not know of each other yet.
-        """
-        origin = self.of(at_source, there)
-        if not self.policy.both_ways or origin["mark"].source == home:
-            return origin
-        return origin | {
-            "mark": replace(self.refresh.mark, source=home, born=0),
-            "condition": Condition(None, place=home, words=self.refresh.words),
-        }
-
-    def comes_from_target(self, item: Any) -> bool:
-        """Whether the object is the target's own, which it must not get back; both ways it is compared."""
-        if self.policy.both_ways:
-            return False
-        mark = Mark.read(item.parameters)
-        return mark is not None and mark.source == self.policy.cluster
-
-    def is_ours(self, there: Any) -> bool:
-        """Whether the target has the object from the source, so that this refresh may drop it."""
-        if there is None:
-            return False
-        if self.policy.both_ways:
-            return self.brings_state_of(self.home(None, there))
-        mark = Mark.read(there.parameters)
-        return mark is not None and mark.source == self.refresh.mark.source
-
-    # --- both ways
-
-    def home(self, item: Any, there: Any) -> str:
-        """The home of an object, as source, target and the speaker of a word know it; "" if nobody does.
-
-        If they disagree, it is the smallest name.
-        """
-        mine = "" if item is None else first_home(item.parameters, self.source, relay=self.policy.relay)
-        theirs = (
-            "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
-        )
-        return min(filter(None, (mine, theirs, self.refresh.home)), default="")
-
-    def brings_state_of(self, home: str) -> bool:
-        """Whether the refresh brings the state of that home; one way it always does."""
-        return not self.policy.both_ways or home in self.refresh.visited
-
-    def is_over(self, at_source: Any, there: Any) -> bool:
-        """Whether the home of the target's table has given up the name to another cluster's table, which will come."""
-        if there is None or not self.policy.both_ways:
-            return False
-        home = home_of(there.parameters, self.policy.cluster or "")
-        return self.brings_state_of(home) and home != home_of(at_source.parameters, self.source)
-
-    def state_home(self, at_source: Any, home: str) -> str:
-        """Whose state is passed on for a table of `home`: that of the table's present home, if it was said too."""
-        now = home if at_source is None else home_of(at_source.parameters, self.source)
-        return now if self.brings_state_of(now) else home
-
-    def concerns_target(self, home: str) -> bool:
-        """Whether the target gets objects of that home."""
-        return self.policy.relay or home in {self.source, self.policy.cluster}
-
-    def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
-        """Have it said again at the target: by the target if it is the home, else on the way to or from the home."""
-        if self.policy.both_ways and (self.policy.relay or home == self.policy.cluster):
-            way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
-            way["words"] = max(1, self.refresh.words)
-            yield SayAgain(database=database, table=table, function=function, home=home, **way)
+    cluster: str
+    relays: bool
 
     @property
     def source(self) -> str:
         """The cluster that is read."""
         return self.refresh.visited[-1] if self.refresh.visited else self.refresh.mark.source
 
-    def _both_ways(self, item: Any, there: Any) -> dict[str, Any]:
+    def of(self, item: Any, there: Any = None) -> dict[str, Any]:  # noqa: ARG002
+        """The mark and path for writing an object. `there` is the target's object, if the source has none."""
+        mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
+        before = Mark.read(getattr(item, "parameters", None))
+        visited = (before.source,) if before is not None else ()
+        return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
+
+    def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:  # noqa: ARG002
+        """The same for a function of a database, once its `home` has said it."""
+        return self.of(at_source, there)
+
+    def comes_from_target(self, item: Any) -> bool:
+        """Whether the object is the target's own, which it must not get back."""
+        mark = Mark.read(item.parameters)
+        return mark is not None and mark.source == self.cluster
+
+    def is_ours(self, there: Any) -> bool:
+        """Whether the target has the object from the source, so that this refresh may drop it."""
+        mark = None if there is None else Mark.read(there.parameters)
+        return mark is not None and mark.source == self.refresh.mark.source
+
+    def home(self, item: Any, there: Any) -> str:  # noqa: ARG002
+        """The home of an object, as source, target and the speaker of a word know it; "" if nobody does."""
+        return self.source
+
+    def brings_state_of(self, home: str) -> bool:  # noqa: ARG002
+        """Whether the refresh brings the state of that home; else it can only request a reread."""
+        return True
+
+    def is_over(self, at_source: Any, there: Any) -> bool:  # noqa: ARG002
+        """Whether the home of the target's table has given up the name to another cluster's table, which will come."""
+        return False
+
+    def state_home(self, at_source: Any, home: str) -> str:  # noqa: ARG002
+        """Whose state is passed on for a table of `home`: that of the table's present home, if it was sent too."""
+        return home
+
+    def concerns_target(self, home: str) -> bool:  # noqa: ARG002
+        """Whether the target gets objects of that home."""
+        return True
+
+    def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:  # noqa: ARG002
+        """Have it read anew at the target if that is its home, else on the way to or from the home."""
+        return iter(())
+
+
+class HomeOrigins(Origins):
+    """Both ways. No event tells the home of an object that is read, so the object itself does.
+
+    A refresh brings only the state of an object's home. For all other objects it can only request a
+    reread.
+    """
+
+    __slots__ = ()
+
+    def of(self, item: Any, there: Any = None) -> dict[str, Any]:
         """The mark is the home's. What the home has not said is only a request."""
         refresh = self.refresh
         # The refresh of an operation's table (pysync.replay.window.plan) has the mark of the home, which may be a third
@@ -293,11 +324,66 @@ class Origins:
             own = replace(own, born=0)  # the refresh may be of a table in it, whose birth that is
         parameters = getattr(there if item is None else item, "parameters", None)
         mark = Mark.read(parameters)
-        if mark is None or first_home(parameters, self.source, relay=self.policy.relay) == own.source:
+        if mark is None or first_home(parameters, self.source, relay=self.relays) == own.source:
             mark = replace(own, created=getattr(item, "createTime", None) or 0)
-        asks = not self.brings_state_of(mark.source) or mark.source == self.policy.cluster
-        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
+        asks = not self.brings_state_of(mark.source) or mark.source == self.cluster
+        condition = Condition(
+            Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, chain_length=refresh.chain_length
+        )
         return {"mark": mark, "visited": refresh.visited, "condition": condition}
+
+    def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:
+        """The mark is that of `home`.
+
+        The mark of the database at the source may name another home: clusters that created the database at the same
+        time need not know of each other yet.
+        """
+        origin = self.of(at_source, there)
+        if origin["mark"].source == home:
+            return origin
+        return origin | {
+            "mark": replace(self.refresh.mark, source=home, born=0),
+            "condition": Condition(None, place=home, chain_length=self.refresh.chain_length),
+        }
+
+    def comes_from_target(self, item: Any) -> bool:  # noqa: ARG002
+        """Never: the target's own objects are compared, too."""
+        return False
+
+    def is_ours(self, there: Any) -> bool:
+        """If the refresh brings the state of its home."""
+        return there is not None and self.brings_state_of(self.home(None, there))
+
+    def home(self, item: Any, there: Any) -> str:
+        """If source, target and speaker disagree, it is the smallest name."""
+        mine = "" if item is None else first_home(item.parameters, self.source, relay=self.relays)
+        theirs = "" if there is None else first_home(there.parameters, self.cluster, relay=self.relays)
+        return min(filter(None, (mine, theirs, self.refresh.home)), default="")
+
+    def brings_state_of(self, home: str) -> bool:
+        """If the refresh has been there."""
+        return home in self.refresh.visited
+
+    def is_over(self, at_source: Any, there: Any) -> bool:
+        """If the refresh brings the state of the home that the target knows, and the source knows another one."""
+        home = None if there is None else home_of(there.parameters, self.cluster)
+        return home is not None and self.brings_state_of(home) and home != home_of(at_source.parameters, self.source)
+
+    def state_home(self, at_source: Any, home: str) -> str:
+        """The home that the table has at the source, if the refresh brings that."""
+        now = home if at_source is None else home_of(at_source.parameters, self.source)
+        return now if self.brings_state_of(now) else home
+
+    def concerns_target(self, home: str) -> bool:
+        """In pairs the target gets a third cluster's objects from that cluster itself."""
+        return self.relays or home in {self.source, self.cluster}
+
+    def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
+        """Unless it concerns a third cluster in pairs."""
+        if self.relays or home == self.cluster:
+            way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
+            way["chain_length"] = max(1, self.refresh.chain_length)
+            yield RequestReread(database=database, table=table, function=function, home=home, **way)
 
 
 def is_in_the_way(there: Any, wanted: Any) -> bool:

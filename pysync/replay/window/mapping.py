@@ -22,6 +22,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.replay.window.homes import Direction
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.renames import Locations, Renames, RenameSettings, plain
 from pysync.targets.settings import PolicySettings, TargetSettings
@@ -149,8 +150,7 @@ class NameMapping:
             rewritings=tuple(map(Rewriting.of, each)),
             copies=settings.copy_files is not None,
             anew=settings.copy_files.rewrite if settings.copy_files else None,
-            # Both ways a mark is the home's, and each cluster has names of its own.
-            tells_objects=not settings.both_ways,
+            tells_objects=Direction.of(settings).names_objects,
         )
 
     def rewriting(self, name: TableName | str) -> Rewriting:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Whose, Writer
+from pysync.model.mark import Condition, Mark, Provenance, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
@@ -44,7 +44,7 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
     """
     if not isinstance(operation, TableOperation):
         return None
-    both_ways = operation.condition is not None
+    has_condition = operation.condition is not None
     name = operation.new_name if isinstance(operation, RenameTable) else operation.table
     source = source_table(name, operation.mark)
     return Refresh(
@@ -52,8 +52,8 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
         source_table=source,
         database=name.database,
         table=name,
-        created=0 if both_ways else operation.mark.created,
-        anew=both_ways,
+        created=0 if has_condition else operation.mark.created,
+        anew=has_condition,
         mark=operation.mark,
         visited=operation.visited,
     )
@@ -117,8 +117,8 @@ def _work(item: Folded, writer: Writer) -> Work:
 
 
 def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
-    if change.whose is not None:
-        return _origin_both_ways(change, change.whose, writer, born)
+    if change.provenance is not None:
+        return _origin_of_home(change, change.provenance, writer, born)
     origin = change.origin
     mark = Mark(
         change.event.source,
@@ -136,32 +136,34 @@ def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = No
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
 
 
-def _origin_both_ways(change: Change, whose: Whose, writer: Writer, born: int) -> dict[str, Any]:
+def _origin_of_home(change: Change, provenance: Provenance, writer: Writer, born: int) -> dict[str, Any]:
     """The mark is the home's, even if the home is another cluster than the source."""
-    mark = whose.mark or Mark(
+    mark = provenance.mark or Mark(
         change.event.source, writer.epoch, change.position, change.created, born, life=writer.life, writer=writer
     )
-    return {"mark": mark, "visited": whose.visited}
+    return {"mark": mark, "visited": provenance.visited}
 
 
-def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = None) -> dict[str, Any]:
-    """The condition that the target must meet; none if the target does not go both ways."""
-    return {} if whose is None else {"condition": Condition(whose.stance, before, parts or {})}
+def _condition(provenance: Provenance | None, before: Sequence[Any | None], parts: Any = None) -> dict[str, Any]:
+    """The condition that the target must meet, if it depends on whose the object is."""
+    return {} if provenance is None else {"condition": Condition(provenance.stance, before, parts or {})}
 
 
 def _database(state: DatabaseState, writer: Writer) -> Work:
     operations: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
+        origin = _origin(state.dropped, writer, state.visited) | _condition(state.provenance, state.dropping)
         drop: dict[str, Any] = {
             "delete_data": state.dropped.deletes_data,
             "dropped_tables": state.dropped.dropped_tables,
         }
-        drop["tables_alone"] = state.whose is not None and state.whose.tables_alone
+        drop["tables_alone"] = state.provenance is not None and state.provenance.tables_alone
         operations.append(DropDatabase(database=state.name, **drop, **origin))
     if state.defined is not None:
         definition = state.defined.after[0]
-        origin = _origin(state.defined, writer, state.visited, state.born) | _condition(state.whose, state.defining)
+        origin = _origin(state.defined, writer, state.visited, state.born) | _condition(
+            state.provenance, state.defining
+        )
         operations.append(PutDatabase(database=state.name, definition=definition, **origin))
     key = state.name + EVERYTHING if state.dropped else state.name
     return Work(frozenset({key}), tuple(operations), tuple(state.positions))
@@ -170,14 +172,14 @@ def _database(state: DatabaseState, writer: Writer) -> Work:
 def _table(state: TableState, writer: Writer) -> Work:
     operations: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
-        if state.whose is None or state.whose.mark is None:  # else mark and clock are another home's
+        origin = _origin(state.dropped, writer, state.visited) | _condition(state.provenance, state.dropping)
+        if state.provenance is None or state.provenance.mark is None:  # else mark and clock are another home's
             origin["mark"] = replace(origin["mark"], created=state.buried)
         operations.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, writer, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
-        puts |= _condition(state.whose, state.defining)
+        puts |= _condition(state.provenance, state.defining)
         operations.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     operations += [*_partitions(state, writer), *_statistics(state, writer)]
     reads = frozenset(name for it in operations if isinstance(it, PutTable) for name in names_in_view(it.definition))
@@ -188,7 +190,7 @@ def _partitions(state: TableState, writer: Writer) -> list[Operation]:
     """First puts, then drops: a renamed partition is never missing in between."""
     if state.parts is None:
         return []
-    origin = _origin(state.parts, writer, state.visited) | _condition(state.whose, (), state.parting)
+    origin = _origin(state.parts, writer, state.visited) | _condition(state.provenance, (), state.parting)
     keys = tuple(key.name for key in state.described.partitionKeys or ())
     operations: list[Operation] = []
     there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
@@ -217,7 +219,7 @@ def _statistics(state: TableState, writer: Writer) -> list[Operation]:
 
 def _change(change: Change, writer: Writer) -> Work:
     """The work for a change that is not folded: a rename, a function, a constraint, a refresh."""
-    origin = _origin(change, writer) | _condition(change.whose, change.before or (None,))
+    origin = _origin(change, writer) | _condition(change.provenance, change.before or (None,))
     operation = _PLANNERS[change.kind](change, origin)
     return Work(change.keys, (operation,), (change.position,))
 
@@ -231,7 +233,7 @@ def _name(change: Change) -> TableName:
 
 def _rename(change: Change, origin: dict[str, Any]) -> Operation:
     # A mark that comes from another home keeps the birth that it has there.
-    if change.whose is None or change.whose.mark is None:
+    if change.provenance is None or change.provenance.mark is None:
         origin = origin | {"mark": replace(origin["mark"], born=change.position)}
     origin = origin | {"sources": change.sources}
     return RenameTable(table=_name(change), definition=change.after[0], **origin)
@@ -253,10 +255,10 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         former=names.get("former", ""),
         replaced=names.get("replaced", ""),
         bootstrap=names.get("bootstrap") == "true",
-        again=names.get("again") == "true",
+        reread=names.get("reread") == "true",
         function=names.get("function", ""),
         home=names.get("home", ""),
-        words=int(names.get("words", "0")),
+        chain_length=int(names.get("chain_length", "0")),
         event_id=int(names.get("event_id", "0")),
         **origin,
     )

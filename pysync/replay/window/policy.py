@@ -14,12 +14,14 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import UsageError
+from pysync.base.text import as_written
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.locations import data_location, format_of
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.replay.window import repl_text
+from pysync.replay.window.homes import Direction
 from pysync.replay.window.partition_filter import PartitionFilter
 from pysync.replay.window.renames import Locations
 from pysync.targets.base import Rejected
@@ -166,10 +168,8 @@ class Policy:
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     exclude_kinds: frozenset[Kind] = frozenset()
-    cluster: str | None = None
+    direction: Direction = field(default_factory=Direction)
     target: str | None = None
-    both_ways: bool = False
-    relay: bool = True
     suppresses_drops: bool = False
     traits: Traits = field(default_factory=Traits)
     where: PartitionFilter | None = None
@@ -205,10 +205,8 @@ class Policy:
             include=(*include, *(_glob_pattern("include", it) for it in settings.include)),
             exclude=(*exclude, *(_glob_pattern("exclude", it) for it in settings.exclude)),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
-            cluster=settings.cluster or settings.name,
+            direction=Direction.of(settings),
             target=settings.name,
-            both_ways=settings.both_ways,
-            relay=settings.relay,
             suppresses_drops=settings.drops == "suppress",
             traits=Traits.of(settings),
             where=PartitionFilter.parse(settings.where) if settings.where is not None else None,
@@ -331,7 +329,7 @@ class Policy:
         where = self.deciding(table).where
         if where is None or self.takes_partition(table, keys, values):
             return None
-        return f"where {where.text!r} leaves the partition out"
+        return f"where {as_written(where.text)} leaves the partition out"
 
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
@@ -339,13 +337,10 @@ class Policy:
             return excuse
         if _is_of_index(change):
             return "the table of an index is not replicated"
-        # An echo. Both ways an echo is judged by the home (pysync.replay.window.homes).
-        if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
-            return f"the change came from the cluster {self.cluster}"
+        if rule := self.direction.rule_against(change):
+            return rule
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
             return "the refresh is for other targets"
-        if change.tells_of_loss and not (self.both_ways and self.relay):
-            return "the target has no other clusters behind it"
         return self._rule_against_tables_of(change) or self._rule_against_partitions_of(change)
 
     def _rule_against_tables_of(self, change: Change) -> str | None:
@@ -455,7 +450,7 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
     if policy is None:
         return (), ()
     text = repl_text.parse_policy(policy)
-    database, rule = _glob(text.database), f"policy {policy!r}"
+    database, rule = _glob(text.database), f"policy {as_written(policy)}"
     exclude = tuple(Pattern(database, _regex(it, policy), rule) for it in text.exclude)
     if text.table is not None:
         return (Pattern(database, _glob(text.table), rule),), exclude
@@ -469,8 +464,8 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
 def _glob_pattern(key: str, text: str) -> Pattern:
     parts = text.strip().split(".")
     if not all(parts) or len(parts) > 2:
-        raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table; * and ? are allowed")
-    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {text!r}")
+        raise UsageError(f"cannot read the pattern {as_written(text)}", "write db or db.table; * and ? are allowed")
+    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {as_written(text)}")
 
 
 def _glob(text: str) -> re.Pattern[str]:
@@ -482,4 +477,6 @@ def _regex(text: str, policy: str) -> re.Pattern[str]:
         return re.compile(text, re.IGNORECASE)
     # OverflowError: a repetition like a{99999999999}.
     except (re.error, OverflowError) as error:
-        raise UsageError(f"policy {policy!r}: {text!r} is not a regular expression: {error}") from error
+        raise UsageError(
+            f"policy {as_written(policy)}: {as_written(text)} is not a regular expression: {error}"
+        ) from error

@@ -16,7 +16,7 @@ from pysync.model.event import USER, Event, Kind, replicator
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import Operation, TableOperation
 from pysync.model.wire import decode_event
-from pysync.replay.window.homes import DroppedTables, Homes
+from pysync.replay.window.homes import DroppedTables
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.policy import Policy
@@ -76,11 +76,9 @@ class Translator:
         policy: Policy,
         mapping: NameMapping,
         replicators: Mapping[str, str] | None = None,
-        homes: Homes | None = None,
     ) -> None:
         self.policy = policy
         self.mapping = mapping
-        self._homes = homes
         self._dropped_tables = DroppedTables()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
         self._left_out: set[str | None] = set()  # catalogs: each is logged once
@@ -98,7 +96,7 @@ class Translator:
         """
         mapping = NameMapping.of(settings)
         mapping.renames.check()
-        return cls(Policy.of(settings), mapping, replicators, Homes.of(settings))
+        return cls(Policy.of(settings), mapping, replicators)
 
     def without_drops(self) -> Translator:
         """Return the translator with `drops = "suppress"`, for events whose drops a person has left out."""
@@ -120,8 +118,7 @@ class Translator:
             return None
         change = decode_change(event, position, self._stored)
         scoped = self.policy.scope(change) if change else None
-        if scoped is not None and self._homes is not None:
-            scoped = self._homes.placed(scoped)
+        scoped = self.policy.direction.placed(scoped) if scoped is not None else None
         if scoped is None:
             return None
         if self.mapping.copies:
@@ -131,7 +128,7 @@ class Translator:
         origin = self._origin(scoped) if self.mapping.tells_objects else None
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         rewritten.origin = origin
-        if rewritten.whose is not None:
+        if rewritten.provenance is not None:
             self._dropped_tables.note(rewritten)
         return rewritten
 
@@ -159,17 +156,18 @@ class Translator:
         return self.policy.excludes(kind, self.mapping.source_database(database_of(operation.key)))
 
     def lost(self, event: Event) -> str | None:
-        """The target's cluster, if the event is a word that this cluster may have lost changes, and what is replicated
-        to it from here has not been compared.
+        """The target's cluster, if the event is a re-read request because this cluster may have lost changes.
+
+        None if what is replicated to it from here has been compared since, and for any other event.
         """
-        if event.kind is not Kind.CREATE_FUNCTION or self._homes is None or not event.after:
+        if event.kind is not Kind.CREATE_FUNCTION or not event.after:
             return None
         try:
             change = decode_change(self._by_replicator(event), 0)
         except PysyncError:
             return None
-        is_loss = change is not None and change.tells_of_loss and self._homes.has_lost(change)
-        return self._homes.cluster if is_loss else None
+        is_loss = change is not None and change.tells_of_loss and self.policy.direction.has_lost(change)
+        return self.policy.direction.cluster if is_loss else None
 
     def _by_replicator(self, event: Event) -> Event:
         """The event, with its user renamed to what `replicator` calls it, if it is one of a cluster."""

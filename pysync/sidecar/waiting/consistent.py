@@ -46,10 +46,10 @@ _OF_SEVERAL = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event of the database: who told of it, when by our clock (s), and what it is about, by the target's names.
+class ReportedChange:
+    """An event of the database: who reported it, when by our clock (s), and what it is about, by the target's names.
 
-    `keys` are empty if that cannot be told. `refresh`: it is the sidecar's own.
+    `keys` are empty if that is not known. `refresh`: it is the sidecar's own.
     """
 
     position: int
@@ -61,7 +61,7 @@ class Told:
     refresh: bool = False
 
 
-def doubt(before: Sequence[Told], after: Sequence[Told], read: Set[str] | None) -> str | None:
+def doubt(before: Sequence[ReportedChange], after: Sequence[ReportedChange], read: Set[str] | None) -> str | None:
     """Why the state between `before` and `after` may never have been at the source; None if it has.
 
     `before` are the last events of the database up to the position, as many as are close to the first of `after`;
@@ -72,7 +72,7 @@ def doubt(before: Sequence[Told], after: Sequence[Told], read: Set[str] | None) 
     return _read_later(after, read) or _two_metastores(before, after) or _one_call(before, after)
 
 
-def _read_later(after: Sequence[Told], read: Set[str]) -> str | None:
+def _read_later(after: Sequence[ReportedChange], read: Set[str]) -> str | None:
     for event in after:
         if not event.refresh and any(_may_show(key, event.keys) for key in sorted(read)):
             return f"{_name(event)} changed again after it was read at the source"
@@ -84,7 +84,7 @@ def _may_show(key: str, keys: Set[str]) -> bool:
     return not keys or (concerns({key})(keys) if key else any(map(is_database, keys)))
 
 
-def _two_metastores(before: Sequence[Told], after: Sequence[Told]) -> str | None:
+def _two_metastores(before: Sequence[ReportedChange], after: Sequence[ReportedChange]) -> str | None:
     for event in after:
         for other in before:
             of_two = not (event.refresh or other.refresh) and event.instance != other.instance
@@ -93,7 +93,7 @@ def _two_metastores(before: Sequence[Told], after: Sequence[Told]) -> str | None
     return None
 
 
-def _one_call(before: Sequence[Told], after: Sequence[Told]) -> str | None:
+def _one_call(before: Sequence[ReportedChange], after: Sequence[ReportedChange]) -> str | None:
     """Only the next event of a thread can be of the same call as its last one."""
     last = {(it.instance, it.thread): it for it in before}
     seen: set[tuple[str, str | None]] = set()
@@ -107,7 +107,7 @@ def _one_call(before: Sequence[Told], after: Sequence[Told]) -> str | None:
     return None
 
 
-def _name(event: Told) -> str:
+def _name(event: ReportedChange) -> str:
     return min(event.keys, default="an object")
 
 
@@ -127,22 +127,22 @@ class Witness:
     objects: Objects
     clocks: Clocks
 
-    def after(self, position: int) -> list[Told]:
+    def after(self, position: int) -> list[ReportedChange]:
         """The events behind the position, in order."""
-        changes: list[Told] = []
+        changes: list[ReportedChange] = []
         while events := self.queue.events(position, _CHUNK, _BYTES):
-            changes += self._told(events)
+            changes += self._changes(events)
             position = events[-1].position
         return changes
 
-    def before(self, position: int, earliest: float) -> list[Told]:
+    def before(self, position: int, earliest: float) -> list[ReportedChange]:
         """The last events up to the position, in order: those that may be close to one that came at `earliest`."""
-        changes: list[Told] = []
+        changes: list[ReportedChange] = []
         end = position + 1
         while end > 1:
             begin = max(1, end - _CHUNK)
             events = [it for it in self.queue.events(begin - 1, end - begin, _BYTES) if it.position < end]
-            seen = list(self._told(events))
+            seen = list(self._changes(events))
             changes[:0] = seen
             # What came long before was changed long before, unless a spool held it: then its listener's time tells.
             if not events or (seen and max(it.at for it in seen) < earliest - 2 * CLOSE_SECONDS):
@@ -152,24 +152,26 @@ class Witness:
             end = begin
         return changes
 
-    def _told(self, events: list[Queued]) -> Iterator[Told]:
+    def _changes(self, events: list[Queued]) -> Iterator[ReportedChange]:
         for queued in events:
             change = self._of(queued)
             if change is not None and self.objects.concerned(change.keys):
                 yield change
 
-    def _of(self, queued: Queued) -> Told | None:
+    def _of(self, queued: Queued) -> ReportedChange | None:
         try:
             event = decode_event(queued.data)
         except PysyncError:
-            return Told(queued.position, "", None, queued.at_ms / 1000, None, frozenset())
+            return ReportedChange(queued.position, "", None, queued.at_ms / 1000, None, frozenset())
         if event.kind in _NO_CHANGE:
             return None
         names = objects_of(event, queued.position) or _attributes(event)
         keys = frozenset(self.mapping.key(name) for name in names)
         at = event.time_ms / 1000 - (self.clocks.offset(event.instance) or 0.0)
         refresh = event.instance == SIDECAR
-        return Told(queued.position, event.instance, event.attributes.get("thread"), at, event.kind, keys, refresh)
+        return ReportedChange(
+            queued.position, event.instance, event.attributes.get("thread"), at, event.kind, keys, refresh
+        )
 
 
 def _attributes(event: Event) -> list[str]:
@@ -232,10 +234,10 @@ class Consistent:
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
             if not self._begin_hold(verdict):
-                return self._again(_UNSETTLED, anew=True)
+                return self._retry(_UNSETTLED, anew=True)
         hold = self._hold
         if hold is None or not self._drain.holds.lasts(hold):
-            return self._again(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
+            return self._retry(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
         if self._call is None:
             behind = self._reaching.verdict(hold.upto)
             if behind is not None:
@@ -258,13 +260,13 @@ class Consistent:
         """All that may have been read at the source has come: judge by what is behind the held event."""
         gap, upto = self._capture.gap(self._drain.name)
         if gap is not None or upto > hold.upto:
-            return self._again("changes of it may be missing", anew=True)
+            return self._retry("changes of it may be missing", anew=True)
         after = self._witness.after(hold.upto)
         before = self._witness.before(hold.upto, min(it.at for it in after)) if after else []
         doubtful = doubt(before, after, self._read())
         if doubtful is not None:
             self._since = called_at
-            return self._again(doubtful)
+            return self._retry(doubtful)
         return self._there(hold)
 
     def _read(self) -> set[str] | None:
@@ -273,13 +275,13 @@ class Consistent:
 
     def _there(self, hold: Hold) -> Verdict:
         if not self._drain.holds.lasts(hold):
-            return self._again("the target had to begin anew")
+            return self._retry("the target had to begin anew")
         left = max(0.0, hold.until - self._capture.clock())
         text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {hold.upto}"
         more = {"attempts": self._attempts, "held_seconds": round(left, 3)}
         return Verdict(THERE, "consistent", text, None, hold.upto, more)
 
-    def _again(self, why: str, *, anew: bool = False) -> Verdict:
+    def _retry(self, why: str, *, anew: bool = False) -> Verdict:
         """Let the database go on, and try a later event; `anew`: first let everything arrive again."""
         self.end()
         log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)

@@ -108,7 +108,7 @@ class Waits:
         `within` may ask for an answer sooner. A wait that is not known any more (the sidecar was restarted) is begun
         anew: that is later, and so right.
         """
-        name, wait = self._found(request)
+        name, wait = self._wait_of(request)
         within = request.get("within")
         until = self._clock() + (min(within, ANSWER_SECONDS) if isinstance(within, (int, float)) else ANSWER_SECONDS)
         with wait.lock:
@@ -125,7 +125,7 @@ class Waits:
         """End a wait; `held` is whether its database was held until now."""
         return {"held": self._drop(str(request.get("wait")))}
 
-    def _found(self, request: Request) -> tuple[str, _Wait]:
+    def _wait_of(self, request: Request) -> tuple[str, _Wait]:
         self._forget()
         with self._lock:
             known = self._waits.get(str(request.get("wait")))

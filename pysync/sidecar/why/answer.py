@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.window.mapping import NameMapping
@@ -112,13 +112,13 @@ class Why:
     ends: EndsReader
 
     def __call__(self, request: Request) -> dict[str, Any]:
-        """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
+        """The answer, as in docs/status.md. Raises PysyncError for a name that is none, or an unknown target."""
         requested, target = asked_for(request), request.get("target")
         if target is not None and target not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
         mappings = [it.translator.mapping for it in self.drains.values()]
-        scanned, spans = self._found(requested, mappings)
+        scanned, spans = self._history_of(requested, mappings)
         events = [
             it
             for it in scanned.events
@@ -133,7 +133,7 @@ class Why:
         targets = [self._of_target(drain, spans, known, request) for drain in drains]
         return _answer(spans, events, scanned, targets)
 
-    def _found(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
+    def _history_of(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
         """What the queue has of the object, and its names."""
         databases = frozenset(database_of(name) for name in candidates(requested, mappings))
         scanned = scan(self.queue, databases)
@@ -161,7 +161,7 @@ class Why:
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
         """What the last comparison by the sidecar found; `drifted` is null if its list is too short to tell."""
-        result = json.loads(self.queue.notes.get(f"verify:{target}") or "null")
+        result = json.loads(self.queue.notes.get(note_of(target, "verify")) or "null")
         if not result:
             return None
         named = any(it.partition(" ")[2] == facts.object for it in result["names"])

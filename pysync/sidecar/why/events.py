@@ -94,7 +94,7 @@ class Seen:
     objects: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/journal.md."""
+        """As in docs/status.md."""
         return {
             "position": self.position,
             "at": self.at,

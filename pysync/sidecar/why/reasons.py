@@ -25,14 +25,14 @@ _NOT_WRITTEN = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`code` is one of those in docs/journal.md, `hint` a command to type."""
+    """`code` is one of those in docs/status.md, `hint` a command to type."""
 
     code: str
     text: str
     hint: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/journal.md."""
+        """As in docs/status.md."""
         return {"code": self.code, "text": self.text, "hint": self.hint}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -24,11 +25,11 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
 )
 from pysync.targets.apply import databases
 from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
-from pysync.targets.apply.judge import Judge
+from pysync.targets.apply.judge import Judge, Ownership, ownership_of
 from pysync.targets.apply.judge_both_ways import BothWaysJudge
 from pysync.targets.apply.judge_one_way import OneWayJudge
 from pysync.targets.apply.renames import rename_table
@@ -58,7 +59,7 @@ _APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] 
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
     PutStatistics: put_statistics,
-    SayAgain: lambda _, operation, judge: judge.request_reread(operation),
+    RequestReread: lambda _, operation, judge: judge.request_reread(operation),
 }
 
 _NEEDS: Mapping[type[Operation], Capability] = {
@@ -70,21 +71,25 @@ _NEEDS: Mapping[type[Operation], Capability] = {
 }
 
 
-def judge_of(store: WatchedStore) -> Judge:
+def judge_class(settings: TargetSettings) -> type[Judge]:
     """Who decides for this target."""
-    return BothWaysJudge(store) if store.settings.both_ways else OneWayJudge(store)
+    return BothWaysJudge if settings.both_ways else OneWayJudge
 
 
 def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     acting_store = store.on_behalf_of(drop.visited)
-    return databases.tables_with(acting_store, drop, judge_of(acting_store))
+    return databases.tables_with(acting_store, drop, judge_class(store.settings)(acting_store))
 
 
 def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
     """Whether the files of a put or a rename may be copied over those of the table `existing` (or None)."""
-    judge = BothWaysJudge if settings.both_ways else OneWayJudge
-    return judge.takes_files(settings, operation, existing)
+    return judge_class(settings).takes_files(settings, operation, existing)
+
+
+def is_of_others(existing: Any, mark: Mark) -> bool:
+    """Whether a table or database at a target is not from the source of the mark, or is another object of it."""
+    return ownership_of(True, existing.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}
 
 
 def apply(store: WatchedStore, operation: Operation) -> Outcome:
@@ -100,7 +105,7 @@ def apply(store: WatchedStore, operation: Operation) -> Outcome:
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
     acting_store = store.on_behalf_of(operation.visited)
-    judge = judge_of(acting_store)
+    judge = judge_class(store.settings)(acting_store)
     # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.reads.decisions - 1):
         try:

@@ -11,7 +11,7 @@ from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
 from pysync.targets.apply.tables import discard
-from pysync.targets.apply.writing import deletes_directory, drop_batches, into, linked, log_lost
+from pysync.targets.apply.writing import deletes_directory, drop_batches, into, is_link, log_lost, refuse_link
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
@@ -89,7 +89,7 @@ def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) ->
     outcome = judge.outcome_without_drop(operation, existing)
     if outcome is not None:
         return outcome
-    if operation.database == DEFAULT or store.reads.is_link(existing):
+    if operation.database == DEFAULT or is_link(store, existing):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
     remaining = _drop_tables(store, operation, judge)
@@ -151,13 +151,13 @@ def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> O
         return Outcome.UNCHANGED
     if existing is None:
         into(store, operation, operation.database, lambda: store.create_function(expected))
-    elif store.reads.is_linked(operation.database):
-        raise linked(store, f"database {operation.database}")
-    elif judge.alters_functions:
-        store.alter_function(expected, existing)
     else:
-        store.drop_function(operation.database, expected.functionName)
-        store.create_function(expected)
+        refuse_link(store, operation.database)
+        if judge.alters_functions:
+            store.alter_function(expected, existing)
+        else:
+            store.drop_function(operation.database, expected.functionName)
+            store.create_function(expected)
     log_lost(store, operation, store.reads.lost(expected))
     return Outcome.APPLIED
 

@@ -23,7 +23,7 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
     TableOperation,
 )
 from pysync.targets.base import Outcome, Rejected
@@ -158,9 +158,9 @@ def _plain(at: str) -> str:
 
 # Judge: who decides what an operation may do at a target, and what becomes of an operation that may not do it.
 #
-# Each operation has one flow (tables, partitions, …), which asks the target's judge. `OneWayJudge` goes by the marks
-# of what is there, `BothWaysJudge` by homes and by the state that the operation expects. Whatever both have in common
-# is in the flow: no judge can leave out a guard.
+# Each operation has one flow (tables, partitions, …), which asks the target's judge. One judge goes by the marks of
+# what is there, the other by homes and by the state that the operation expects. Whatever both have in common is in the
+# flow: no judge can leave out a guard.
 
 
 DEFAULT = "default"
@@ -227,6 +227,11 @@ class Judge(ABC):
     @abstractmethod
     def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
         """Whether the files of a put or a rename may be copied over those of the table `existing`. Asks no store."""
+
+    @staticmethod
+    def compared(expected: Any, existing: Any) -> tuple[Any, Any]:
+        """What of two definitions is compared to find drift."""
+        return expected, existing
 
     # --- databases
 
@@ -338,6 +343,6 @@ class Judge(ABC):
 
     # --- asking for an object again
 
-    def request_reread(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: RequestReread) -> Outcome:
         """Have all clusters read an object anew."""
         raise Rejected(f"a target of kind {self.store.settings.kind} does not support {type(operation).__name__}")

@@ -27,14 +27,14 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    SayAgain,
+    RequestReread,
     TableOperation,
 )
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
-from pysync.targets.apply.judging import BothWays, HomeRequests
+from pysync.targets.apply.judging import HomeRequests, HomeRule
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
-from pysync.targets.diff import alike, same
+from pysync.targets.diff import alike, countless, same
 from pysync.targets.hive import is_another
 from pysync.targets.settings import TargetSettings
 from pysync.targets.watched import WatchedStore
@@ -101,6 +101,11 @@ class BothWaysJudge(Judge):
         if existing is not None and isinstance(operation, PutPartitions):
             return rule.parts(operation, existing) is Verdict.DO
         return rule.put(operation, operation.definition, existing) is Verdict.DO
+
+    @staticmethod
+    def compared(expected: Any, existing: Any) -> tuple[Any, Any]:
+        """Without counts of files: each cluster counts its own, and both ends would overwrite each other's for ever."""
+        return countless(expected), countless(existing)
 
     # --- databases
 
@@ -296,7 +301,7 @@ class BothWaysJudge(Judge):
             outcome = outcome if same(operation.definition.sd.cols, table.sd.cols) else Outcome.CONFLICT
         return self.requests.for_table(operation, table) if outcome is Outcome.CONFLICT else outcome
 
-    def request_reread(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: RequestReread) -> Outcome:
         """By a message to all clusters."""
         return self.requests.request_reread(operation)
 
@@ -359,7 +364,7 @@ class BothWaysJudge(Judge):
         if not uninformed or not self.rule.relay:
             return Outcome.UNCHANGED
         path: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
-        return self.request_reread(SayAgain(database=operation.database, home=operation.mark.source, **path))
+        return self.request_reread(RequestReread(database=operation.database, home=operation.mark.source, **path))
 
     def _drop_listed(self, operation: DropDatabase, place: Any) -> Outcome:
         """Drop the listed tables that were born where they were dropped, and the database if nothing else keeps it.
@@ -418,8 +423,8 @@ def _is_another(operation: Operation, existing: Any) -> bool:
     return bool(befores) and befores[-1] is not None and is_another(befores[-1], existing)
 
 
-def _rule(settings: TargetSettings) -> BothWays:
-    return BothWays(settings.cluster or settings.name, settings.on_conflict, alike, settings.relay)
+def _rule(settings: TargetSettings) -> HomeRule:
+    return HomeRule(settings.cluster or settings.name, settings.on_conflict, alike, settings.relay)
 
 
 def _unmark(item: Any) -> None:

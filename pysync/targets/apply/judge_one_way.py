@@ -31,7 +31,7 @@ from pysync.targets.apply.judge import (
     ownership_of_part,
 )
 from pysync.targets.apply.renames import is_half_done
-from pysync.targets.apply.writing import linked, stamped, taken_by_another, up_to_date
+from pysync.targets.apply.writing import is_link, linked, stamped, taken_by_another, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import is_another, name_of
@@ -85,7 +85,7 @@ class OneWayJudge(Judge):
         ownership = _ownership(operation, existing)
         if ownership is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
             ownership = Ownership.OWN
-        if existing is not None and ownership is Ownership.OWN and self.store.reads.is_link(existing):
+        if existing is not None and ownership is Ownership.OWN and is_link(self.store, existing):
             raise linked(self.store, f"database {operation.database}")
         return _VERDICTS[ownership]
 
@@ -215,8 +215,7 @@ class OneWayJudge(Judge):
         if ownership is Ownership.RIVAL:
             raise taken_by_another(self.store.settings, f"table {operation.table}", table, operation.mark)
         if ownership is Ownership.FOREIGN:
-            is_link = self.store.reads.is_link(table)
-            return self._conflict(f"table {operation.table}", table) if is_link else Verdict.DO
+            return self._conflict(f"table {operation.table}", table) if is_link(self.store, table) else Verdict.DO
         return _VERDICTS[ownership]
 
     def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:
@@ -241,7 +240,7 @@ class OneWayJudge(Judge):
         """The verdict on a put over a foreign object. Raises Rejected to park it."""
         if self.store.settings.on_conflict == "skip":
             return Verdict.FOREIGN
-        if self.store.reads.is_link(existing):
+        if is_link(self.store, existing):
             raise linked(self.store, name)
         if self._adopts:
             return Verdict.DO

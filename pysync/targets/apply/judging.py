@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import structlog
 
-from pysync.model.again import Again
 from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, since, stance
-from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, Operation, SayAgain
+from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, Operation, RequestReread
+from pysync.model.reread import RereadRequest
 from pysync.targets.apply.judge import DEFAULT, Ownership, Verdict, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.base import Outcome
 from pysync.targets.hive import is_another
@@ -35,7 +35,7 @@ _OF_HOME = {
 
 
 @dataclass(frozen=True, slots=True)
-class BothWays:
+class HomeRule:
     """The state of an object at its home is right; a change of a replica is a request to the home.
 
     `cluster` is the target's. `same` says whether its second argument is what the first describes. `relay` is whether
@@ -282,21 +282,23 @@ log = structlog.get_logger(__name__)
 
 
 class HomeRequests:
-    """Sends messages (pysync.model.again) through a target. Each method returns the outcome of the operation."""
+    """Sends messages (pysync.model.reread) through a target. Each method returns the outcome of the operation."""
 
-    def __init__(self, store: WatchedStore, rule: BothWays) -> None:
+    def __init__(self, store: WatchedStore, rule: HomeRule) -> None:
         if not isinstance(store.reads, SendsMessages):
             raise TypeError(f"{type(store.reads).__name__} cannot go both ways: it has no method broadcast")
         self.store, self.rule, self._sender = store, rule, store.reads
 
-    def request_reread(self, operation: SayAgain) -> Outcome:
+    def request_reread(self, operation: RequestReread) -> Outcome:
         """Have all clusters read an object anew: as its home, or else on the path that the operation took.
 
-        It is sent by creating and dropping a function (pysync.model.again).
+        It is sent by creating and dropping a function (pysync.model.reread).
         """
         # At the home its path begins anew: until then it was only a request.
         path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
-        message = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
+        message = RereadRequest(
+            operation.database, operation.table, operation.function, operation.home, path, operation.chain_length
+        )
         self._send(message, operation)
         return Outcome.APPLIED if operation.home in path else self._conflict(operation, operation.home)
 
@@ -322,14 +324,14 @@ class HomeRequests:
 
     def _request(self, operation: Operation, home: str, database: str, **part: str) -> Outcome:
         """Send a message whose path begins here: that of the conflicting change does not count."""
-        message_count = 1 + (operation.condition.words if operation.condition is not None else 0)
-        self._send(Again(database, home=home, words=message_count, **part), operation)
+        chain_length = 1 + (operation.condition.chain_length if operation.condition is not None else 0)
+        self._send(RereadRequest(database, home=home, chain_length=chain_length, **part), operation)
         return self._conflict(operation, home)
 
-    def _send(self, message: Again, operation: Operation) -> None:
+    def _send(self, message: RereadRequest, operation: Operation) -> None:
         # The messages about one conflict are limited: clusters that take each other for the home would go on for ever.
-        if message.is_worth_saying:
-            self._sender.broadcast(message.told_by(",".join(operation.visited)))
+        if message.is_within_limit:
+            self._sender.broadcast(message.as_function(",".join(operation.visited)))
 
     def _conflict(self, operation: Operation, home: str) -> Outcome:
         """Log the change that was not made, and whose state stays."""

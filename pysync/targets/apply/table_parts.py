@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -44,10 +45,12 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, table)
     wanted, refused = as_stored(store, operation.table, table, operation.partitions)
-    put = _put_without_reading if operation.fresh and judge.adds_without_reading(operation, table) else _put
+    batch = _PartitionPut(store, operation, table, judge, refused)
+    adds_first = operation.fresh and judge.adds_without_reading(operation, table)
+    put = batch.without_reading if adds_first else batch.compared
     outcomes = []
     for keys in slices(list(wanted), store.reads.batch):
-        outcomes.append(put(store, operation, table, {key: wanted[key] for key in keys}, judge, refused=refused))
+        outcomes.append(put({key: wanted[key] for key in keys}))
         if len(refused) >= _ENOUGH:
             break
     if Outcome.APPLIED in outcomes:
@@ -74,8 +77,11 @@ def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
         fitting(operation.table, keys, values)
-    drop = _drop if verdict is Verdict.DO else _leave_all
-    outcomes = [drop(store, operation, table, batch, judge) for batch in slices(operation.values, store.reads.batch)]
+    batches = slices(operation.values, store.reads.batch)
+    if verdict is Verdict.DO:
+        outcomes = [_drop(store, operation, table, batch, judge) for batch in batches]
+    else:
+        outcomes = [_outcome_of_others(store, table, batch) for batch in batches]
     return judge.outcome_of_parts(operation, table, total(outcomes))
 
 
@@ -114,42 +120,41 @@ def key_of(values: Sequence[str]) -> Values:
     return tuple(value or DEFAULT_PARTITION for value in values)
 
 
-def _put_without_reading(
-    store: WatchedStore,
-    operation: PutPartitions,
-    table: Any,
-    wanted: Mapping[Values, Any],
-    judge: Judge,
-    *,
-    refused: list[Refused],
-) -> Outcome:
-    """Add the partitions without a look. If one of them exists, none is added, and they are compared."""
-    try:
-        store.add_partitions(table, list(wanted.values()))
-    except Exists:
-        return _put(store, operation, table, wanted, judge, refused=refused)
-    return Outcome.APPLIED
+@dataclass(frozen=True, slots=True)
+class _PartitionPut:
+    """Puts partitions of one operation, a batch at a time; `refused` gets those that the store refuses."""
 
+    store: WatchedStore
+    operation: PutPartitions
+    table: Any
+    judge: Judge
+    refused: list[Refused]
 
-def _put(
-    store: WatchedStore,
-    operation: PutPartitions,
-    table: Any,
-    wanted: Mapping[Values, Any],
-    judge: Judge,
-    *,
-    refused: list[Refused],
-) -> Outcome:
-    existing = by_values(store, table, list(wanted))
-    verdicts = {key: judge.part(operation, table, item, existing.get(key)) for key, item in wanted.items()}
-    todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
-    absent = [item for key, item in todo.items() if key not in existing]
-    changed = [(item, existing[key]) for key, item in todo.items() if key in existing and not same(item, existing[key])]
-    done = store.put_partitions(table, absent, changed) if absent or changed else Written(any=False)
-    refused += done.refused
-    if judge.is_conflict_as_batch(operation, verdicts, wanted, existing):
-        return Outcome.CONFLICT
-    return _outcome(verdicts.values(), changed=done.any)
+    def without_reading(self, wanted: Mapping[Values, Any]) -> Outcome:
+        """Add the partitions without a look. If one of them exists, none is added, and they are compared."""
+        try:
+            self.store.add_partitions(self.table, list(wanted.values()))
+        except Exists:
+            return self.compared(wanted)
+        return Outcome.APPLIED
+
+    def compared(self, wanted: Mapping[Values, Any]) -> Outcome:
+        """Add the partitions that are absent, alter those that differ."""
+        existing = by_values(self.store, self.table, list(wanted))
+        verdicts = {
+            key: self.judge.part(self.operation, self.table, item, existing.get(key)) for key, item in wanted.items()
+        }
+        todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
+        absent = [item for key, item in todo.items() if key not in existing]
+        pairs = ((item, existing[key]) for key, item in todo.items() if key in existing)
+        changed = [(item, previous) for item, previous in pairs if not same(item, previous)]
+        written = Written(any=False)
+        if absent or changed:
+            written = self.store.put_partitions(self.table, absent, changed)
+        self.refused.extend(written.refused)
+        if self.judge.is_conflict_as_batch(self.operation, verdicts, wanted, existing):
+            return Outcome.CONFLICT
+        return _outcome(verdicts.values(), changed=written.any)
 
 
 def _drop(
@@ -166,14 +171,8 @@ def _drop(
     return _outcome(verdicts.values(), changed=bool(todo))
 
 
-def _leave_all(
-    store: WatchedStore,
-    operation: DropPartitions,  # noqa: ARG001
-    table: Any,
-    values: Sequence[Sequence[str]],
-    judge: Judge,  # noqa: ARG001
-) -> Outcome:
-    """The outcome for partitions that may not be dropped."""
+def _outcome_of_others(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> Outcome:
+    """The outcome for partitions of another's table, which are not dropped."""
     return Outcome.FOREIGN if store.reads.partitions_of(table, values) else Outcome.UNCHANGED
 
 

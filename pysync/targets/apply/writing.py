@@ -18,6 +18,7 @@ from pysync.model.operation import Operation
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
+from pysync.targets.store import HasLinks
 from pysync.targets.watched import WatchedStore
 
 _MOST_LISTED = 10  # changes that one line of the log lists
@@ -123,13 +124,23 @@ def _log_not_deleted(store: WatchedStore, name: str, location: str, shared: str)
     log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
 
 
+def is_link(store: WatchedStore, existing: Any) -> bool:
+    """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
+    return isinstance(store.reads, HasLinks) and store.reads.is_link(existing)
+
+
+def refuse_link(store: WatchedStore, database: str) -> None:
+    """Raise Rejected for a database that only leads to one of another catalog. It may be absent."""
+    if isinstance(store.reads, HasLinks) and store.reads.is_linked(database):
+        raise linked(store, f"database {database}")
+
+
 def into(store: WatchedStore, operation: Operation, database: str, write: Callable[[], object]) -> None:
     """Write an object into a database, which is created first if it is missing and the settings say so.
 
     Raises MissingDatabase if it is missing and may not be created, Rejected if it only leads to another catalog's.
     """
-    if store.reads.is_linked(database):
-        raise linked(store, f"database {database}")
+    refuse_link(store, database)
     try:
         write()
     except MissingDatabase:

@@ -91,6 +91,5 @@ class AthenaSettings(AwsSettings):
         """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
         settings = GlueSettings(kind="glue", **common | {"endpoint_url": self.endpoint_of("glue")})
-        settings._furnished = self._furnished
-        settings._clients = self._clients  # one pool of connections and one rate for all that a target does
+        self.share_with(settings)
         return settings

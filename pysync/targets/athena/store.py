@@ -5,14 +5,11 @@ Each write is a Change (`pysync.targets.athena.execution`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar
 
 from pysync.base.text import shortened
-from pysync.metastore.client import Statistics
-from pysync.model.names import TableName
 from pysync.targets.athena import decisions as parts
 from pysync.targets.athena import statements as ddl
 from pysync.targets.athena.api import probe
@@ -31,10 +28,11 @@ from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_a
 from pysync.targets.aws.translate import OWNER_KEYS
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
+from pysync.targets.glue.catalog_store import CatalogStore
 from pysync.targets.glue.handles import Input
 from pysync.targets.glue.store import GlueStore
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.store import Capability, Store, Written
+from pysync.targets.store import Store, Written
 
 _BATCH = 100_000
 """Partitions: all at once, as the statements for them are put together by their size."""
@@ -44,15 +42,13 @@ _ENGINES = ("parameters.last_modified_by: ", "parameters.last_modified_time: ")
 _FUNCTION = "a Hive function"
 
 
-class AthenaStore(Store):
-    """Sends nothing before the first call. Always reads by the Glue API."""
+class AthenaStore(CatalogStore):
+    """Writes definitions by Athena's statements."""
 
     batch: ClassVar[int] = _BATCH
-    decisions: ClassVar[int] = GlueStore.decisions
-    lacks: ClassVar[Mapping[Capability, str]] = GlueStore.lacks
 
     def __init__(self, settings: AthenaSettings, athena: Statements, glue: GlueStore) -> None:
-        super().__init__(settings, glue.place_name)
+        super().__init__(settings, settings.of_glue())
         self.glue = glue
         self._athena = athena
         self._aws = settings
@@ -60,22 +56,14 @@ class AthenaStore(Store):
 
     # --- the connection
 
-    def classified(self, action: str, *, reading: bool = False) -> AbstractContextManager[None]:
-        """Sort the errors of the Glue API; those of statements are sorted already."""
-        return self.glue.classified(action, reading=reading)
-
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
-        self.glue.observe_calls(on_call)
+        super().observe_calls(on_call)
         self._athena.observe_calls(on_call)
-
-    def is_race(self, error: Exception) -> bool:
-        """As for the Glue API."""
-        return self.glue.is_race(error)
 
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1; Athena's work group primary`."""
-        return f"{self.glue.check()}; {self._athena.check()}"
+        return f"{super().check()}; {self._athena.check()}"
 
     def check_rights(self) -> str:
         """By a statement that only reads, and as IAM simulates those of statements, and what Athena calls for them."""
@@ -87,71 +75,9 @@ class AthenaStore(Store):
     def close(self) -> None:
         """Close idle connections."""
         self._athena.close()
-        self.glue.close()
-
-    # --- what is there
-
-    def databases(self) -> list[str]:
-        """The names of all databases."""
-        return self.glue.databases()
-
-    def database(self, name: str) -> Any | None:
-        """A Database, or None."""
-        return self.glue.database(name)
-
-    def table_names(self, database: str) -> list[str]:
-        """The names of its tables and views."""
-        return self.glue.table_names(database)
-
-    def tables(self, database: str) -> Iterator[Any]:
-        """Its tables and views, each a Table."""
-        return self.glue.tables(database)
-
-    def table(self, name: TableName) -> Any | None:
-        """A Table, or None."""
-        return self.glue.table(name)
-
-    def partitions(self, name: TableName) -> Iterator[Any]:
-        """The table's partitions, 1000 in memory at a time."""
-        return self.glue.partitions(name)
-
-    def partition_names(self, table: Any, most: int | None = None) -> list[str]:
-        """Their names."""
-        return self.glue.partition_names(table, most)
-
-    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
-        """Those of the partitions that are there."""
-        return self.glue.partitions_by_name(name, names)
-
-    def partitions_of(self, table: Any, values: Sequence[Sequence[str]]) -> list[Any]:
-        """Those of the partitions with these values that are there."""
-        return self.glue.partitions_of(table, values)
-
-    def function(self, database: str, name: str) -> Any | None:
-        """A Function, or None."""
-        return self.glue.function(database, name)
-
-    def functions(self, database: str) -> list[Any]:
-        """The database's functions."""
-        return self.glue.functions(database)
-
-    def is_link(self, existing: Any) -> bool:
-        """As Glue says."""
-        return self.glue.is_link(existing)
-
-    def is_linked(self, database: str) -> bool:
-        """As Glue says."""
-        return self.glue.is_linked(database)
+        super().close()
 
     # --- what becomes of an object here
-
-    def as_stored(self, item: Any, table: Any | None = None) -> Any:
-        """The item as Glue would give it back."""
-        return self.glue.as_stored(item, table)
-
-    def lost(self, expected: Any) -> Sequence[str]:
-        """What Glue cannot hold as it is."""
-        return self.glue.lost(expected)
 
     def written(self, differences: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:
         """The differences that would be written. With `glue_api = "never"` harmless ones that no statement can say are
@@ -233,10 +159,6 @@ class AthenaStore(Store):
                 list(refused.values()), delete_data=delete_data
             )
 
-    def furnish(self, item: Any) -> None:
-        """By the Glue API and Lake Formation's."""
-        self.glue.furnish(item)
-
     def renaming(self) -> Store:
         """The Glue store: no statement says another name."""
         return self._by_glue("a rename", ["a new name"])
@@ -302,24 +224,6 @@ class AthenaStore(Store):
             self._changer.assert_glue(f"table {name_of(table)}", ["new columns of its partitions"])
         return False
 
-    # --- column statistics, which no statement can say
-
-    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
-        """Those of these partitions, and of the table itself, which is the part ""."""
-        return self.glue.column_statistics(table, parts)
-
-    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
-        """By the Glue API."""
-        self.glue.put_column_statistics(name, statistics)
-
-    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
-        """By the Glue API."""
-        self.glue.drop_column_statistics(name, part, columns)
-
-    def stored_statistics(self, item: Any) -> Any | None:
-        """As Glue would give it back; None for what it cannot hold."""
-        return self.glue.stored_statistics(item)
-
     # --- within
 
     def _put_database(self, wanted: Any, existing: Any | None) -> bool:
@@ -351,7 +255,7 @@ class AthenaStore(Store):
                 self.glue.alter_table(wanted, existing)
 
         if existing is None or is_another(wanted, existing):
-            self.glue.extras.forget(name)  # the statements make another table
+            self.extras.forget(name)  # the statements make another table
         put = Change(
             f"table {name}",
             lambda: self.table(name),

@@ -95,11 +95,10 @@ def provide(settings: TargetSettings, **clients: Any) -> None:
 
     Raises PysyncError for a target that is not AWS's.
     """
-    known = getattr(settings, "_clients", None)
-    if not isinstance(known, Clients):
+    if not isinstance(settings, AwsSettings):
         raise PysyncError(f"target {settings.name!r} is not on AWS", 'this needs kind = "glue" or "athena"')
-    with known.lock:
-        known.built.update(clients)
+    with settings._clients.lock:
+        settings._clients.built.update(clients)
 
 
 def _build(settings: AwsSettings, service: str) -> Any:
@@ -249,8 +248,6 @@ class AwsSettings(TargetSettings):
 
     # Lanes are opened from one settings object: through it they share their clients, and so one rate and one pool.
     _clients: Clients = PrivateAttr(default_factory=Clients)
-    # Names of what has got its indexes and tags.
-    _furnished: set[str] = PrivateAttr(default_factory=set)
 
     def place(self) -> str | None:
         """The Data Catalog, as far as the settings tell it."""
@@ -275,6 +272,10 @@ class AwsSettings(TargetSettings):
     def reads_logs_every(self) -> int | None:
         """As configured (s)."""
         return self.log_schemas_every
+
+    def share_with(self, other: AwsSettings) -> None:
+        """Let `other` have what the lanes have in common: one pool of connections and one rate for all of a target."""
+        other._clients = self._clients
 
     def endpoint_of(self, service: str) -> str | None:
         """The endpoint of a service; None: as botocore finds it.

@@ -14,7 +14,7 @@ from pydantic import Field
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName, normalized
 from pysync.targets.aws.errors import EXISTS, classified, code, of_code
-from pysync.targets.aws.session import AwsSettings, client
+from pysync.targets.aws.session import AwsSettings, client, shared
 from pysync.targets.base import Forbidden, OutcomeUnknown, Unavailable
 from pysync.targets.glue.catalog import Catalog
 
@@ -60,8 +60,7 @@ class Extras:
     def __init__(self, settings: GlueSettings, catalog: Catalog) -> None:
         self._settings = settings
         self._catalog = catalog
-        # Of the settings object, so that the lanes share it.
-        self._done = settings._furnished
+        self._done = shared(settings, "furnished", set[str])  # names
         self._not_before = 0.0
 
     def indexes(self, table: Any, more: Sequence[Index] = ()) -> list[Index]:

@@ -34,7 +34,7 @@ from pysync.targets.settings import TargetSettings
 class HmsSettings(TargetSettings):
     """A `[[targets]]` table of `kind = "hms"`."""
 
-    goes_both_ways = True
+    has_listener = True
     has_trash = True
 
     kind: Literal["hms"]
@@ -83,12 +83,6 @@ class HmsSettings(TargetSettings):
         return self.last_id_every
 
     @model_validator(mode="after")
-    def _writes_no_ids_both_ways(self) -> HmsSettings:
-        if self.both_ways and self.last_id_every is not None:
-            raise ValueError("both_ways = true does not work with last_id_every: each write would be replicated back")
-        return self
-
-    @model_validator(mode="after")
     def _check_one_login(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)
         if self.user is not None and self.logs_in:
@@ -107,9 +101,9 @@ class HmsSettings(TargetSettings):
         """
         if self.logs_in:
             return None
-        if self.user is not None and len(visited) <= 1:
-            return self.user
-        return replicator(visited) if visited and (self.both_ways or self.user) else None
+        if self.user is None:
+            return super().user_for(visited)
+        return self.user if len(visited) <= 1 else replicator(visited)
 
     def access(self) -> MetastoreAccess:
         """How to reach it."""
@@ -220,7 +214,7 @@ class Connections:
         self._connect = connect
         self._open: dict[str | None, Metastore] = {}
         self.are_swept = False
-        """Whether functions that a crash has left (pysync.model.again) were removed."""
+        """Whether functions that a crash has left (pysync.model.reread) were removed."""
         self._on_call: Callable[[str], object] | None = None
 
     def of(self, visited: Sequence[str]) -> Metastore:

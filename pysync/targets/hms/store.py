@@ -13,11 +13,11 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.metastore.client import Statistics, read_statistics
 from pysync.model import definition, idl
-from pysync.model.again import PLACE, is_word
 from pysync.model.definition import Constraints
 from pysync.model.event import VISITED
 from pysync.model.locations import POINTER_KEY, pointer
 from pysync.model.names import TableName, partition_name
+from pysync.model.reread import PLACE, is_request_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections, classified, is_race
@@ -230,7 +230,7 @@ class HmsStore(HiveStore):
                 self._call(lambda client: client.create_function(function))
         self.drop_function(PLACE, function.functionName)
         if not self._connections.are_swept:
-            for name in filter(is_word, self._call(lambda client: client.get_functions(PLACE, "*"))):
+            for name in filter(is_request_name, self._call(lambda client: client.get_functions(PLACE, "*"))):
                 self.drop_function(PLACE, name)
             self._connections.are_swept = True
 

@@ -359,5 +359,5 @@ def _client(session: Any) -> Any:
     catalog = session._jsparkSession.sharedState().externalCatalog().unwrapped()
     kind = catalog.getClass().getSimpleName()
     if kind != "HiveExternalCatalog":
-        raise Unavailable(f"the catalog of the Spark session is {kind}, but it must be Hive's", "see docs/spark.md")
+        raise Unavailable(f"the catalog of the Spark session is {kind}, but it must be Hive's", "see docs/targets.md")
     return catalog.client()

@@ -30,14 +30,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object that differs; `told` says why that is no drift."""
+    """An object that differs; `excuse` says why that is no drift."""
 
     kind: str
     name: str
     source: str
     result: str
     tone: str
-    told: str
+    excuse: str
     fields: tuple[Field, ...]
     link: str
 
@@ -63,7 +63,7 @@ class VerifyView:
     ended_at: float | None
     objects: int
     drift: int
-    told: int
+    excused: int
     tiles: tuple[Tile, ...]
     differences: tuple[Object, ...]
     more: int
@@ -85,7 +85,7 @@ def verify_view(target: str, result: Mapping[str, Any], at: str = "/verify") -> 
         ended_at=result.get("ended_at"),
         objects=int(result.get("objects") or 0),
         drift=drift,
-        told=int(result.get("told") or 0),
+        excused=int(result.get("excused") or 0),
         tiles=tuple(_tiles(target, result.get("databases") or (), at, {database_of(it.source) for it in differences})),
         differences=differences,
         more=max(0, drift - drifted),
@@ -113,7 +113,7 @@ def object_of(compared: Mapping[str, Any]) -> Object:
         source=source,
         result=_RESULTS.get(result, result),
         tone=BAD if compared.get("drift") else IDLE,
-        told=str(compared.get("told") or ""),
+        excuse=str(compared.get("excuse") or ""),
         fields=tuple(field_of(it) for it in compared.get("fields") or ()),
         link=f"/tables/{segment(source)}" if compared["kind"] in {"table", "files"} and "." in source else "",
     )

@@ -1,4 +1,4 @@
-"""The word that has an object read anew, on a real metastore: said by two at once, it leaves nothing behind."""
+"""The request that has an object read anew, on a real metastore: sent by two at once, it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from pathlib import Path
 
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
-from pysync.model.again import PLACE, Again
 from pysync.model.mark import Mark
-from pysync.model.operation import SayAgain
+from pysync.model.operation import RequestReread
+from pysync.model.reread import PLACE, RereadRequest
 from pysync.targets.base import Outcome
 from pysync.targets.hms import HmsSettings, hms_target
 
 TIMES = 5
 
 
-def _say(uri: str, speaker: str) -> list[Outcome]:
+def _send(uri: str, speaker: str) -> list[Outcome]:
     settings = {"name": "west", "kind": "hms", "metastore": uri, "both_ways": True}
-    word = SayAgain(database="shop", table="items", home="west", mark=Mark(speaker, 1, 1), visited=(speaker,))
+    request = RequestReread(database="shop", table="items", home="west", mark=Mark(speaker, 1, 1), visited=(speaker,))
     with closing(hms_target(HmsSettings.model_validate(settings))) as target:
-        return [target.apply(word) for _ in range(TIMES)]
+        return [target.apply(request) for _ in range(TIMES)]
 
 
-def test_two_say_the_same_at_once_and_what_a_crash_has_left_goes(tmp_path: Path) -> None:
+def test_two_send_the_same_at_once_and_what_a_crash_has_left_goes(tmp_path: Path) -> None:
     with EmbeddedMetastore(tmp_path / "hms") as server, Metastore(server.uri) as hms:
-        left = Again("shop", "gone").told_by("north")
+        left = RereadRequest("shop", "gone").as_function("north")
         hms.call(lambda client: client.create_function(left))
         with ThreadPoolExecutor() as pool:
-            told = list(pool.map(lambda speaker: _say(server.uri, speaker), ("east", "north")))
+            told = list(pool.map(lambda speaker: _send(server.uri, speaker), ("east", "north")))
         assert told == [[Outcome.CONFLICT] * TIMES] * 2
         assert hms.call(lambda client: client.get_functions(PLACE, "*")) == []
