@@ -68,7 +68,7 @@ class Direction:
         return change
 
     def has_lost(self, request: Change) -> bool:  # noqa: ARG002
-        """Whether a re-read request says that the target may have lost changes, and did not come from there directly."""
+        """Whether a re-read request says that the target may have lost changes, and did not come straight from there."""
         return False
 
     def origins(self, refresh: Refresh) -> Origins:
