@@ -174,10 +174,10 @@ def test_a_queue_that_cannot_be_written_loses_no_event(bench):
     """Nor is it a bug of pysync: the worker and its target wait, and both say so."""
     is_full = threading.Event()
 
-    def advance(real, *arguments):
+    def advance(real, *arguments, **more):
         if is_full.is_set():
             raise QueueFull("no space left")
-        real(*arguments)
+        real(*arguments, **more)
 
     stand_between(bench.queue, bench.name, advance)
     is_full.set()
