@@ -113,8 +113,13 @@ class Blocks:
         return holds_back(blocked & self._uncovered(before, healing), keys)
 
     def settle(self, done: int) -> None:
-        """All events up to there are applied or stored: what was refused of them is parked now."""
-        self.stored = set(self.stored).union(*(keys for at, keys in self.refused.items() if at <= done))
+        """All events up to there are applied or stored. What was refused of them is parked now, but for what a refresh
+        up to there has made good.
+        """
+        refused = {at: keys for at, keys in self.refused.items() if at <= done}
+        healing = {at: covers for at, covers in self.healing.items() if at <= done}
+        stored = set(self.stored).union(*refused.values())
+        self.stored = stored & self._uncovered(refused, healing) if healing and stored else stored
         self.refused = {at: keys for at, keys in self.refused.items() if at > done}
         self.healing = {at: covers for at, covers in self.healing.items() if at > done}
 
