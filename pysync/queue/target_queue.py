@@ -354,12 +354,12 @@ class TargetQueue:
         """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside, and
         with the `finished` events behind it.
 
-        Raises ValueError for a position behind the present one or beyond the last event.
+        Raises ValueError for a position behind the present one, or any beyond the last event.
         """
         with self._file.lock:
             self._file.assert_open()
             row = self._targets.row(self.name)
-            self._assert_ahead(row.position, position, parks)
+            self._assert_ahead(row.position, position, parks, finished)
             behind = sorted(it for it in finished if it > position)
             if position == row.position and not parks and not behind:
                 return
@@ -373,9 +373,11 @@ class TargetQueue:
             crash_point("park.committed" if parks else "advance.committed")
             row.position = position
 
-    def _assert_ahead(self, now: int, position: int, parks: Sequence[Park]) -> None:
+    def _assert_ahead(self, now: int, position: int, parks: Sequence[Park], finished: Collection[int]) -> None:
         if not now <= position <= self._file.last:
             raise ValueError(f"{self.name} cannot move from position {now} to {position} of {self._file.last}")
+        if max(finished, default=0) > self._file.last:
+            raise ValueError(f"{self.name} cannot be done with event {max(finished)} of {self._file.last}")
         if any(it.target != self.name or it.position > position for it in parks):
             raise ValueError(f"only events of {self.name} up to position {position} can be parked with it")
 
