@@ -30,11 +30,13 @@ Bounds = tuple[int, int | None]
 class Query:
     """Which records: all that are given must hold. `names` are those of databases, tables and functions (any of them).
 
-    `since` and `until` are seconds since 1970, `before` and `after` are ids, which are excluded.
+    `since` and `until` are seconds since 1970, `before` and `after` are ids, which are excluded. `notable`: only what
+    somebody did, and what did not go as it should.
     """
 
     target: str | None = None
     outcome: str | None = None
+    notable: bool = False
     operation: str | None = None
     names: Sequence[str] = ()
     since: float | None = None
@@ -107,7 +109,9 @@ def _source(query: Query, name: str | None) -> tuple[str, list[str], list[Any]]:
     rare = None
     if query.operation in journal_file.RARE:
         rare = "by_rare_operation", f"operation IN {journal_file.RARE}"
-    elif query.outcome is not None and query.outcome not in journal_file.COMMON and "." not in (name or ""):
+    elif query.notable or (
+        query.outcome is not None and query.outcome not in journal_file.COMMON and "." not in (name or "")
+    ):
         rare = "by_rare_outcome", f"outcome NOT IN {journal_file.COMMON}"
     if rare is not None:
         index, condition = rare

@@ -88,6 +88,8 @@ PARKED = """
 failures.md: pysync parked list dr
 failures.md: pysync parked show dr 48213
 failures.md: pysync parked retry dr
+failures.md: pysync parked retry dr --table 'sales.*'
+failures.md: pysync parked retry dr --reason 'exists at the target'
 failures.md: pysync parked skip dr 48213 --yes
 status.md: pysync parked list dr --json
 status.md: pysync parked show dr 48213 --json

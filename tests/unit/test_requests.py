@@ -80,5 +80,5 @@ def test_every_command_is_tried(sidecar: Sidecar) -> None:
 def test_arguments_of_any_type_are_answered_or_refused(
     sidecar: Sidecar, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.sidecar.commands.RELEASE_SECONDS", 0.0)  # no drain runs that would release anything
+    monkeypatch.setattr("pysync.sidecar.parked.RELEASE_SECONDS", 0.0)  # no drain runs that would release anything
     assert sorted(wrong_of(sidecar, name))[:5] == []
