@@ -73,6 +73,8 @@ verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml
 verify.md: pysync verify --html verify.html
+monitoring.md: pysync monitoring --out monitoring
+monitoring.md: pysync monitoring --out linked --runbook https://docs.example.com/failures.html --page https://pysync.example.com/
 """
 """Beside a running sidecar that is at rest."""
 

@@ -395,6 +395,8 @@ class FakeSidecar:
         for key in ("target", "outcome"):
             kept = [it for it in kept if request.get(key) in {None, it[key]}]
         kept = [it for it in kept if request.get("table") in {None, it["source_object"]}]
+        if request.get("notable"):
+            kept = [it for it in kept if it["outcome"] not in {"applied", "unchanged"}]
         page = kept[: request["limit"]]
         return {"records": page, "next": page[-1]["id"] if len(kept) > len(page) else None}
 
