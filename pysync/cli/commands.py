@@ -34,6 +34,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("status", "Show the state of the running sidecar, and its problems."),
         "wait": ("wait", "Wait until a target has what the source has now."),
         "events": ("events", "List the events in the queue."),
+        "tables": ("tables", "List the tables of the source with their state at each target."),
         "why": ("why", "Show what became of a table, and why a target does not have it."),
         "actions": ("actions", "Show what was done at the targets, and by whom."),
         "verify": ("verify", "Compare source and targets, and repair differences."),

@@ -22,6 +22,10 @@ _LOCK_SECONDS = 2.0
 _MOST_RENAMES = 100
 _FIELDS = tuple(name.strip() for name in journal_file.COLUMNS.split(","))
 
+_LATEST = f"""SELECT {journal_file.COLUMNS} FROM names CROSS JOIN records ON records.id = names.record
+    WHERE names.name = ? AND source_object = ? AND target = ?
+    AND (milliseconds IS NOT NULL OR outcome IN ('shadowed', 'kept')) ORDER BY names.record DESC LIMIT 1"""  # noqa: S608
+
 Bounds = tuple[int, int | None]
 """The first and the last id that may be found; None: any."""
 
@@ -66,6 +70,19 @@ class Reader:
             every = [_records(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
             merged = {it.id: it for it in islice(heapq.merge(*every, key=lambda it: -it.id), limit * len(every))}
             return list(merged.values())[:limit]
+
+    def latest(self, target: str, names: Sequence[str]) -> dict[str, Record]:
+        """The last record at a target of an operation on each of these objects, by their names at the source.
+
+        Acts and refusals are none. An object of which there is no record is left out. Costs a look-up for each name.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return {}
+            found = (
+                (name, connection.execute(_LATEST, (plain(name), plain(name), target)).fetchone()) for name in names
+            )
+            return {name: _record(row) for name, row in found if row is not None}
 
     def renames(self, name: str) -> list[Record]:
         """The last renames that gave or took this name, newest first."""

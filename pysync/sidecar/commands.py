@@ -23,6 +23,7 @@ from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
 from pysync.sidecar.history import listed
+from pysync.sidecar.inventory import Inventory
 from pysync.sidecar.plans import parked_event, plan_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
@@ -57,7 +58,13 @@ class Commands:
         self._verifiers = verifiers
         self._replays = replays
         self._reader = Reader(journal.file)
-        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()), ends)
+
+        def listeners() -> Sequence[Mapping[str, Any]]:
+            return roll.status(queue.intake.instances())
+
+        self._why = Why(queue, self._drains, self._reader, listeners, ends)
+        last_results = {name: it.last_result for name, it in verifiers.items()}
+        self._inventory = Inventory(queue, self._drains, self._reader, last_results, listeners, ends)
 
     def by_name(self, more: Mapping[str, Command]) -> Mapping[str, Command]:
         """The commands by their names in requests, and `more`. What people do with them goes into the journal."""
@@ -69,6 +76,7 @@ class Commands:
             "scopes": self.scopes,
             "loads": self.loads,
             "why": self._why,
+            "tables": self._inventory,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,

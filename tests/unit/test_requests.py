@@ -69,7 +69,18 @@ def names() -> list[str]:
         "scopes",
     ]
     more += ["actions", "listener remove", "parked list", "parked show", "replay plan", "trash empty", "trash restore"]
-    return [*more, "trash list", "verified", "verify", "wait", "wait end", "why", "parked skip", "parked retry"]
+    return [
+        *more,
+        "trash list",
+        "verified",
+        "verify",
+        "wait",
+        "wait end",
+        "why",
+        "tables",
+        "parked skip",
+        "parked retry",
+    ]
 
 
 def test_every_command_is_tried(sidecar: Sidecar) -> None:
