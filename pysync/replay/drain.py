@@ -257,6 +257,10 @@ class Drain:
         """Try the parked events again now: all, or those of one table with those that must go with it."""
         return self._ask(lambda lanes: self._retry_now(lanes, table))
 
+    def retry_tables(self, tables: Collection[str]) -> Future[Released]:
+        """Try the parked events of these tables again now, with those that must go with them."""
+        return self._ask(lambda lanes: self._try(lanes, tables))
+
     def skip(self, *, position: int | None = None, table: str | None = None) -> Future[Released]:
         """Give parked events up for good: one, or all of a table. What waited behind them is tried."""
         return self._ask(lambda lanes: self._skip_now(lanes, position, table))

@@ -55,7 +55,7 @@ class Pages:
         """The way of a change, and what needs a hand."""
         status = self._site.status()
         view = overview(status, self._site.clock())
-        recent = self._site.ask("actions", limit=_RECENT) if self._site.session(request) else None
+        recent = self._site.ask("actions", limit=_RECENT, notable=True) if self._site.session(request) else None
         rows = rows_of(recent.value["records"]) if recent and recent.value else []
         return self._site.render(request, "overview.html", view=view, source=status["source"], recent=rows)
 
@@ -75,7 +75,7 @@ class Pages:
         name = request.path_params["target"]
         self._target(self._site.status(), name)
         answer = self._site.ask("parked list", target=name)
-        page = parked_page(name, answer.value["tables"], request.query_params) if answer.value else None
+        page = parked_page(name, answer.value, request.query_params) if answer.value else None
         return self._site.render(
             request, "parked.html", target=name, page=page, problem=answer.problem, q=request.query_params.get("q", "")
         )

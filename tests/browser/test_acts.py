@@ -78,6 +78,8 @@ def test_a_parked_table_is_retried(browser: Browser, world: World) -> None:
         assert f"event {position}" in browser.text("tbody")
         browser.click("tbody form[action='/acts/retry'] button")
         assert "1 event still parked" in browser.text()
+        browser.click(".reason-groups form[action='/acts/retry'] button")
+        assert "1 event still parked" in browser.text(), "by its reason"
         browser.click("tbody a.name")
         assert "CREATE_TABLE" in browser.text()
         world.running.mend()

@@ -86,6 +86,23 @@ def test_a_thousand_parked_tables_are_pages(browser: Browser, serve: Serve) -> N
     assert [it.text for it in browser.all("tbody a.name")] == ["shop.table_0123"]
 
 
+def test_parked_tables_are_retried_and_skipped_by_their_reason(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh(in_trouble, tables=1000)
+    served = serve(sidecar)
+    sign_in(browser, served, "/targets/lake/parked")
+    assert len(browser.all(".reason-groups > li")) == 4
+    assert "They are tried as soon as" in browser.all(".reason-groups > li")[-1].text
+    browser.click(".reason-groups a")
+    assert "reason=" in browser.path()
+    assert {it.text for it in browser.all("td[data-label=why] .reason")} == {sidecar.tables[0]["reason"]}
+    browser.click(".reason-groups form[action='/acts/retry'] button")
+    assert ("parked retry", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
+    browser.find("input[name=sure]").click()
+    browser.click(".reason-groups form[action='/acts/skip'] button")
+    assert ("parked skip", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
+    assert browser.path() == "/targets/lake/parked"
+
+
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:
     served = serve(fresh())
     sign_in(browser, served, "/actions")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import problems
 from pysync.base.measures import Latency
+from pysync.queue import ParkedTable
+from pysync.sidecar.parked import common_reason, grouped
 from pysync.targets.base import ERRORS
 
 NOW = 1_795_000_000.0
@@ -140,6 +142,7 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
         gaps=[
             {
                 "reason": "listener 7d1f8c52 is lost",
+                "target": None,
                 "state": "open",
                 "upto": None,
                 "found_at": now - 300,
@@ -234,6 +237,18 @@ def parked_tables(number: int, now: float = NOW) -> list[dict[str, Any]]:
         }
         for at, name in enumerate(names)
     ]
+
+
+def parked_answer(target: str, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """An answer of `parked list` with its groups."""
+    keys = ("table", "events", "position", "kind", "reason", "attempts")
+    known = [ParkedTable(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
+    rows = [{**it, "group": common_reason(it["reason"] or "", it["table"])} for it in tables]
+    return {"target": target, "tables": rows, "groups": grouped(known)}
+
+
+def _times(table: Mapping[str, Any]) -> tuple[int, int]:
+    return int(table["first_at"] * 1000), int(table["last_at"] * 1000)
 
 
 def a_history(now: float = NOW, hours: int = 24) -> dict[str, Any]:
@@ -350,7 +365,7 @@ class FakeSidecar:
             "why": lambda it: a_why(it["table"], self.now),
             "plan": lambda it: a_plan(it["target"]),
             "verified": lambda it: verified(it["target"], self.now),
-            "parked list": lambda it: {"target": it["target"], "tables": self.tables},
+            "parked list": lambda it: parked_answer(it["target"], self.tables),
             "parked show": self._parked_show,
             "parked retry": lambda _: released,
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
@@ -380,6 +395,8 @@ class FakeSidecar:
         for key in ("target", "outcome"):
             kept = [it for it in kept if request.get(key) in {None, it[key]}]
         kept = [it for it in kept if request.get("table") in {None, it["source_object"]}]
+        if request.get("notable"):
+            kept = [it for it in kept if it["outcome"] not in {"applied", "unchanged"}]
         page = kept[: request["limit"]]
         return {"records": page, "next": page[-1]["id"] if len(kept) > len(page) else None}
 
