@@ -137,7 +137,7 @@ suite-kerberos:
 suite-readme:
 	@$(PYTEST) -s tests/readme $(ARGS)
 
-# Views of Hive, translated for Athena: rows by Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once).
+# Views of Hive, translated for Athena: rows by Hive or Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once).
 suite-views:
 	@$(PYTEST) -q -s --timeout=3600 tests/views $(ARGS)
 

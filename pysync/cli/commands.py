@@ -57,6 +57,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "load": ("dump", "Import a dump."),
         "repl": ("repl", "Run a REPL DUMP, LOAD or STATUS of Hive."),
         "copy": ("copy", "Copy data files only."),
+        "promote": ("promote", "Make a target the source, and the source its target."),
     },
     "Try it out": {
         "demo": ("tryout", "Show a replication between real servers on this machine."),

@@ -158,10 +158,8 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
     "max": _most("max"),
     "min": _most("min"),
     "stddev_pop": _spread("stddev_pop"),
-    "stddev_samp": _spread("stddev_samp"),
     "sum": _sum,
     "var_pop": _spread("var_pop"),
-    "var_samp": _spread("var_samp"),
 }
 
 

@@ -24,6 +24,7 @@ from pysync.views.types import (
     Typed,
     condition,
     decimal,
+    repeated,
     text,
 )
 
@@ -31,13 +32,8 @@ from pysync.views.types import (
 # Pure.
 
 
-_BLANK = r"[ \t\n\r\f\x0B]*"
-# A sign, digits, and a fraction that is cut: 1.9 is 1, .5 is 0.
-_INTEGER = rf"^{_BLANK}(?=[+-]?\.?[0-9])(?<s>[+-]?)(?<d>[0-9]*)(?:\.[0-9]*)?{_BLANK}$"
-_DATE = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?:[ T].*)?{_BLANK}$"
-_TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?"
-# Digits behind the milliseconds are cut.
-_TIMESTAMP = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?: {_TIME})?)(?:(?<=\.[0-9]{{3}})[0-9]+)?{_BLANK}$"
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_PLAIN_INTEGER = re.compile(r"-?[0-9]+")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?")
 
@@ -60,7 +56,7 @@ def _cast(value: Typed, to: HiveType) -> str | None:
     if to.is_text:
         return _to_text(value, to)
     if value.type.is_text:
-        return _from_text(as_string(value).sql, to)
+        return _from_text(value, to)
     if value.type.is_number:
         return _from_number(value, to)
     if value.type == BOOLEAN and to.is_integer:
@@ -82,18 +78,21 @@ def _to_text(value: Typed, to: HiveType) -> str | None:
     return source if to == STRING else f"CAST({source} AS {to.trino})"
 
 
-def _from_text(sql: str, to: HiveType) -> str | None:
+def _from_text(value: Typed, to: HiveType) -> str | None:
+    """Versions of Hive, and Spark, read blanks round an integer, days like 2020-02-30 and short forms differently."""
+    sql = as_string(value).sql
     if to.is_integer:
-        return f"TRY_CAST(regexp_replace({sql}, {text(_INTEGER)}, '${{s}}0${{d}}') AS {to.trino})"
+        return f"TRY_CAST({sql} AS {to.trino})" if _PLAIN_INTEGER.fullmatch(str(value.literal)) else None
     if to.name == "decimal":
-        return f"TRY_CAST(trim({sql}) AS {to.trino})"
+        return f"TRY_CAST({sql} AS {to.trino})" if _NUMBER.fullmatch(str(value.literal)) else None
     if to.name in {"double", "float"}:
         return f"TRY_CAST({sql} AS {to.trino})"
-    if to == DATE:
-        return f"TRY_CAST(regexp_extract({sql}, {text(_DATE)}, 1) AS date)"
-    if to == TIMESTAMP:
-        return f"TRY_CAST(regexp_extract({sql}, {text(_TIMESTAMP)}, 1) AS timestamp(3))"
+    if to == TIMESTAMP and isinstance(value.literal, str) and is_second(value.literal):
+        return f"timestamp {text(value.literal)}"
     return None
+
+
+_MOST_WHOLE_DIGITS = 20  # of a decimal that Hive 2.3 makes a double of: larger ones are NULL
 
 
 def _from_number(value: Typed, to: HiveType) -> str | None:
@@ -101,12 +100,28 @@ def _from_number(value: Typed, to: HiveType) -> str | None:
     if to.is_integer:
         if value.type.is_integer:
             return f"CAST({sql} AS {to.trino})"
-        return f"{'TRY_CAST' if value.type.name == 'decimal' else 'CAST'}(truncate({sql}) AS {to.trino})"
+        if value.type.name == "decimal":
+            return f"TRY_CAST(truncate({sql}) AS {to.trino})"
+        return _saturated(value, to)
     if to.name == "decimal":
         return f"TRY_CAST({sql} AS {to.trino})"
     if to.name in {"double", "float"}:
-        return f"CAST({sql} AS {to.trino})"
+        is_large = value.type.name == "decimal" and value.type.precision - value.type.scale > _MOST_WHOLE_DIGITS
+        return None if is_large else f"CAST({sql} AS {to.trino})"
     return f"({sql} <> 0)" if to == BOOLEAN and value.type.is_exact else None
+
+
+def _saturated(value: Typed, to: HiveType) -> str | None:
+    """A double as an int or bigint: the nearest that there is, and 0 for NaN, as Java has it."""
+    if to not in {INT, BIGINT} or value.type != DOUBLE:
+        return None
+    limit = 2 ** (31 if to == INT else 63)
+    most, least = (f"{to.trino} '{it}'" for it in (limit - 1, -limit))
+    sql = repeated(value, 4).sql
+    return (
+        f"(CASE WHEN is_nan({sql}) THEN {to.trino} '0' WHEN {sql} >= {limit - 1}e0 THEN {most}"
+        f" WHEN {sql} <= -{limit}e0 THEN {least} ELSE CAST(truncate({sql}) AS {to.trino}) END)"
+    )
 
 
 def as_string(value: Typed) -> Typed:
@@ -187,6 +202,7 @@ def widened(value: Typed, to: HiveType) -> Typed:
     return cast(value, to)
 
 
+_NULL_SAFE = "IS NOT DISTINCT FROM"
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -198,7 +214,33 @@ def compared(one: Typed, operator: str, other: Typed) -> Typed:
         if converse is None:
             raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
         sides = converse[1], converse[0]
+    if (one.type.is_number or other.type.is_number) and (_may_be_nan(one) or _may_be_nan(other)):
+        return _compared_doubles((one, sides[0]), operator, (other, sides[1]))
     return condition(f"{sides[0]} {operator} {sides[1]}")
+
+
+def _may_be_nan(value: Typed) -> bool:
+    if value.type.is_text:
+        return not _NUMBER.fullmatch(str(value.literal))
+    return value.type.name in {"double", "float"} and not value.sql.startswith("double '")  # a constant
+
+
+_Side = tuple[Typed, str]
+
+
+def _compared_doubles(one: _Side, operator: str, other: _Side) -> Typed:
+    """Hive and Spark take NaN for equal to itself, and for more than all other numbers; to Trino it is neither."""
+    if operator in _CONVERSE and operator.startswith(">"):
+        return _compared_doubles(other, _CONVERSE[operator], one)
+    (_, a), (_, b) = one, other
+    plain = f"{a} {operator} {b}"
+    if operator.startswith("<") and operator != "<>":
+        tail = f"NOT is_nan({a})" if operator == "<" else f"{a} IS NOT NULL"
+        return condition(f"{plain} OR (is_nan({b}) AND {tail})" if _may_be_nan(other[0]) else plain)
+    if operator == _NULL_SAFE or not (_may_be_nan(one[0]) and _may_be_nan(other[0])):
+        return condition(plain)
+    are_equal = f"{a} = {b} OR (is_nan({a}) AND is_nan({b}))"
+    return condition(are_equal if operator == "=" else f"NOT ({are_equal})")
 
 
 def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | None:
@@ -208,7 +250,7 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
         return one.sql, other.sql
     if a.is_text and b.is_text:
         return as_string(one).sql, as_string(other).sql
-    if b.is_number and (a.is_number or a.is_text):
+    if b.is_number and (a.is_number or (a.is_text and operator != _NULL_SAFE)):
         return _numbers(one, other)
     if a == DATE and b == TIMESTAMP:
         return cast(one, TIMESTAMP).sql, other.sql
@@ -232,10 +274,9 @@ def moment(literal: str, kind: HiveType, operator: str) -> str:
 
     Engines compare these as strings or as moments: the result is the same only for canonical ones.
     """
-    whole = _ISO_TIMESTAMP.fullmatch(literal)
     # Midnight, or a string that any time of the day is longer than: these two tell no difference.
     is_safe = kind == DATE or operator in {">=", "<"}
-    if not (is_day(literal) and is_safe) and not (whole and is_day(whole[1]) and kind == TIMESTAMP):
+    if not (is_day(literal) and is_safe) and not (is_second(literal) and kind == TIMESTAMP):
         raise CannotTranslate(f"a comparison of {kind} with the string {literal!r}")
     return f"{'date' if kind == DATE else 'timestamp'} {text(literal)}"
 
@@ -246,6 +287,12 @@ def is_day(literal: str) -> bool:
         return bool(_ISO_DATE.fullmatch(literal) and date.fromisoformat(literal))
     except ValueError:
         return False
+
+
+def is_second(literal: str) -> bool:
+    """Whether all engines read the string as one and the same timestamp."""
+    whole = _ISO_TIMESTAMP.fullmatch(literal)
+    return whole is not None and is_day(whole[1])
 
 
 # --- Arithmetic as Hive does it: integers divide into doubles, a division by zero is NULL, decimals grow. Pure
@@ -260,7 +307,12 @@ def arithmetic(one: Typed, operator: str, other: Typed) -> Typed:
         return _quotient(one, other)
     kind = _kind(one, operator, other)
     divisor = f"NULLIF({other.sql}, 0)" if operator == "%" else other.sql
-    return Typed(f"CAST({one.sql} {operator} {divisor} AS {kind.trino})", kind)
+    return Typed(_or_null(f"CAST({one.sql} {operator} {divisor} AS {kind.trino})", kind), kind)
+
+
+def _or_null(sql: str, kind: HiveType) -> str:
+    """What has more digits than a decimal can have is NULL."""
+    return f"TRY({sql})" if kind.name == "decimal" and kind.precision == MAX_PRECISION else sql
 
 
 def _number(value: Typed) -> Typed:
@@ -286,12 +338,18 @@ def _kind(one: Typed, operator: str, other: Typed) -> HiveType:
 def _decimal_kind(a: _Digits, operator: str, b: _Digits) -> HiveType:
     whole, scale = max(a.whole, b.whole), max(a.scale, b.scale)
     if operator == "*":
-        if a.scale + b.scale > MAX_PRECISION:
-            raise CannotTranslate(f"a product with more than {MAX_PRECISION} digits behind the point")
-        return _adjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
+        return _unadjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
     if operator == "%":
         return decimal(min(a.whole, b.whole) + scale, scale)
-    return _adjusted(whole + scale + 1, scale)
+    return _unadjusted(whole + scale + 1, scale)
+
+
+def _unadjusted(precision: int, scale: int) -> HiveType:
+    """A decimal that keeps its digits behind the point. Raises CannotTranslate: Trino overflows before it cuts them."""
+    kind = _adjusted(precision, scale)
+    if kind.scale < scale:
+        raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits, of which Hive cuts some")
+    return kind
 
 
 def _quotient(one: Typed, other: Typed) -> Typed:
@@ -306,7 +364,8 @@ def _quotient(one: Typed, other: Typed) -> Typed:
     if b.scale > kind.scale:
         raise CannotTranslate("a division of decimals that rounds twice")
     above = HiveType("decimal", (min(MAX_PRECISION, a.whole + kind.scale), kind.scale))
-    return Typed(f"TRY_CAST(CAST({one.sql} AS {above.trino}) / NULLIF({other.sql}, 0) AS {kind.trino})", kind)
+    quotient = f"TRY_CAST(CAST({one.sql} AS {above.trino}) / NULLIF({other.sql}, 0) AS {kind.trino})"
+    return Typed(_or_null(quotient, kind), kind)
 
 
 def _adjusted(precision: int, scale: int) -> HiveType:

@@ -176,7 +176,10 @@ class Expressions:
         if not node.expressions:
             raise CannotTranslate("IN of nothing")
         repeated(value, len(node.expressions))
-        return condition(" OR ".join(self._compared(value, "=", it).sql for it in self.many(node.expressions)))
+        items = self.many(node.expressions)
+        tests = [self._compared(value, "=", it).sql for it in items]
+        _assert_alike([value, *items], "IN")
+        return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
         """EXISTS."""
@@ -184,14 +187,18 @@ class Expressions:
 
     def matched(self, node: exp.Expression) -> Typed:
         """LIKE and RLIKE; NOT before them is a mark on the node."""
-        match = (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
+        value, pattern = self(node.this), self(node.expression)
+        is_like = isinstance(node, exp.Like)
+        match = like(value, pattern, of_spark=self._scope.rules.of_spark) if is_like else regexp_like(value, pattern)
         return condition(f"NOT {match.sql}") if node.args.get("negate") else match
 
     def cased(self, node: exp.Case) -> Typed:
         """CASE."""
         of = repeated(self(node.this), len(node.args["ifs"])) if node.this is not None else None
-        tests = [self(it.this) for it in node.args["ifs"]]
-        tests = [truth(it) if of is None else self._compared(of, "=", it) for it in tests]
+        whens = [self(it.this) for it in node.args["ifs"]]
+        tests = [truth(it) if of is None else self._compared(of, "=", it) for it in whens]
+        if of is not None:
+            _assert_alike([of, *whens], "CASE")
         default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)
         results = [*(self(it.args["true"]) for it in node.args["ifs"]), default]
         self._scope.rules.mix([it.type for it in results])
@@ -218,7 +225,7 @@ class Expressions:
             return self._grouping(node)
         arguments = self.many(node.expressions)
         self._scope.rules.call(name, arguments)
-        return call(name, arguments)
+        return call(name, arguments, of_spark=self._scope.rules.of_spark)
 
     def filtered(self, node: exp.Filter) -> Typed:
         """An aggregate with FILTER."""
@@ -317,6 +324,14 @@ class Expressions:
         if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
             raise CannotTranslate("bits beside other operators without parentheses")
         return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
+
+
+def _assert_alike(values: Sequence[Typed], what: str) -> None:
+    """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0."""
+    types = [it.type for it in values if it.type != VOID]
+    are_mixed = any(it.is_text for it in types) and not all(it.is_text for it in types)
+    if are_mixed or any(it.name in {"double", "float"} for it in types):
+        raise CannotTranslate(f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}")
 
 
 def _decimal(value: str) -> Typed:

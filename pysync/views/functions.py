@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 
 from pysync.views.casts import (
     arithmetic,
@@ -18,7 +19,7 @@ from pysync.views.casts import (
     unified,
     widened,
 )
-from pysync.views.text import has_optional_group, may_be_empty, translated_pattern
+from pysync.views.text import LINE_ENDS, has_optional_group, may_be_empty, translated_pattern
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -85,18 +86,22 @@ def _nvl(value: Typed, instead: Typed) -> Typed:
 
 
 def _nullif(value: Typed, other: Typed) -> Typed:
+    if value.type != other.type or value.type.name in {"double", "float"}:
+        raise CannotTranslate(f"the function nullif of {value.type} and {other.type}")  # Hive 2.3 takes all for equal
     return Typed(f"IF({compared(value, '=', other).sql}, NULL, {value.sql})", value.type)
 
 
 def is_null(value: Typed) -> Typed:
-    """`value IS NULL`."""
+    """`value IS NULL`. Hive 2.3 takes every array, map and struct for something."""
+    if value.type.within:
+        raise CannotTranslate(f"IS NULL of {value.type}")
     return condition(f"{value.sql} IS NULL")
 
 
 CONDITIONS: Mapping[str, Callable[..., Typed]] = {
     "coalesce": _coalesce,
     "if": chosen,
-    "isnotnull": lambda value: condition(f"{value.sql} IS NOT NULL"),
+    "isnotnull": lambda value: condition(f"NOT {is_null(value).sql}"),
     "isnull": is_null,
     "nullif": _nullif,
     "nvl": _nvl,
@@ -107,7 +112,7 @@ CONDITIONS: Mapping[str, Callable[..., Typed]] = {
 
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"]")
 _TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
-_UNITS = {"year": "year", "yyyy": "year", "yy": "year", "month": "month", "mon": "month", "mm": "month"}
+_UNITS = {"YEAR": "year", "YYYY": "year", "YY": "year", "MONTH": "month", "MON": "month", "MM": "month"}
 
 
 def _part(name: str) -> Callable[[Typed], Typed]:
@@ -141,7 +146,7 @@ def _dayofweek(value: Typed) -> Typed:
 
 
 def _trunc(value: Typed, unit: Typed) -> Typed:
-    name = _UNITS.get(written(unit, "a unit of trunc").lower())
+    name = _UNITS.get(written(unit, "a unit of trunc"))  # Hive 2.3 knows no small letters
     if name is None:
         raise CannotTranslate(f"the function trunc to {unit.literal!r}")
     return Typed(f"date_trunc('{name}', {as_date(value).sql})", DATE)
@@ -229,20 +234,11 @@ def _array_contains(values: Typed, item: Typed) -> Typed:
     return Typed(f"COALESCE({contains}, false)", BOOLEAN)
 
 
-def _of_map(name: str, place: int) -> Callable[[Typed], Typed]:
-    def of(value: Typed) -> Typed:
-        if value.type.name != "map":
-            raise CannotTranslate(f"the function {name} of {value.type}")
-        return Typed(f"{name}({value.sql})", array(value.type.within[place]))
-
-    return of
-
-
 def item_of(value: Typed, index: Typed) -> Typed:
     """`array[index]`, counted from 0, and `map[key]`; NULL where there is none."""
-    if value.type.name == "array" and index.type.is_integer:
+    if value.type.name == "array" and index.type.is_integer and index.type != BIGINT:
         place = f"{index.literal + 1}" if isinstance(index.literal, int) and index.literal >= 0 else None
-        place = place or f"IF({index.sql} >= 0, {index.sql} + 1)"
+        place = place or f"IF({index.sql} >= 0, CAST({index.sql} AS bigint) + 1)"
         return Typed(f"element_at({value.sql}, {place})", value.type.within[0])
     if value.type.name == "map":
         key, item = value.type.within
@@ -264,8 +260,6 @@ COLLECTIONS: Mapping[str, Callable[..., Typed]] = {
     "array": _array,
     "array_contains": _array_contains,
     "map": _map,
-    "map_keys": _of_map("map_keys", 0),
-    "map_values": _of_map("map_values", 1),
     "named_struct": _named_struct,
     "size": _size,
     "struct": _struct,
@@ -301,9 +295,14 @@ def _whole(name: str) -> Callable[[Typed], Typed]:
         if it.type.name == "decimal":
             kind = decimal(it.type.precision - it.type.scale + 1, 0)
             return Typed(f"CAST({name}({it.sql}) AS {kind.trino})", kind)
-        return Typed(f"CAST({name}({it.sql}) AS bigint)", BIGINT)
+        if it.type == BIGINT:
+            raise CannotTranslate(f"the function {name} of bigint")  # Hive makes a double of it, which may be another
+        return cast(Typed(f"{name}({as_double(it).sql})", DOUBLE), BIGINT)
 
     return of
+
+
+_MOST_PLACES = 15
 
 
 def _round(value: Typed, digits: Typed | None = None) -> Typed:
@@ -314,7 +313,12 @@ def _round(value: Typed, digits: Typed | None = None) -> Typed:
         scale = min(places, it.type.scale)
         kind = decimal(it.type.precision - it.type.scale + scale + (scale < it.type.scale), scale)
         return Typed(f"CAST({it.sql} AS {kind.trino})", kind)
-    return Typed(f"round({it.sql}, {places})" if places else f"round({it.sql})", DOUBLE)
+    if places > _MOST_PLACES:
+        raise CannotTranslate(f"the function round with more than {_MOST_PLACES} digits")
+    # Hive rounds the digits that the number is written with: 1.005 is 1.01. Large ones have none behind the point.
+    sql = repeated(it, 3).sql
+    rounded = f"CAST(CAST(CAST({sql} AS varchar) AS decimal(38,{places})) AS double)"
+    return Typed(f"IF(abs({sql}) < 1e17, {rounded}, {sql})", DOUBLE)
 
 
 def _power(base: Typed, exponent: Typed) -> Typed:
@@ -341,12 +345,15 @@ def _most(name: str) -> Callable[..., Typed]:
     return of
 
 
-# Logarithms of what has none are NULL.
-_LOG = "{name}(IF({value} > 0e0, {value}))"
+def _unless(template: str) -> Callable[[Typed], Typed]:
+    """NULL for a number that fulfils the condition before the colon; NaN never does."""
+    excluded, function = template.split(": ")
 
+    def of(value: Typed) -> Typed:
+        sql = repeated(as_double(value), 2).sql
+        return Typed(f"IF({sql} {excluded}, NULL, {function}({sql}))", DOUBLE)
 
-def _logarithm(name: str) -> Callable[[Typed], Typed]:
-    return lambda value: Typed(_LOG.format(name=name, value=as_double(value).sql), DOUBLE)
+    return of
 
 
 NUMBERS: Mapping[str, Callable[..., Typed]] = {
@@ -357,14 +364,14 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
     "floor": _whole("floor"),
     "greatest": _most("greatest"),
     "least": _most("least"),
-    "ln": _logarithm("ln"),
-    "log10": _logarithm("log10"),
-    "log2": _logarithm("log2"),
+    "ln": _unless("<= 0e0: ln"),
+    "log10": _unless("<= 0e0: log10"),
+    "log2": _unless("<= 0e0: log2"),
     "pmod": _pmod,
     "pow": _power,
     "power": _power,
     "round": _round,
-    "sqrt": _double("sqrt({})"),
+    "sqrt": _unless("< 0e0: sqrt"),
 }
 
 
@@ -382,11 +389,8 @@ def _concat(*values: Typed) -> Typed:
 
 
 def _concat_ws(separator: Typed, *values: Typed) -> Typed:
-    if len(values) == 1 and values[0].type == array(STRING):
-        items = f"COALESCE({values[0].sql}, CAST(ARRAY[] AS array(varchar)))"  # NULL is left out, as an item is
-        return Typed(f"concat_ws({as_string(separator).sql}, {items})", STRING)
     if not values or any(not it.type.is_text for it in values):
-        raise CannotTranslate("the function concat_ws of other things than strings, or one array of them")
+        raise CannotTranslate("the function concat_ws of other things than strings")
     return Typed(f"concat_ws({', '.join(as_string(it).sql for it in (separator, *values))})", STRING)
 
 
@@ -396,6 +400,38 @@ def _substr(value: Typed, start: Typed, length: Typed | None = None) -> Typed:
     place = str(start.literal or 1) if start.is_constant else f"IF({first} = 0, 1, {first})"
     rest = f", {as_integer(length).sql}" if length is not None else ""
     return Typed(f"substr({as_string(value).sql}, {place}{rest})", STRING)
+
+
+_PAIRED, _SECOND = "\\x{10000}-\\x{10FFFF}", "\uffff"
+
+
+def _in_units(function: Callable[..., Typed]) -> Callable[..., Typed]:
+    """Hive counts what is beyond the Basic Multilingual Plane as two, and half of it is a question mark.
+
+    A character that no text has stands for the second half.
+    """
+
+    @wraps(function)
+    def of(value: Typed, *others: Typed) -> Typed:
+        paired = f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')"
+        halves = f"'[{_PAIRED}](?!{_SECOND})|(?<![{_PAIRED}]){_SECOND}'"
+        cut = function(Typed(paired, STRING), *others).sql
+        return Typed(f"replace(regexp_replace({cut}, {halves}, '?'), '{_SECOND}', '')", STRING)
+
+    return of
+
+
+# Characters whose capital is more than one character.
+_CAPITALS = {it: it.upper() for it in map(chr, range(0x80, 0xD800)) if len(it.upper()) > 1}
+_CAPITALS |= {it: it.upper() for it in map(chr, range(0xE000, 0x10000)) if len(it.upper()) > 1}
+
+
+def _upper(value: Typed) -> Typed:
+    """Java has capitals of several characters, as SS; Trino has none."""
+    small, large = (", ".join(map(text, some)) for some in (_CAPITALS.keys(), _CAPITALS.values()))
+    capital = f"element_at(map(ARRAY[{small}], ARRAY[{large}]), x[1])"
+    written_out = f"regexp_replace({as_string(value).sql}, '([{''.join(_CAPITALS)}])', x -> {capital})"
+    return Typed(f"upper({written_out})", STRING)
 
 
 def _length(value: Typed) -> Typed:
@@ -426,8 +462,13 @@ def _padded(name: str) -> Callable[[Typed, Typed, Typed], Typed]:
     return of
 
 
+_MOST_REPEATS = 10_000  # that Trino makes
+
+
 def _repeat(value: Typed, times: Typed) -> Typed:
     count = number(times, "a count of repeat")
+    if count > _MOST_REPEATS:
+        raise CannotTranslate(f"the function repeat with more than {_MOST_REPEATS} times")
     string = repeated(as_string(value), 2).sql
     return Typed(f"IF({string} IS NOT NULL, array_join(repeat({string}, {count}), ''))", STRING)
 
@@ -463,11 +504,22 @@ def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
     return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
 
 
-def like(value: Typed, pattern: Typed) -> Typed:
-    """LIKE: a backslash is Hive's way to mean a % itself, so it is refused."""
-    if "\\" in written(pattern, "a pattern of LIKE"):
-        raise CannotTranslate("LIKE with a backslash")
-    return condition(f"{as_string(value).sql} LIKE {pattern.sql}")
+def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
+    """LIKE: a backslash is Hive's way to mean a % itself, so it is refused.
+
+    A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
+    """
+    wanted = written(pattern, "a pattern of LIKE")
+    if "\\" in wanted or any(it in wanted for it in LINE_ENDS):
+        raise CannotTranslate("LIKE with a backslash, or a line feed")
+    string = repeated(as_string(value), 2).sql
+    match = f"{string} LIKE {pattern.sql}"
+    if of_spark or _SIMPLE_PATTERN.fullmatch(wanted):
+        return condition(match)
+    return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
+
+
+_SIMPLE_PATTERN = re.compile("%?[^%_]*%?", re.DOTALL)
 
 
 def _md5(value: Typed) -> Typed:
@@ -479,13 +531,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "concat": _concat,
     "concat_ws": _concat_ws,
     "instr": _instr,
-    "lcase": _of_text("lower({})"),
     "length": _length,
     "char_length": _length,
     "character_length": _length,
     "locate": _locate,
-    "lower": _of_text("lower({})"),
-    "lpad": _padded("lpad"),
+    "lpad": _in_units(_padded("lpad")),
     "ltrim": _of_text("trim(LEADING ' ' FROM {})"),
     "md5": _md5,
     "regexp_extract": _regexp_extract,
@@ -493,20 +543,26 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "repeat": _repeat,
     "replace": _replace,
     "reverse": _of_text("reverse({})"),
-    "rpad": _padded("rpad"),
+    "rpad": _in_units(_padded("rpad")),
     "rtrim": _of_text("trim(TRAILING ' ' FROM {})"),
     "split": _split,
-    "substr": _substr,
-    "substring": _substr,
+    "substr": _in_units(_substr),
+    "substring": _in_units(_substr),
     "trim": _of_text("trim(BOTH ' ' FROM {})"),
-    "ucase": _of_text("upper({})"),
-    "upper": _of_text("upper({})"),
+    "ucase": _upper,
+    "upper": _upper,
 }
 
 
 # --- Functions of Hive that are known to mean the same in Trino, each with what makes it so. All others are refused
 
-_FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
+FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
+_OF_SPARK: Mapping[str, Callable[..., Typed]] = {
+    "lpad": _padded("lpad"),
+    "rpad": _padded("rpad"),
+    "substr": _substr,
+    "substring": _substr,
+}
 # Why some that are often used are none of them.
 _REASONS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -514,14 +570,18 @@ _REASONS: Mapping[str, str] = {
         "its result depends on the time zone of the session",
     ),
     **dict.fromkeys(("to_utc_timestamp", "now"), "its result depends on the time zone of the session"),
+    **dict.fromkeys(("lower", "lcase"), "Java has two small letters for a Greek sigma, Trino one"),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
-    **dict.fromkeys(("stddev", "std", "variance", "add_months"), "Hive's versions and Spark differ in its result"),
+    **dict.fromkeys(
+        ("stddev", "stddev_samp", "std", "variance", "var_samp", "add_months", "map_keys", "map_values"),
+        "Hive's versions and Spark differ in its result",
+    ),
 }
 
 
-def call(name: str, arguments: Sequence[Typed]) -> Typed:
-    """A call of Hive's function `name`, in lower case. Raises CannotTranslate for those that are not known well."""
-    function = _FUNCTIONS.get(name)
+def call(name: str, arguments: Sequence[Typed], *, of_spark: bool = False) -> Typed:
+    """A call of the function `name`, in lower case. Raises CannotTranslate for those that are not known well."""
+    function = (of_spark and _OF_SPARK.get(name)) or FUNCTIONS.get(name)
     if function is None:
         reason = _REASONS.get(name)
         raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")

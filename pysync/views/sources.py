@@ -234,6 +234,8 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     distinct = node.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise CannotTranslate("DISTINCT ON")
+    if distinct is not None:
+        _assert_exact([it for _, it in items], "DISTINCT")
     parts = [f"SELECT {'DISTINCT ' if distinct else ''}{listed}", origin]
     parts += [f"WHERE {' AND '.join(where)}"] if where else []
     parts += [_group(node.args["group"], translate)] if node.args.get("group") else []
@@ -241,6 +243,12 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
     parts += _tail(node, [name for name, _ in items], translate)
     return " ".join(filter(None, parts)), [(name, it.type) for name, it in items]
+
+
+def _assert_exact(values: Sequence[Typed], what: str) -> None:
+    """Engines choose 0.0 or -0.0 for both in different ways."""
+    if any(it.type.name in {"double", "float"} for it in values):
+        raise CannotTranslate(f"{what} of doubles or floats")
 
 
 def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple[str, Typed]]:
@@ -290,7 +298,9 @@ def _group(node: exp.Group, translate: Expressions) -> str:
     if sets:
         return f"GROUP BY GROUPING SETS ({', '.join(_set(it, translate) for it in sets[0].expressions)})"
     if not rollup and not cube:
-        return f"GROUP BY {', '.join(it.sql for it in translate.many(node.expressions))}"
+        keys = translate.many(node.expressions)
+        _assert_exact(keys, "GROUP BY")
+        return f"GROUP BY {', '.join(it.sql for it in keys)}"
     inner = (rollup or cube)[0].expressions
     if inner and node.expressions:
         raise CannotTranslate("GROUP BY of several kinds")
@@ -306,7 +316,9 @@ def _columns(items: Sequence[exp.Expression], translate: Expressions) -> list[st
     """Trino groups in several ways by columns only."""
     if any(not isinstance(it, exp.Column) for it in items):
         raise CannotTranslate("ROLLUP, CUBE or GROUPING SETS of other things than columns")
-    return [it.sql for it in translate.many(items)]
+    keys = translate.many(items)
+    _assert_exact(keys, "GROUP BY")
+    return [it.sql for it in keys]
 
 
 # --- UNION
@@ -320,6 +332,8 @@ def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
     for (_, a), (_, b) in zip(left[1], right[1], strict=True):
         scope.rules.mix((a, b))
     types = [common((a, b)) for (_, a), (_, b) in zip(left[1], right[1], strict=True)]
+    if node.args.get("distinct"):
+        _assert_exact([Typed("", it) for it in types], "UNION")
     columns = [(name, kind) for (name, _), kind in zip(left[1], types, strict=True)]
     word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
     sql = f"{_branch(*left, columns)} {word} {_branch(*right, columns)}"

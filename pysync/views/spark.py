@@ -31,6 +31,9 @@ def database_of(properties: Mapping[str, str] | None, own: str) -> str:
 class HiveRules:
     """What a view may say beyond what is refused everywhere: in a view of Hive, everything. See `rules_of`."""
 
+    of_spark = False
+    """Whether functions that both have are those of Spark."""
+
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
 
@@ -52,6 +55,8 @@ class HiveRules:
 
 class SparkRules(HiveRules):
     """A view of Spark that is not in ANSI mode."""
+
+    of_spark = True
 
     def compare(self, one: Typed, other: Typed) -> None:
         """Spark makes an integer of a string beside an integer, Hive a double."""

@@ -136,7 +136,9 @@ def _assert_plain(token: Token, text: str) -> None:
 
 _CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": " \\t\\n\\x0B\\f\\r"}
 _LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')
-_LINE_ENDS = "\n\r\u0085\u2028\u2029"
+LINE_ENDS = "\n\r\u0085\u2028\u2029"
+# `$` of Java: the end, or before what ends the last line; never between a carriage return and its line feed.
+_END = r"(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?(?![\s\S]))"
 _OPTIONAL_GROUP = re.compile(r"\)(?:[?*]|\{0)")
 _SET_OPERATION = re.compile(r"\[\^?\[|&&|--|~~|\|\|")  # of classes, which Python would warn of
 _COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
@@ -175,6 +177,7 @@ class _Reader:
             "\\": self._escape,
             "[": self._class,
             ".": self._not_a_line_end,
+            "$": self._end,
             "(": self._group,
             "*": self._quantifier,
             "+": self._quantifier,
@@ -194,7 +197,12 @@ class _Reader:
         return here if rule is None else rule()
 
     def _not_a_line_end(self) -> str:
-        return f"[^{_LINE_ENDS}]"
+        return f"[^{LINE_ENDS}]"
+
+    def _end(self) -> str:
+        if self._peek() and self._peek() in "*+?{":
+            raise self._refused()
+        return _END
 
     def _group(self) -> str:
         if self._peek() != "?":

@@ -79,7 +79,8 @@ def test_garbage_is_no_type(text: str) -> None:
 @pytest.mark.parametrize(
     ("java", "trino"),
     [
-        ("^a+$", "^a+$"),
+        ("^a+", "^a+"),
+        ("a$", r"a(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?(?![\s\S]))"),
         (r"\d{2,}\.\w*", r"[0-9]{2,}\.[a-zA-Z_0-9]*"),
         (r"[\d,]+", "[0-9,]+"),
         (r"\D", "[^0-9]"),
@@ -93,7 +94,8 @@ def test_a_pattern_of_java(java: str, trino: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "java", ["", "(?i)a", "a++", "(?<=a)b", r"\bword", r"\p{L}", "[a&&b]", "[[a]]", "a{,3}", "(", "é", r"\1", "[]a]"]
+    "java",
+    ["", "(?i)a", "a++", "$*", "(?<=a)b", r"\bword", r"\p{L}", "[a&&b]", "[[a]]", "a{,3}", "(", "é", r"\1", "[]a]"],
 )
 def test_a_pattern_that_may_mean_something_else_is_refused(java: str) -> None:
     with pytest.raises(CannotTranslate, match="the pattern"):

@@ -1,9 +1,10 @@
-"""Whether Spark and Trino gave the same rows, in any order."""
+"""Whether two engines gave the same rows, in any order."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import struct
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -35,13 +36,16 @@ def _plain(kind: HiveType, value: Any) -> Any:
     if kind.name == "array":
         return tuple(_plain(kind.within[0], it) for it in value)
     if kind.name == "map":
-        pairs = ((_plain(kind.within[0], key), _plain(kind.within[1], it)) for key, it in value.items())
+        items = value.items() if isinstance(value, Mapping) else value
+        pairs = ((_plain(kind.within[0], key), _plain(kind.within[1], it)) for key, it in items)
         return tuple(sorted(pairs, key=_key))
     if kind.name == "struct":
         return tuple(_plain(it, value[place]) for place, it in enumerate(kind.within))
     if kind.name == "decimal":
         return Decimal(str(value))
-    if kind.name in {"double", "float"}:
+    if kind.name == "float":
+        return struct.unpack("f", struct.pack("f", float(value)))[0]
+    if kind.name == "double":
         return float(value)
     if kind.is_integer:
         return int(value)
@@ -55,7 +59,7 @@ def _key(value: Any) -> Any:
     if isinstance(value, tuple):
         return ("t", tuple(map(_key, value)))
     if isinstance(value, float):
-        return ("f", f"{value:.7g}")
+        return ("f", "nan" if math.isnan(value) else f"{value:.7g}")
     return (type(value).__name__, str(value))
 
 
@@ -63,5 +67,8 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=_NEAR, abs_tol=_NEAR)
+        if math.isnan(one) or math.isnan(other):
+            return math.isnan(one) and math.isnan(other)
+        is_same_zero = one or other or math.copysign(1, one) == math.copysign(1, other)
+        return bool(is_same_zero) and math.isclose(one, other, rel_tol=_NEAR, abs_tol=0 if 0 in {one, other} else _NEAR)
     return bool(one == other)

@@ -1,12 +1,16 @@
-"""The same tables for Spark, a real Hive, and a real Trino behind an embedded Glue; and views on them."""
+"""The same tables for a real Hive, Spark, and a real Trino behind an embedded Glue; and views on them.
+
+A view of Hive has the rows that Hive gives, a view of Spark those of Spark.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,20 +20,21 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark.sql import SparkSession
 
 from pysync.lab.aws import EmbeddedAws
-from pysync.lab.aws.hive import Hive, Refused
+from pysync.lab.aws.hive import Refused
 from pysync.model.names import TableName
 from pysync.targets.glue import GlueSettings, GlueStore
+from pysync.views.spark import DATABASE as SPARK_DATABASE
 from pysync.views.translation import is_presto
 from tests.views.equal import difference
+from tests.views.hive import rows, start_hive
 from tests.views.trino import CATALOG, Failed, Trino
 
-_PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
 _BUCKET = "views"
 
 
 @dataclass
 class Outcome:
-    """What became of a view: `equal`, `refused`, `wrong`, or `unread` if the source itself cannot read it."""
+    """What became of a view: `equal`, `refused`, `wrong`, or `unread` if its own engine cannot read it."""
 
     name: str
     kind: str
@@ -43,8 +48,8 @@ class World:
 
     home: Path
     directory: Path
-    by_hive: int = 0
     _stack: ExitStack = field(default_factory=ExitStack)
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def __enter__(self) -> World:
         aws = self._stack.enter_context(EmbeddedAws(self.directory / "aws", athena=False))
@@ -55,7 +60,7 @@ class World:
         settings = {"name": "lake", "kind": "glue", "region": aws.region, "endpoint_url": aws.url}
         self.glue = GlueStore(GlueSettings(**settings))
         self._stack.callback(self.glue.close)
-        self._hive = Hive(self.directory / "hive")
+        self._hive = start_hive(self.home, self.directory / "hive")
         self._stack.callback(self._hive.close)
         self.spark = _spark(self.directory / "spark")
         self._stack.callback(self.spark.stop)
@@ -68,6 +73,10 @@ class World:
     ) -> None:
         self._stack.close()
 
+    def next_number(self) -> int:
+        """One that no other view has in its name."""
+        return next(self._numbers)
+
     # --- what is there
 
     def create_database(self, name: str) -> None:
@@ -78,9 +87,7 @@ class World:
 
     def create_table(self, database: str, name: str, columns: str, files: Path) -> None:
         """A table of Parquet files, everywhere; `columns` as in Hive's DDL."""
-        self._hive.run(
-            database, f"create external table {name} ({columns}) stored as parquet location 's3://{_BUCKET}/{name}'"
-        )
+        self._hive.run(database, f"create external table {name} ({columns}) stored as parquet location 'file:{files}'")
         self.spark.sql(f"create table {database}.{name} ({columns}) using parquet location '{files}'")
         for file in files.glob("*.parquet"):
             self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
@@ -88,16 +95,51 @@ class World:
         table.sd.location = f"s3://{_BUCKET}/{database}/{name}"
         self.glue.create_table(self.glue.as_stored(table))
 
-    def try_view(self, database: str, name: str, query: str) -> Outcome:
-        """Create the view everywhere, and compare the rows that Spark and Trino read in it."""
-        self.spark.sql(f"use {database}")
+    def try_view_of_hive(self, database: str, name: str, query: str) -> Outcome:
+        """Create the view in Hive, and compare the rows that Hive and Trino read in it."""
         try:
-            source = self.spark.sql(query)
-            source.createOrReplaceTempView(name)
-            wanted = [list(row) for row in source.collect()]
+            self._hive.run(database, f"create view {name} as {query}")
+            wanted = rows(self._hive, database, f"select * from {name}")
+        except Refused as error:
+            return Outcome(name, "unread", str(error).splitlines()[0])
+        return self._compare(self._hive.table(database, name), wanted)
+
+    def try_view_of_spark(self, database: str, name: str, query: str) -> Outcome:
+        """The same for a view of Spark that is not in ANSI mode; at the target its name has a prefix."""
+        try:
+            schema, wanted = self._read_by_spark(database, name, query)
         except Exception as error:
             return Outcome(name, "unread", str(error).splitlines()[0])
-        kept = self.glue.as_stored(self._view(database, name, query, source.schema))
+        columns = [hive.FieldSchema(it.name, it.dataType.simpleString()) for it in schema]
+        texts = {"viewOriginalText": query, "viewExpandedText": query, "tableType": "VIRTUAL_VIEW"}
+        storage = hive.StorageDescriptor(cols=columns, serdeInfo=hive.SerDeInfo(parameters={}))
+        properties = {**_OF_SPARK, SPARK_DATABASE: database, "spark.sql.create.version": self.spark.version}
+        view = hive.Table(dbName=database, tableName=f"spark_{name}", sd=storage, parameters=properties, **texts)
+        return self._compare(view, wanted)
+
+    def try_view_of_both(self, database: str, name: str, query: str) -> Outcome:
+        """Rows by Spark, which is faster; it is a view of Hive if Hive compiles it. For values that all read alike."""
+        try:
+            self._hive.run(database, f"create view {name} as {query}")
+        except Refused:
+            return self.try_view_of_spark(database, name, query)
+        try:
+            _, wanted = self._read_by_spark(database, name, query)
+        except Exception as error:
+            return Outcome(name, "unread", str(error).splitlines()[0])
+        return self._compare(self._hive.table(database, name), wanted)
+
+    def _read_by_spark(self, database: str, name: str, query: str) -> tuple[Any, list[list[Any]]]:
+        """Its columns and rows; other views read it by its name."""
+        self.spark.sql(f"use {database}")
+        source = self.spark.sql(query)
+        source.createOrReplaceTempView(name)
+        return source.schema, [list(row) for row in source.collect()]
+
+    def _compare(self, view: Any, wanted: list[list[Any]]) -> Outcome:
+        """Put the view into Glue, and compare its rows in Trino."""
+        name, database = view.tableName, view.dbName
+        kept = self.glue.as_stored(view)
         self.glue.create_table(kept)
         if not is_presto(kept.viewOriginalText):
             return Outcome(name, "refused", "; ".join(self.glue.lost(kept)).removeprefix(_TOLD))
@@ -108,23 +150,12 @@ class World:
         reason = difference([it.type for it in kept.sd.cols], wanted, found)
         return Outcome(name, "wrong" if reason else "equal", reason, kept.viewOriginalText)
 
-    def _view(self, database: str, name: str, query: str, schema: Any) -> Any:
-        """The view as Hive compiles it; as Spark sees it if this Hive does not."""
-        try:
-            self._hive.run(database, f"create view {name} as {query}")
-        except Refused:
-            columns = [hive.FieldSchema(it.name, it.dataType.simpleString()) for it in schema]
-            texts = {"viewOriginalText": query, "viewExpandedText": query, "tableType": "VIRTUAL_VIEW"}
-            storage = hive.StorageDescriptor(cols=columns, serdeInfo=hive.SerDeInfo(parameters={}))
-            return hive.Table(dbName=database, tableName=name, sd=storage, parameters={}, **texts)
-        self.by_hive += 1
-        return self._hive.table(database, name)
-
     def table(self, database: str, name: str) -> Any:
         """What Glue has of it."""
         return self.glue.table(TableName(database, name))
 
 
+_OF_SPARK = {"view.catalogAndNamespace.numParts": "2", "view.sqlConfig.spark.sql.ansi.enabled": "false"}
 _TOLD = "view: its text remains HiveQL, which Athena cannot run; view: not translated: "
 
 
@@ -143,6 +174,9 @@ def _spark(directory: Path) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.sql.crossJoin.enabled": "true",
         "spark.sql.groupByOrdinal": "false",
+        # Parquet files that Hive 2.3 reads.
+        "spark.sql.parquet.writeLegacyFormat": "true",
+        "spark.sql.parquet.outputTimestampType": "INT96",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master("local[2]").appName("views")

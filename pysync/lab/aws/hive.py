@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +23,8 @@ from pysync.model.wire import decode, encode
 
 _SOURCES = Path(__file__).with_name("java")
 _WAREHOUSE = "s3://embedded-warehouse/default"
-_OPENED = ("java.net", "java.lang", "java.util", "java.nio")  # Hive reads private fields of theirs
+# Hive reads private fields of theirs.
+_OPENED = ("java.net", "java.lang", "java.util", "java.util.concurrent.atomic", "java.nio")
 _END = "\0"
 # Those whose tables have the columns of the statement: the default of hive.serdes.using.metastore.for.schema, less what
 # is not among pyspark's jars. The columns of others are what the serde says.
@@ -45,14 +46,24 @@ class Refused(Exception):
 class Hive:
     """A Hive with a metastore in memory; one call at a time, from any thread. `directory` is for its files."""
 
-    def __init__(self, directory: Path) -> None:
-        """Start it, which takes some 4 s; PysyncError if there is no Java compiler."""
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        sources: Sequence[Path] = (),
+        jars: Sequence[Path] = (),
+    ) -> None:
+        """Start it, which takes some 4 s; PysyncError if there is no Java compiler.
+
+        `settings` replace those for DDL; `sources` are compiled, and `jars` are loaded, beside what it has.
+        """
         directory.mkdir(parents=True, exist_ok=True)
-        hive_site.write(directory / "hive-site.xml", _settings(directory))
+        hive_site.write(directory / "hive-site.xml", {**_settings(directory), **(settings or {})})
         (directory / "hive-log4j2.properties").write_text(_LOG_SETTINGS, encoding="utf-8")
-        classes = _compiled(directory)
+        classes = _compiled(directory, sources, jars)
         self._log = (directory / "hive.log").open("a", encoding="utf-8", buffering=1)
-        self._gateway, self._process = _launch(directory, classes, self._log)
+        self._gateway, self._process = _launch(directory, classes, jars, self._log)
         self._session = self._gateway.jvm.pysync.lab.HiveSession()
 
     def close(self) -> None:
@@ -113,16 +124,16 @@ class Hive:
         return partitions
 
 
-def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
+def _launch(directory: Path, classes: Path, others: Sequence[Path], log: IO[str]) -> tuple[Any, Any]:
     java_path, jars = str(find_java()), find_spark_jars()
     # As the embedded metastore: a short life, mostly of class loading.
-    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m"]
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m", "-Duser.timezone=UTC"]
     options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     options += [f"-Dlog4j2.configurationFile={(directory / 'hive-log4j2.properties').as_uri()}"]
     options += [f"-Dderby.stream.error.file={directory / 'derby.log'}", "-Dderby.system.durability=test"]
     port, token, process = launch_gateway(
         jarpath=str(next(jars.glob("py4j-*.jar"))),
-        classpath=class_path([directory, classes], jars),
+        classpath=class_path([directory, classes], jars, others),
         javaopts=options,
         java_path=java_path,
         die_on_exit=True,
@@ -137,14 +148,14 @@ def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
     return JavaGateway(gateway_parameters=parameters), process
 
 
-def _compiled(directory: Path) -> Path:
+def _compiled(directory: Path, sources: Sequence[Path], jars: Sequence[Path]) -> Path:
     """The directory of our classes."""
     javac = shutil.which("javac", path=str(find_java().parent)) or shutil.which("javac")
     if javac is None:
         raise PysyncError(
             "the embedded Athena needs a Java compiler, but there is no javac", "install a JDK, or use Glue only"
         )
-    classes, files = directory / "classes", [str(path) for path in sorted(_SOURCES.glob("*.java"))]
+    classes, files = directory / "classes", [str(path) for path in [*sorted(_SOURCES.glob("*.java")), *sources]]
     command = [
         javac,
         "-J-XX:TieredStopAtLevel=1",
@@ -156,7 +167,7 @@ def _compiled(directory: Path) -> Path:
         "-encoding",
         "UTF-8",
     ]
-    command += ["-cp", f"{find_spark_jars()}/*", "-d", str(classes), *files]
+    command += ["-cp", class_path([], find_spark_jars(), jars), "-d", str(classes), *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PysyncError("the embedded Athena cannot start: javac failed", f"{done.stdout}{done.stderr}")

@@ -1,5 +1,6 @@
 package pysync.lab;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -137,15 +138,23 @@ public final class HiveSession {
     private static String outcome(Driver driver, String statement) throws Exception {
         CommandProcessorResponse response = driver.run(statement);
         if (response.getResponseCode() != 0) {
-            return "FAILED" + SEPARATOR + response.getErrorMessage() + SEPARATOR;
+            return failed(response.getErrorMessage());
         }
         List<String> rows = new ArrayList<>(List.of("OK"));
         List<String> read = new ArrayList<>();
-        while (driver.getResults(read)) {
-            rows.addAll(read);
-            read.clear();
+        try {  // simple queries run only here
+            while (driver.getResults(read)) {
+                rows.addAll(read);
+                read.clear();
+            }
+        } catch (IOException | RuntimeException broken) {
+            return failed("FAILED: " + broken);
         }
         return String.join(SEPARATOR, rows) + SEPARATOR;
+    }
+
+    private static String failed(String reason) {
+        return "FAILED" + SEPARATOR + reason + SEPARATOR;
     }
 
     private static void write(ASTNode node, int depth, StringBuilder lines) {
