@@ -56,11 +56,15 @@ LastResult = Callable[[], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A table by its name at the source; None for `at_source`: that was not looked at."""
+    """A table by its name at the source; None for `at_source`: that was not looked at.
+
+    `goes_on`: no table, but where another answer has to begin, as the time of this one is over.
+    """
 
     name: str
     at_source: bool | None
     definition: Any = None
+    goes_on: bool = False
 
     @property
     def place(self) -> tuple[str, str]:
@@ -235,11 +239,13 @@ class Inventory:
         now = self.clock()
         targets = self._targets(drains, now)
         rows, begin = list[dict[str, Any]](), None
-        until, listed = time.monotonic() + _SECONDS, self._listed(wanted, targets)
+        until = time.monotonic() + _SECONDS
+        listed = self._listed(wanted, targets, until)
         while chunk := list(islice(listed, _CHUNK)):
+            begin = chunk.pop() if chunk[-1].goes_on else None
             rows += [it for it in self._rows(chunk, targets) if _has(it, wanted.state)]
             if len(rows) > wanted.limit or time.monotonic() > until:
-                begin = next(listed, None)
+                begin = begin or next(listed, None)
                 break
         listed.close()
         after = rows[wanted.limit]["object"] if len(rows) > wanted.limit else begin and begin.name
@@ -247,8 +253,8 @@ class Inventory:
 
     # --- what is listed
 
-    def _listed(self, wanted: _Filter, targets: Sequence[_Target]) -> Generator[Listed]:
-        """The tables, in order. Raises PysyncError where the source cannot be read."""
+    def _listed(self, wanted: _Filter, targets: Sequence[_Target], until: float) -> Generator[Listed]:
+        """The tables, in order, as many as there is time for. Raises PysyncError if the source cannot be read."""
         known = sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=_place)
         if wanted.state in _KNOWN_BY_NAME:
             yield from (Listed(name, at_source=None) for name in known)
@@ -260,19 +266,24 @@ class Inventory:
             )
         defines = any(not policy.traits.are_any for it in targets for policy in it.drain.translator.policy.all)
         with self.ends.source() as source:
-            there = self._of_source(source, wanted, defines=defines)
+            there = self._of_source(source, wanted, until, defines=defines)
             every = merge(there, (Listed(name, at_source=False) for name in known), key=lambda it: it.place)
             for _, same in groupby(every, key=lambda it: it.place):
-                yield max(same, key=lambda it: bool(it.at_source))
+                listed = max(same, key=lambda it: (it.goes_on, bool(it.at_source)))
+                yield listed
+                if listed.goes_on:
+                    return
 
-    def _of_source(self, source: Reads, wanted: _Filter, *, defines: bool) -> Iterator[Listed]:
+    def _of_source(self, source: Reads, wanted: _Filter, until: float, *, defines: bool) -> Iterator[Listed]:
         """Database by database: names only, with definitions where a target chooses tables by these."""
-        for database in sorted(filter(wanted.takes_database, source.databases())):
-            if database < database_of(wanted.begin):
-                continue
+        names = filter(wanted.takes_database, source.databases())
+        for at, database in enumerate(it for it in sorted(names) if it >= database_of(wanted.begin)):
+            if at and time.monotonic() > until:
+                yield Listed(database, at_source=None, goes_on=True)
+                return
             tables = (f"{database}.{it}" for it in sorted(source.tables(database)))
-            names = filter(wanted.takes, tables)
-            while chunk := list(islice(names, _CHUNK)):
+            taken = filter(wanted.takes, tables)
+            while chunk := list(islice(taken, _CHUNK)):
                 found = {}
                 if defines:
                     bare = [it.partition(".")[2] for it in chunk]

@@ -152,6 +152,7 @@ failures.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
 coming-from.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
 coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
+monitoring.md: pysync token /etc/pysync/api-token
 testing.md: python -m tests.simulation --topology one-way --seed 775
 """
 """They need files only."""

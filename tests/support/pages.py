@@ -303,6 +303,35 @@ def a_why(name: str, now: float = NOW) -> dict[str, Any]:
     }
 
 
+MANY_TABLES = sorted([EVIL, LONG, *(f"shop_{it // 1000:03}.orders_{it % 1000:03}" for it in range(100_000))])
+_STATES = ("in_sync", "behind", "parked", "foreign", "out_of_scope", "drifted", "dropped", "unknown", "held")
+
+
+def some_tables(request: Mapping[str, Any], targets: Sequence[str], now: float = NOW) -> dict[str, Any]:
+    """An answer of `tables` of a source with a hundred thousand."""
+    begin, part, limit = request.get("begin") or "", request.get("part") or "", request["limit"]
+    names = [it for it in MANY_TABLES if it >= begin and part.lower() in it]
+    targets = [it for it in targets if request.get("target") in {None, it}]
+    rows = [_table_row(name, targets, request.get("state"), now) for name in names[:limit]]
+    return {"as_of": now, "objects": rows, "next": names[limit] if len(names) > limit else None}
+
+
+def _table_row(name: str, targets: Sequence[str], state: str | None, now: float) -> dict[str, Any]:
+    number = sum(map(ord, name))
+    each = [
+        {
+            "target": target,
+            "object": name,
+            "state": state or ("in_sync" if (number + at) % 4 else _STATES[(number + at) // 4 % len(_STATES)]),
+            "text": "event 12 of it waits in the queue",
+            "as_of": now - 100,
+            "done_at": now - number * 7,
+        }
+        for at, target in enumerate(targets)
+    ]
+    return {"object": name, "at_source": bool(number % 5), "targets": each}
+
+
 def a_plan(target: str) -> dict[str, Any]:
     """An answer of `plan`."""
     texts = [
@@ -363,6 +392,7 @@ class FakeSidecar:
             "actions": self._actions,
             "history": lambda _: a_history(self.now),
             "why": lambda it: a_why(it["table"], self.now),
+            "tables": lambda it: some_tables(it, [it["name"] for it in self.answer["targets"]], self.now),
             "plan": lambda it: a_plan(it["target"]),
             "verified": lambda it: verified(it["target"], self.now),
             "parked list": lambda it: parked_answer(it["target"], self.tables),

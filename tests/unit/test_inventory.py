@@ -128,8 +128,17 @@ def test_an_answer_that_takes_too_long_goes_on_in_the_next(place: Place, monkeyp
     monkeypatch.setattr(inventory, "_SECONDS", -1.0)
     monkeypatch.setattr(inventory, "_CHUNK", 2)
     answer = place.tables(state="foreign")
-    assert (answer["objects"], answer["next"]) == ([], "a_b.a")
+    assert (answer["objects"], answer["next"]) == ([], "a-b"), "after the first database"
     assert place.tables(state="foreign", begin="shop.orders")["next"] is None
+    answer = place.tables(part="no such")
+    assert (answer["objects"], answer["next"]) == ([], "a-b"), "also where no name fits"
+    seen, begin = list[str](), ""
+    for _ in range(20):
+        answer = place.tables(begin=begin, part="s")
+        seen, begin = seen + [it["object"] for it in answer["objects"]], answer["next"]
+        if begin is None:
+            break
+    assert seen == ["shop.items", "shop.orders"], "each is found once, and the end is reached"
 
 
 @pytest.mark.parametrize(
