@@ -13,6 +13,8 @@ import pytest
 from pysync.config import load_config
 from pysync.config_file.edits import read
 from pysync.install import listener_jar, listener_settings
+from pysync.jobs import promoting
+from pysync.jobs.promoting import Promotion
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import MARK_KEYS, Mark
@@ -119,16 +121,37 @@ def _owners(site: Site, database: str) -> set[str | None]:
     return {None if mark is None else mark.source for mark in marks}
 
 
+def _hand_over_until_killed(onprem: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as five writes: one object has its mark at the source, and still has one at the target."""
+    promotion, write, left = Promotion.of(onprem.file, "dr"), promoting._write_parameters, [5]
+
+    def dies(*arguments: Any) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        write(*arguments)
+
+    promotion.stop_replication()
+    with monkeypatch.context() as patched:
+        patched.setattr(promoting, "_write_parameters", dies)
+        with pytest.raises(KeyboardInterrupt):
+            promotion.hand_over(lambda *_: None)
+
+
 @pytest.mark.timeout(600)
-def test_a_target_takes_the_place_of_its_source_and_gives_it_back(sites: tuple[Site, Site], tmp_path: Path) -> None:
+def test_a_target_takes_the_place_of_its_source_and_gives_it_back(
+    sites: tuple[Site, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     onprem, dr = sites
     back, again = tmp_path / "back.toml", tmp_path / "again.toml"
     shown = onprem.asked("promote", "dr", "--out", back, "--dry-run")
     assert (shown["databases"], shown["promoted"], back.exists()) == (2, False, False)
     assert (_owners(onprem, "shop"), _owners(dr, "dr_shop")) == ({None}, {"onprem"})
 
+    _hand_over_until_killed(onprem, monkeypatch)
     done = onprem.asked("promote", "dr", "--out", back, "--yes")
-    assert (done["promoted"], done["tables"], done["differences"]) == (True, shown["tables"], [])
+    assert (done["promoted"], done["differences"], done["refused"]) == (True, [], [])
+    assert 0 < done["tables"] < shown["tables"], "the rest was done before the kill"
     assert (_owners(onprem, "shop"), _owners(dr, "dr_shop"), _owners(dr, "crm")) == ({"dr"}, {None}, {None})
     assert _owners(onprem, "private") == {None}, "out of scope, so not the target's"
     assert onprem.asked("promote", "dr", "--out", back, "--yes")["tables"] == 0, "the second time there is nothing left"
