@@ -294,6 +294,10 @@ class WebConfig(_Section):
         description="File of users and hashes, mode 0600; `pysync web-password` writes it. Default: the page reads "
         "only, and names no tables.",
     )
+    api_token_file: PlainPath | None = Field(
+        default=None,
+        description="File with the token of the JSON API, mode 0600; `pysync token` writes it. Default: no API.",
+    )
 
     @model_validator(mode="after")
     def _is_safe(self) -> WebConfig:

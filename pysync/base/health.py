@@ -83,10 +83,11 @@ def ways_out(target: str) -> str:
 def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What somebody has to look at, at the time `now` in seconds since 1970 (not given: now). None: all is well.
 
-    `grace` is how many seconds a target or listener may wait for what comes back by itself.
+    Critical problems come first. `grace` is how many seconds a target or listener may wait for what comes back by
+    itself.
     """
     now = time.time() if now is None else now
-    return [
+    found = [
         *failing(status),
         *_full(status["queue"]),
         *_waiting_workers(status, grace, now),
@@ -96,6 +97,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
         *_disorder(status["targets"], now),
         *_waiting_targets(status["targets"], grace, now),
     ]
+    return sorted(found, key=lambda it: it.severity != "critical")
 
 
 def without_status(error: PysyncError) -> Problem:
@@ -179,7 +181,7 @@ def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
 def _gaps(status: Status) -> list[Problem]:
     """A problem for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
     return [
-        Problem("gap_open", "warning", f"a gap is open: {gap['reason']}")
+        Problem("gap_open", "warning", f"a gap is open: {gap['reason']}", target=gap["target"] or "")
         for gap in status["gaps"]
         if gap["state"] == "open"
     ]
@@ -199,6 +201,10 @@ def _targets(status: Status) -> Iterator[Problem]:
         if it["parked"]:
             text = f"target {name} has {count(it['parked'], 'parked event')}"
             yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
+        if it["verify"] and it["verify"]["drift"]:
+            # No names: who is not signed in to the page sees problems, too.
+            text = f"target {name} has drifted: {count(it['verify']['drift'], 'object')} not as at the source"
+            yield Problem("drift", "warning", text, target=name, hint=f"pysync verify --target {name}")
 
 
 def _disorder(targets: Sequence[Status], now: float) -> Iterator[Problem]:

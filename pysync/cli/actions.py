@@ -16,6 +16,7 @@ from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
 from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
+from pysync.model.difference import number_of
 from pysync.sections import load_outline
 
 # --- Records of the journal, as lines for people
@@ -38,8 +39,8 @@ def lines(record: Json) -> Iterator[str]:
         yield f"    {_short(record['reason'])}"
     for each in record["differences"][:_MOST_FIELDS]:
         yield f"    {_changed(each)}"
-    if len(record["differences"]) > _MOST_FIELDS:
-        yield f"    {count(len(record['differences']) - _MOST_FIELDS, 'more field')}"
+    if more := number_of(it["field"] for it in record["differences"][_MOST_FIELDS:]):
+        yield f"    and {more:,} more"
 
 
 def what(record: Json) -> str:

@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "check": ("check", "Check the configuration, files, ports and metastores."),
         "import-agent-conf": ("agent_conf", "Convert Glue sync agent settings to a pysync.toml."),
         "import-rule": ("rule", "Convert rules of SSM's hms-sync to a pysync.toml."),
+        "monitoring": ("monitoring", "Create alerts for Prometheus and a dashboard for Grafana."),
         "man": ("manual", "Show the manual page."),
     },
     "Run and monitor": {
@@ -33,6 +34,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("status", "Show the state of the running sidecar, and its problems."),
         "wait": ("wait", "Wait until a target has what the source has now."),
         "events": ("events", "List the events in the queue."),
+        "tables": ("tables", "List the tables of the source with their state at each target."),
         "why": ("why", "Show what became of a table, and why a target does not have it."),
         "actions": ("actions", "Show what was done at the targets, and by whom."),
         "verify": ("verify", "Compare source and targets, and repair differences."),
@@ -55,6 +57,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "load": ("dump", "Import a dump."),
         "repl": ("repl", "Run a REPL DUMP, LOAD or STATUS of Hive."),
         "copy": ("copy", "Copy data files only."),
+        "promote": ("promote", "Make a target the source, and the source its target."),
     },
     "Try it out": {
         "demo": ("tryout", "Show a replication between real servers on this machine."),

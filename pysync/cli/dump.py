@@ -289,6 +289,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "source": manifest.source,
         "since": manifest.since,
         "last_id": manifest.upto,
+        "changed": manifest.changed,
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
@@ -314,6 +315,9 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
         say("the source has no notification log: the next dump must be a full dump again")
     else:
         say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
+    if manifest.changed:
+        changes = count(manifest.changed, "change")
+        say(f"{changes} came meanwhile, so its tables are of different moments (docs/dump.md#one-moment)")
 
 
 def not_taken_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:

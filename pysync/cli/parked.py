@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import shlex
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count
+from pysync.base.text import count, duration
 from pysync.cli.arguments import number
-from pysync.cli.arguments import table as parsed_table
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
-from pysync.model.names import TableName
 
 Position = Annotated[
     int,
     typer.Argument(metavar="POSITION", parser=number(1), help="Position of the event, from `pysync parked list`."),
 ]
 OfTable = Annotated[
-    TableName | None,
+    str | None,
     typer.Option(
         "--table",
-        metavar="DB.TABLE",
-        parser=parsed_table,
-        help="Only events of this table, with the name that `list` shows.",
+        metavar="PATTERN",
+        help="Only events of this table, with the name that `list` shows, or of all that fit (`sales.*`).",
     ),
 ]
+OfReason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="TEXT", help="Only events that were refused for this reason, or a part of it."),
+]
+_WIDTH = 79
+_MOST_NAMED = 5
+"""Tables of one reason that are named."""
+
+Json = dict[str, Any]
 
 _GIVE_UP = """\
 {what} will be skipped for good: the target never gets these changes, and differs from the source from then on.
@@ -45,17 +56,25 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="parked")
 
 
-def list_parked(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
-    """List the tables with parked events: their number, and the kind and reason of the first one.
+def list_parked(
+    config: ConfigFile,
+    target: TargetName,
+    table: OfTable = None,
+    reason: OfReason = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Name all tables, not only some of each reason.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what is parked by reason: tables, events, ages, and what helps. Names within a reason are left out.
 
     Kinds: rejected (by the target), bug (an unexpected error), waits (behind a parked event of another table).
     """
-    answer = ask_about(config, target, "parked list")
+    answer = ask_about(config, target, "parked list", table=table, reason=reason)
     if as_json:
         print_json(answer)
         return
-    columns = ("table", "events", "first", "kind", "attempts", "last attempt", "reason")
-    print_table(f"parked events of {target}", columns, [_row(table) for table in answer["tables"]])
+    for line in _list_lines(answer, every=every, is_part=bool(table or reason)):
+        say(line)
 
 
 def show(config: ConfigFile, target: TargetName, position: Position, as_json: AsJson = False) -> None:
@@ -79,14 +98,16 @@ def show(config: ConfigFile, target: TargetName, position: Position, as_json: As
     print_table(f"parked event {position} of {target}", ("", ""), rows)
 
 
-def retry(config: ConfigFile, target: TargetName, table: OfTable = None, as_json: AsJson = False) -> None:
+def retry(
+    config: ConfigFile, target: TargetName, table: OfTable = None, reason: OfReason = None, as_json: AsJson = False
+) -> None:
     """Retry parked events now, in order, and wait for the result. Exit code 1 if an event is still parked.
 
-    With --table the events that belong together are retried together: a rename has two tables. If the target does not
-    answer within some seconds, the command ends with 1 and the sidecar continues. The sidecar also retries parked
-    events itself, at the latest after parked_retry_seconds.
+    With --table or --reason the events that belong together are retried together: a rename has two tables. If the
+    target does not answer within some seconds, the command ends with 1 and the sidecar continues. The sidecar also
+    retries parked events itself, at the latest after parked_retry_seconds.
     """
-    _print_released(ask_about(config, target, "parked retry", table=str(table) if table else None), target, as_json)
+    _print_released(ask_about(config, target, "parked retry", table=table, reason=reason), target, as_json)
 
 
 def skip(
@@ -97,24 +118,37 @@ def skip(
     ] = None,
     *,
     table: OfTable = None,
+    reason: OfReason = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Skip one parked event, or all parked events of a table, for good: the target never gets these changes.
+    """Skip one parked event, or those of tables or of a reason, for good: the target never gets these changes.
 
     The events behind them are tried immediately; exit code 1 if one of those is still parked. Use this if the target
-    is already correct, or is to differ from the source.
+    is already correct, or is to differ from the source. See first which ones: `pysync parked list`, with the same
+    options.
     """
-    if (position is None) == (table is None):
-        raise UsageError("cannot tell what to skip", "give either a POSITION or --table DB.TABLE")
-    what = f"Event {position}" if table is None else f"All parked events of {table}"
-    if not yes and not typer.confirm(_GIVE_UP.format(what=what), err=True):
-        raise typer.Exit(1)
+    if (position is None) == (table is None and reason is None):
+        raise UsageError("cannot tell what to skip", "give either a POSITION, or --table PATTERN or --reason TEXT")
+    if not yes:
+        what = f"Event {position}" if position is not None else _counted(config, target, table, reason)
+        if not typer.confirm(_GIVE_UP.format(what=what), err=True):
+            raise typer.Exit(1)
     _print_released(
-        ask_about(config, target, "parked skip", position=position, table=str(table) if table else None),
-        target,
-        as_json,
+        ask_about(config, target, "parked skip", position=position, table=table, reason=reason), target, as_json
     )
+
+
+def _counted(config: Path, target: str, table: str | None, reason: str | None) -> str:
+    """How many events of which tables would be skipped."""
+    tables = ask_about(config, target, "parked list", table=table, reason=reason)["tables"]
+    named = ", ".join(it["table"] for it in tables[:_MOST_NAMED])
+    more = f" and {len(tables) - _MOST_NAMED:,} more" if len(tables) > _MOST_NAMED else ""
+    return f"{_numbers(tables)} ({named}{more})"
+
+
+def _numbers(tables: Sequence[Json]) -> str:
+    return f"{count(sum(it['events'] for it in tables), 'event')} of {count(len(tables), 'table')}"
 
 
 def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
@@ -136,16 +170,53 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
         raise PysyncError(f"still parked: {count(answer['left'], 'event')}: {_line(answer['reason'])}")
 
 
-def _row(table: dict[str, Any]) -> tuple[Any, ...]:
-    return (
-        table["table"] or "(unknown)",
-        table["events"],
-        table["position"],
-        table["kind"],
-        table["attempts"],
-        moment(table["last_at"]),
-        _line(table["reason"]),
-    )
+def _list_lines(answer: Json, *, every: bool, is_part: bool) -> Iterator[str]:
+    """A block for each reason. Only a name or a command may be wider than 80 characters."""
+    target, tables, groups = answer["target"], answer["tables"], answer["groups"]
+    if not tables:
+        yield f"target {target} has no parked events{' that fit' if is_part else ''}"
+        return
+    yield f"target {target}: {_numbers(tables)} parked, {count(len(groups), 'reason')}"
+    for group in groups:
+        its = [it for it in tables if (it["group"], it["kind"]) == (group["reason"], group["kind"])]
+        yield ""
+        yield from _group_lines(group, its, every=every)
+        yield from (f"  {it}" for it in _remedy(target, group, its, is_all=len(groups) == 1))
+
+
+def _group_lines(group: Json, tables: Sequence[Json], *, every: bool) -> Iterator[str]:
+    reason = _line(tables[0]["reason"]) if len(tables) == 1 else group["reason"]
+    yield from textwrap.wrap(f"{group['kind']}: {reason}", _WIDTH, subsequent_indent="  ", break_long_words=False)
+    now = time.time()
+    tried = f", {count(group['attempts'], 'attempt')}, the last {_age(group['last_at'], now)} ago"
+    yield f"  {_numbers(tables)} for {_age(group['first_at'], now)}{'' if group['kind'] == 'waits' else tried}"
+    for it in tables if every else tables[:_MOST_NAMED]:
+        several = f" and {count(it['events'] - 1, 'more event')}" if it["events"] > 1 else ""
+        yield f"    event {it['position']} of {it['table'] or 'an unknown table'}{several}"
+    if len(tables) > _MOST_NAMED and not every:
+        yield f"    and {count(len(tables) - _MOST_NAMED, 'more table')} (--all names them)"
+
+
+def _age(at: float, now: float) -> str:
+    return duration(max(0.0, now - at))
+
+
+def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -> Iterator[str]:
+    """What helps, first. The sidecar retries by itself, so a retry comes last."""
+    position, name = tables[0]["position"], tables[0]["table"]
+    if group["kind"] == "waits":
+        yield f"what it waits for: pysync why {name} --target {target}"
+        return
+    yield f"details: pysync parked show {target} {position}"
+    if group["kind"] == "bug":
+        yield "a fault of pysync: journalctl -u pysync"
+    only = "" if is_all else f" --table {name}" if len(tables) == 1 else f" --reason {_telling(group['reason'])}"
+    yield f"when the cause is gone: pysync parked retry {target}{only}"
+
+
+def _telling(reason: str) -> str:
+    """The longest part of a reason between names, as a word for the shell."""
+    return shlex.quote(max(reason.split("…"), key=len).strip(" ,;:'\"")[:_WIDTH])
 
 
 def _line(reason: str | None) -> str:

@@ -204,8 +204,8 @@ def by_reason(tables: Sequence[Status]) -> list[tuple[str, tuple[int, int]]]:
     """Return the reasons of parked tables, each with its number of events and tables; the most events first."""
     reasons: dict[str, tuple[int, int]] = {}
     for it in tables:
-        events, of_tables = reasons.get(it["reason"], (0, 0))
-        reasons[it["reason"]] = (events + it["events"], of_tables + 1)
+        events, of_tables = reasons.get(it["group"], (0, 0))
+        reasons[it["group"]] = (events + it["events"], of_tables + 1)
     return sorted(reasons.items(), key=lambda it: (-it[1][0], it[0]))
 
 

@@ -171,7 +171,7 @@ def overview(status: Status, now: float, most: int | None = None) -> Iterator[Pa
     """Yield the parts of `pysync status`; `now` is in seconds since 1970. At most `most` problems are named."""
     yield from verdict(Problem.read(status), most)
     yield Line()
-    yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in status["targets"]])
+    yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in sorted(status["targets"], key=_badness)])
     if status["listeners"]:
         yield Line()
         yield Grid(_LISTENERS, [_listener_row(it, now) for it in status["listeners"]])
@@ -223,6 +223,19 @@ def is_late(target: Status) -> bool:
 def state_of(target: Status) -> str:
     """Return the state of a target, `held` if the brake holds its drops."""
     return "held" if target["brake"] and target["state"] != DISABLED else str(target["state"])
+
+
+def _badness(target: Status) -> int:
+    """The order of the targets: those that need a hand first, those that are disabled last."""
+    style, drifted = STATES.get(state_of(target), ""), target["verify"] and target["verify"]["drift"]
+    signs = (
+        style == "bad",
+        style == "warning",
+        target["parked"],
+        drifted or is_late(target),
+        target["state"] != DISABLED,
+    )
+    return next((rank for rank, sign in enumerate(signs) if sign), len(signs))
 
 
 def _target_row(target: Status, bootstrap: Status | None, now: float) -> Sequence[Cell]:

@@ -22,7 +22,7 @@ from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.jobs.repairing import repair, wait_for_repair
+from pysync.jobs.repairing import have_compared_again, repair, wait_for_repair
 from pysync.jobs.verifying import Verification
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import FOREIGN, Selection
@@ -146,6 +146,7 @@ def _mend(verification: Verification, report: Report, bar: _Bar) -> None:
     for _ in wait_for_repair(verification.config, report.target):
         report.replace(list(verification.run(report.again(), bar.show_progress)))
         if not report.drift:
+            have_compared_again(verification.config, report.target)
             return
 
 

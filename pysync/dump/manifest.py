@@ -73,6 +73,8 @@ class Manifest(_Value):
 
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
+    `changed` is how many notifications about what is dumped came while it was written: if 0, it has the source as it
+    was at one moment. None where that is not known.
     `files`: whether data files are listed, or are in the dump. With data files, `data_under` are the prefixes of
     locations of the source below which they were taken.
     `replaces` is the scope in place of which `within` comes; empty: it stays as it was.
@@ -85,6 +87,7 @@ class Manifest(_Value):
     replaces: tuple[Within, ...] = ()
     since: int | None = None
     upto: int | None = None
+    changed: int | None = None
     began_at: float
     finished_at: float | None = None
     files: Literal["copy", "list", "none"] = "none"

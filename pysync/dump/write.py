@@ -1,7 +1,7 @@
 """Write: reads a metastore page by page, as records in the order of their names, with one page in memory at a time.
 
 This is no snapshot: each object is as it was when its turn came, which is after the notification `upto` of the dump.
-What vanishes on the way is left out.
+What vanishes on the way is left out. `changes_since` tells afterwards whether it was one moment.
 """
 
 from __future__ import annotations
@@ -84,6 +84,11 @@ def newest_within(source: Metastore, scope: Scope, since: int, to: int | None, l
     within = (row for row in log.scan(since) if _is_about(row, scope))
     last = next(islice(within, limit - 1, None), None)
     return upto if last is None else min(upto, last.id)
+
+
+def changes_since(source: Metastore, scope: Scope, since: int) -> int | None:
+    """How many notifications after `since` are about `scope`; None where the log does not reach back that far."""
+    return sum(_is_about(row, scope) for row in NotificationLog(source).scan(since)) if reaches(source, since) else None
 
 
 def _is_about(row: Notification, scope: Scope) -> bool:

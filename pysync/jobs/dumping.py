@@ -26,7 +26,7 @@ from pysync.dump.manifest import Counts, Manifest, Within, looks_at_definitions,
 from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
-from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
+from pysync.dump.write import Selection, Writing, changes_since, newest, newest_within, touched_tables
 from pysync.install import listener_jar
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
@@ -315,7 +315,9 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnPr
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
         pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: on_progress(name, counts, total)))
         _add_files(config, wanted, pieces, lambda name: on_progress(f"files of {name}", writing.counts, total))
-        pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time()}))
+        upto = pieces.manifest.upto
+        changed = None if upto is None else changes_since(source, selection.scope, upto)
+        pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time(), "changed": changed}))
     return pieces.manifest
 
 

@@ -46,6 +46,13 @@ def wait_for_repair(config: Config, target: str) -> Iterator[int]:
         time.sleep(_PAUSE_SECONDS)
 
 
+def have_compared_again(config: Config, target: str) -> None:
+    """Have the sidecar compare the target anew if its last comparison found drift, which status shows until then."""
+    known = _status_of(config, target)["verify"]
+    if known is not None and known["drift"]:
+        ask(config.queue.directory, "verify", target=target)
+
+
 def _requests(drift: Sequence[Compared]) -> Iterator[tuple[list[str], list[str]]]:
     """Databases first, and tables with constraints last: what a foreign key refers to is there by then."""
     databases = sorted({item.source for item in drift if "." not in item.source})

@@ -22,6 +22,10 @@ _LOCK_SECONDS = 2.0
 _MOST_RENAMES = 100
 _FIELDS = tuple(name.strip() for name in journal_file.COLUMNS.split(","))
 
+_LATEST = f"""SELECT {journal_file.COLUMNS} FROM names CROSS JOIN records ON records.id = names.record
+    WHERE names.name = ? AND source_object = ? AND target = ?
+    AND (milliseconds IS NOT NULL OR outcome IN ('shadowed', 'kept')) ORDER BY names.record DESC LIMIT 1"""  # noqa: S608
+
 Bounds = tuple[int, int | None]
 """The first and the last id that may be found; None: any."""
 
@@ -30,11 +34,13 @@ Bounds = tuple[int, int | None]
 class Query:
     """Which records: all that are given must hold. `names` are those of databases, tables and functions (any of them).
 
-    `since` and `until` are seconds since 1970, `before` and `after` are ids, which are excluded.
+    `since` and `until` are seconds since 1970, `before` and `after` are ids, which are excluded. `notable`: only what
+    somebody did, and what did not go as it should.
     """
 
     target: str | None = None
     outcome: str | None = None
+    notable: bool = False
     operation: str | None = None
     names: Sequence[str] = ()
     since: float | None = None
@@ -64,6 +70,19 @@ class Reader:
             every = [_records(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
             merged = {it.id: it for it in islice(heapq.merge(*every, key=lambda it: -it.id), limit * len(every))}
             return list(merged.values())[:limit]
+
+    def latest(self, target: str, names: Sequence[str]) -> dict[str, Record]:
+        """The last record at a target of an operation on each of these objects, by their names at the source.
+
+        Acts and refusals are none. An object of which there is no record is left out. Costs a look-up for each name.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return {}
+            found = (
+                (name, connection.execute(_LATEST, (plain(name), plain(name), target)).fetchone()) for name in names
+            )
+            return {name: _record(row) for name, row in found if row is not None}
 
     def renames(self, name: str) -> list[Record]:
         """The last renames that gave or took this name, newest first."""
@@ -107,7 +126,9 @@ def _source(query: Query, name: str | None) -> tuple[str, list[str], list[Any]]:
     rare = None
     if query.operation in journal_file.RARE:
         rare = "by_rare_operation", f"operation IN {journal_file.RARE}"
-    elif query.outcome is not None and query.outcome not in journal_file.COMMON and "." not in (name or ""):
+    elif query.notable or (
+        query.outcome is not None and query.outcome not in journal_file.COMMON and "." not in (name or "")
+    ):
         rare = "by_rare_outcome", f"outcome NOT IN {journal_file.COMMON}"
     if rare is not None:
         index, condition = rare

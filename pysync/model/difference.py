@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.masking import HIDDEN, is_secret_field, masked
 from pysync.base.text import shown
+
+_MORE = re.compile(r"and ([\d,]+) more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +35,14 @@ class Difference:
             return HIDDEN
         # A text is masked before it is quoted: quotes within quotes hide where a secret ends.
         return shown(masked(value)) if isinstance(value, str) else masked(shown(value))
+
+
+def left_out(number: int) -> Difference:
+    """What stands for so many differences that are not listed."""
+    return Difference(f"and {number:,} more", None, None)
+
+
+def number_of(fields: Iterable[str]) -> int:
+    """How many differences a list stands for, by their fields: `left_out` stands for as many as it says."""
+    counts = (_MORE.fullmatch(it) for it in fields)
+    return sum(1 if it is None else int(it[1].replace(",", "")) for it in counts)

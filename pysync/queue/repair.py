@@ -100,6 +100,7 @@ def record_loss(
     )
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM meta WHERE key = 'epoch'")
+    connection.execute("DELETE FROM finished WHERE upto > ?", (last,))
     # Greater than the old one even where the clock was set back.
     _add_epoch(connection, file, max(at_ms, epoch + 1))
     add_gap(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)

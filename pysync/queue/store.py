@@ -43,6 +43,8 @@ _TABLES = (
     attempts INTEGER NOT NULL, first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL, seal INTEGER,
     UNIQUE (target, table_key, position))""",
     "CREATE INDEX parked_in_order ON parked (target, position, id)",
+    """CREATE TABLE finished (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL, upto INTEGER NOT NULL, positions TEXT NOT NULL, seal INTEGER)""",
     *repair.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
@@ -178,7 +180,7 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
+    missing = {"meta", "targets", "instances", "parked", "finished", "unreadable", "gaps"} - tables
     if missing:
         raise damaged(file, f"it has no table {', '.join(sorted(missing))}")
     # The short check does not compare indexes with their tables: those two are small, and read by them.

@@ -84,6 +84,7 @@ def forget_target(connection: sqlite3.Connection, target: str) -> None:
     """Remove all that is kept of `target`, its own open gaps included, within the caller's transaction."""
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     connection.execute("DELETE FROM parked WHERE target = ?", (target,))
+    connection.execute("DELETE FROM finished WHERE target = ?", (target,))
     notes = f"note:{note_of(target, '')}"
     connection.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(notes), notes))
     for begin in own_gaps(target):
@@ -94,6 +95,7 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     """Keep under the name `new` all that is kept of `old`, within the caller's transaction. `new` must be unknown."""
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
+    connection.execute("UPDATE finished SET target = ? WHERE target = ?", (new, old))
     notes, renamed = (f"note:{note_of(it, '')}" for it in (old, new))
     query = "UPDATE OR REPLACE meta SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
     connection.execute(query, (renamed, len(notes) + 1, len(notes), notes))
@@ -289,6 +291,9 @@ def _write(connection: sqlite3.Connection, key: str, value: str) -> None:
 _REGISTER = "INSERT INTO targets (target, position, registered_at_ms) VALUES (?, ?, ?)"
 _PAUSE = "UPDATE targets SET paused_reason = ?, paused_at_ms = ? WHERE target = ?"
 _OLDEST = f"SELECT timestamp FROM {events.TABLE} WHERE _id > ? ORDER BY _id LIMIT 1"  # noqa: S608
+_FINISH = "INSERT INTO finished (target, upto, positions) VALUES (?, ?, ?)"
+_PASSED = "DELETE FROM finished WHERE target = ? AND upto <= ?"
+_FINISHED = "SELECT positions FROM finished WHERE target = ?"
 _MS = 1000
 
 
@@ -339,27 +344,40 @@ class TargetQueue:
         """End the `wait` of the target, the present one or else the next. Harmless after `close`."""
         self._targets.wake(self.name)
 
-    def advance(self, position: int, parks: Sequence[Park] = ()) -> None:
-        """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside.
+    def finished(self) -> set[int]:
+        """The positions behind the target's own at which it is done with the event, as `advance` has recorded them."""
+        with self._file.reading() as connection:
+            rows = connection.execute(_FINISHED, (self.name,)).fetchall()
+        return set[int]().union(*(json.loads(positions) for (positions,) in rows))
 
-        Raises ValueError for a position behind the present one or beyond the last event.
+    def advance(self, position: int, parks: Sequence[Park] = (), finished: Collection[int] = ()) -> None:
+        """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside, and
+        with the `finished` events behind it.
+
+        Raises ValueError for a position behind the present one, or any beyond the last event.
         """
         with self._file.lock:
             self._file.assert_open()
             row = self._targets.row(self.name)
-            self._assert_ahead(row.position, position, parks)
-            if position == row.position and not parks:
+            self._assert_ahead(row.position, position, parks, finished)
+            behind = sorted(it for it in finished if it > position)
+            if position == row.position and not parks and not behind:
                 return
             with self._file.transaction() as connection:
                 connection.execute("UPDATE targets SET position = ? WHERE target = ?", (position, self.name))
+                connection.execute(_PASSED, (self.name, position))
+                if behind:
+                    connection.execute(_FINISH, (self.name, behind[-1], json.dumps(behind)))
                 park(connection, parks)
                 crash_point("park.written" if parks else "advance.written")
             crash_point("park.committed" if parks else "advance.committed")
             row.position = position
 
-    def _assert_ahead(self, now: int, position: int, parks: Sequence[Park]) -> None:
+    def _assert_ahead(self, now: int, position: int, parks: Sequence[Park], finished: Collection[int]) -> None:
         if not now <= position <= self._file.last:
             raise ValueError(f"{self.name} cannot move from position {now} to {position} of {self._file.last}")
+        if max(finished, default=0) > self._file.last:
+            raise ValueError(f"{self.name} cannot be done with event {max(finished)} of {self._file.last}")
         if any(it.target != self.name or it.position > position for it in parks):
             raise ValueError(f"only events of {self.name} up to position {position} can be parked with it")
 

@@ -26,7 +26,6 @@ from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
     Forbidden,
     Incomplete,
-    Missing,
     MissingDatabase,
     Outcome,
     OutcomeUnknown,
@@ -186,25 +185,24 @@ class Applier:
         try:
             return self._with_database(lane, job, operation)
         except Rejected as error:
-            # After a crash events come again whose place a later event has removed already (see
-            # pysync.replay.window.draft).
-            if not (isinstance(error, Missing) and job.work.excuses(operation)):
-                self._progress.errors.add(kind_of(error))
-                raise
-            left = leftover(operation)
-            return self._try(lane, job, left) if left else Outcome.STALE
+            self._progress.errors.add(kind_of(error))
+            raise
 
     def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation. If its database may be missing, create that from the source first, and try again.
 
-        A database that is gone at the source as well is not missed: the event of its drop will come.
+        A database that is gone at the source as well is not missed: its drop was applied (events come again from a
+        restored queue), or will come.
         """
         try:
             return self._as_a_whole(lane, job, operation)
         except MissingDatabase:
             refresh = self._refresher.database(operation)
-            if refresh is None:
+            if refresh is None and not self._refresher.is_gone(operation):
                 raise
+        if refresh is None:
+            left = leftover(operation)
+            return self._try(lane, job, left) if left else Outcome.STALE
         self._try(lane, job, refresh)
         try:
             return self._as_a_whole(lane, job, operation)

@@ -166,8 +166,6 @@ class Drain:
         self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
-        self._noted_reach = note_of(self.name, "window")
-        self._applied_upto = 0  # the last position that an earlier run, with larger windows, may have applied
         self.worker = Worker(
             f"drain-{settings.name}",
             self._session,
@@ -186,7 +184,6 @@ class Drain:
         """
         self._target_queue.register()
         if self.settings.enabled:
-            self._widen_reach()
             self.worker.start()
 
     def stop(self) -> None:
@@ -260,6 +257,10 @@ class Drain:
         """Try the parked events again now: all, or those of one table with those that must go with it."""
         return self._ask(lambda lanes: self._retry_now(lanes, table))
 
+    def retry_tables(self, tables: Collection[str]) -> Future[Released]:
+        """Try the parked events of these tables again now, with those that must go with them."""
+        return self._ask(lambda lanes: self._try(lanes, tables))
+
     def skip(self, *, position: int | None = None, table: str | None = None) -> Future[Released]:
         """Give parked events up for good: one, or all of a table. What waited behind them is tried."""
         return self._ask(lambda lanes: self._skip_now(lanes, position, table))
@@ -280,20 +281,6 @@ class Drain:
         self._requests.close()
         self.progress.state = State.STOPPED
 
-    def _widen_reach(self) -> None:
-        """Look as far ahead as the last run may have got: it may have had larger windows than this one will have."""
-        wide = int(self._queue.notes.get(self._noted_reach) or 0)
-        self._replayer.removal_reader.reach = max(self._replayer.reach, wide)
-        self._applied_upto = min(self._target_queue.position() + wide, self._queue.last)
-        self._queue.notes.put(self._noted_reach, str(self._replayer.removal_reader.reach))
-
-    def _narrow_reach(self) -> None:
-        """Look no further than this run gets once everything that an earlier one may have applied is behind."""
-        reach = self._replayer.reach
-        if self._replayer.removal_reader.reach > reach and self._target_queue.position() >= self._applied_upto:
-            self._replayer.removal_reader.reach = reach
-            self._queue.notes.put(self._noted_reach, str(reach))
-
     def _session(self) -> None:
         self._retries = Retries(self.settings, self._clock)  # a restart may have fixed what is parked
         with self._replayer.lanes(self._open_target) as lanes:
@@ -301,7 +288,6 @@ class Drain:
                 while not self._is_over(lanes):
                     before = self._target_queue.position()
                     self._turn(lanes)
-                    self._narrow_reach()
                     if before < self._target_queue.position() or before == self._queue.last:
                         self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -212,13 +211,24 @@ class Refresher:
         """
         if self._source is None or not self._translator.policy.direction.shares_databases:
             return None
-        name = database_of(operation.key)
-        if isinstance(operation, RenameTable):
-            name = operation.new_name.database
-        source_name = operation.mark.object.partition(".")[0]
-        source = source_name or self._translator.mapping.source_database(name)
-        origin: dict[str, Any] = {"mark": replace(operation.mark, object=source_name), "visited": operation.visited}
-        return Refresh(source_database=source, database=name, anew=True, **origin)
+        name, source = self._database_names(operation)
+        mark = replace(operation.mark, object=operation.mark.object.partition(".")[0])
+        return Refresh(source_database=source, database=name, anew=True, mark=mark, visited=operation.visited)
+
+    def is_gone(self, operation: Operation) -> bool:
+        """Whether the source has no database for the operation; False if it cannot be asked now."""
+        if self._source is None:
+            return False
+        try:
+            with self._reading(self._source) as source:
+                return source.database(self._database_names(operation)[1]) is None
+        except Unavailable:
+            return False
+
+    def _database_names(self, operation: Operation) -> tuple[str, str]:
+        """The database that the operation writes into, at the target and at the source."""
+        name = operation.new_name.database if isinstance(operation, RenameTable) else database_of(operation.key)
+        return name, operation.mark.object.partition(".")[0] or self._translator.mapping.source_database(name)
 
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.

@@ -25,7 +25,7 @@ from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
-from pysync.replay.window.draft import Blocks, Draft, Refusal, RemovalReader, draft, refreshes_all
+from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all
 from pysync.replay.window.order import Holds, Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
@@ -130,7 +130,6 @@ class Replayer:
         self._looked_at = 0  # the queue's last position then
         self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
-        self.removal_reader = RemovalReader(queue, translator, self.reach)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._name, self._settings = settings.name, settings
@@ -160,6 +159,7 @@ class Replayer:
         self._scheduler = self._new_scheduler()
         self._windows: deque[Batch] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue
+        self._finished: Set[int] = frozenset()  # the positions behind it that an earlier run had finished
         self._taken = 0  # the last position that is in `_windows`
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
@@ -186,7 +186,8 @@ class Replayer:
     def _preview(self, events: Sequence[Queued]) -> Draft:
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.recall()
-        return draft(events, self._translator_of(events), self._writer(), parking.blocks)
+        finished = self._target_queue.finished()
+        return draft(events, self._translator_of(events), self._writer(), parking.blocks, finished)
 
     def _translator_of(self, events: Sequence[Queued]) -> Translator:
         """The one that leaves drops out, if a person decided so for these events."""
@@ -214,6 +215,7 @@ class Replayer:
         """The target's position."""
         if self._done is None:
             self._done = self._taken = self._target_queue.position()
+            self._finished = self._target_queue.finished()
             self.standing.stored(self._done)
         return self._done
 
@@ -225,9 +227,11 @@ class Replayer:
     def step(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
+        parked = self._settle()
+        self._scheduler.release()
         if self._something_waits():
             self._park_what_others_wait_for()
-        parked = self._settle()
+        parked += self._settle()
         self._go_on()
         self._scheduler.begin(lanes)
         # A work was stopped (by the brake, say): later works were not begun, so all of them come again.
@@ -253,9 +257,10 @@ class Replayer:
         self._stop_lanes(lanes)
         parked = self._settle()
         if self._windows:
-            # The first window is unfinished, so the position ends in it: what later windows have done comes again.
-            batch = self._windows.popleft()
+            # The first window is unfinished, so the position ends in it. What is done behind it is recorded.
+            batch = self._windows[0]
             parked += self._advance([batch], batch.done_upto())
+            self._record()
         self._forget()
         return parked
 
@@ -275,7 +280,6 @@ class Replayer:
         self._scheduler = self._new_scheduler()
         self._windows.clear()
         self._retry = self._retried = self._done = None
-        self.removal_reader.forget()
 
     def _new_scheduler(self) -> Scheduler:
         return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.standing.end)
@@ -299,7 +303,7 @@ class Replayer:
             return False
         self._parking.recall()
         translator = self._translator_of(events)
-        window = draft(events, translator, self._writer(), self._parking.blocks, self.removal_reader.after(after))
+        window = draft(events, translator, self._writer(), self._parking.blocks, self._finished)
         crash_point("window.read")
         if self._is_held(window):
             return False
@@ -307,13 +311,17 @@ class Replayer:
         batch = Batch(window, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._taken = batch.last
         self.leaves_some = batch.last < events[-1].position
-        self.removal_reader.begin(batch.last)  # before any of its works can remove something
         self._windows.append(batch)
         works = ((job, min(job.work.positions), job.work.keys) for job in batch.left)
         self.standing.begin(batch.last, works, ((it.event.position, it.keys) for it in batch.refused))
-        self._scheduler.add(batch)
+        self._add(batch)
         self._scheduler.begin(lanes)
         return True
+
+    def _add(self, batch: Batch) -> None:
+        # First: a work of the batch must not begin before the end of one that it would have waited for is on disk.
+        self._record()
+        self._scheduler.add(batch)
 
     def update_hold(self) -> None:
         """Say what is held, and add to it what has come since; not while the target cannot be asked."""
@@ -367,11 +375,32 @@ class Replayer:
             self._scheduler.give_up(jobs, _refusal_of)
 
     def _settle(self) -> int:
-        """Move the position past all windows that are done; returns how many events were parked."""
+        """Move the position past all windows that are done; returns how many events were parked.
+
+        If other works wait for works that have ended, these ends are recorded, too: so after a crash no event comes
+        again behind which another was applied.
+        """
         done = []
         while self._windows and not self._windows[0].left:
             done.append(self._windows.popleft())
-        return self._advance(done, done[-1].last) if done else 0
+        if done:
+            return self._advance(done, done[-1].last)
+        if self._scheduler.frees:
+            self._record()
+        return 0
+
+    def _record(self) -> None:
+        """Record the works that have ended behind the position."""
+        finished = self._take_finished()
+        if finished:
+            self._target_queue.advance(self.done, finished=finished)
+
+    def _take_finished(self) -> set[int]:
+        finished = set[int]()
+        for batch in self._windows:
+            finished |= batch.finished
+            batch.finished = set()
+        return finished
 
     def _advance(self, batches: Sequence[Batch], done: int) -> int:
         if done <= self.done:
@@ -380,7 +409,7 @@ class Replayer:
         refused = self._parking.store(done, refused)
         # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
-        self._target_queue.advance(done, self._parking.park(refused))
+        self._target_queue.advance(done, self._parking.park(refused), self._take_finished())
         self._done = done
         self.standing.stored(done)
         self.brake.passed(done)
@@ -430,7 +459,7 @@ class Replayer:
             if self._retried is None:
                 self._retry, self.retried = None, True
             else:
-                self._scheduler.add(self._retried)
+                self._add(self._retried)
 
     def _writer(self) -> Writer:
         return self._queue.writer(self._name)
@@ -449,7 +478,7 @@ class Replayer:
         _, change = job.batch.draft.changes[min(job.work.positions)]
         if change.comes_alone:
             return job.batch.blocks.holds(change)
-        return job.batch.blocks.holds_at(max(job.work.positions), job.work.keys | job.work.fleeting)
+        return job.batch.blocks.holds_at(max(job.work.positions), job.work.keys)
 
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""

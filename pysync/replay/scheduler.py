@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -23,7 +23,8 @@ from pysync.targets.base import Target, Unavailable
 
 @dataclass(eq=False, slots=True)
 class Batch:
-    """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
+    """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked,
+    `finished` the positions of those that are applied, until the queue has recorded them.
 
     `blocks` knows what its works may have to wait behind. `attempts` is how often an unclassified error is tried.
     `alone`: nothing else may be under way. `parked`: its events were parked before. `size` is the number of bytes that
@@ -37,11 +38,16 @@ class Batch:
     parked: bool = False
     left: dict[Job, None] = field(init=False)
     refused: list[Refusal] = field(init=False)
+    finished: set[int] = field(init=False)
     size: int = field(init=False)
+    _shared: Set[int] = field(init=False)  # positions of events that are part of several works
 
     def __post_init__(self) -> None:
         self.left = {Job(self, work): None for work in self.draft.works}
         self.refused = list(self.draft.refused)
+        self.finished = set()
+        counts = Counter(position for work in self.draft.works for position in work.positions)
+        self._shared = {position for position, count in counts.items() if count > 1}
         self.size = sum(len(event.data) for event in self.draft.events)
 
     @property
@@ -59,8 +65,15 @@ class Batch:
         return min(undone) - 1 if undone else self.last
 
     def end(self, job: Job) -> None:
-        """Note that a job is done or refused. After the last one the batch frees its events and works."""
+        """Note that a job is done or refused. After the last one the batch frees its events and works.
+
+        A refresh is not `finished`: what it makes good, and its count, are stored when the position passes it. Until
+        then it comes again after a crash, and reads the source as it is then.
+        """
         del self.left[job]
+        left = {position for it in self.left for position in it.work.positions} if self._shared else set[int]()
+        refused = {refusal.event.position for refusal in self.refused}
+        self.finished.update({*job.work.positions} - left - refused - self.draft.heals.keys())
         if not self.left:
             # A finished batch may wait long for an earlier one. Only the last event is still needed, for the position.
             self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
@@ -257,6 +270,7 @@ class Scheduler:
         self._waits_for_hold = waits_for_hold
         self._left = left
         self._waiting: list[Job] = []
+        self._freed: list[Job] = []
         self._order: Order[Job] = Order()
         self._ready: deque[Job] = deque()
         self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
@@ -284,23 +298,30 @@ class Scheduler:
         """
         return not (self.broken or self._ready) and self._in_hand - len(self._retried) < _AHEAD * lanes.count
 
+    @property
+    def frees(self) -> bool:
+        """Whether works that have ended were waited for: `release` makes those ready that waited."""
+        return bool(self._freed)
+
     def add(self, batch: Batch) -> None:
-        """Add the works of a batch behind all others."""
+        """Add the works of a batch behind all others; those that wait for none of these are ready."""
         self._release([job for job in batch.left if not self._order.add(job, job.work.keys, job.work.reads)])
 
     def note(self, lanes: Lanes) -> None:
-        """Note the works that have ended; does not wait."""
+        """Note the works that have ended; does not wait. What waited for them goes on waiting until `release`."""
         for job, error in lanes.ended():
             self._in_hand -= 1
             self._retried.discard(job)
             self._end(job, error)
 
+    def release(self) -> None:
+        """Make ready what waits for no work under way, and for no hold; call it when the ends of works are recorded."""
+        freed, self._freed, self._waiting = [*self._waiting, *self._freed], [], []
+        self._release(freed)
+
     def begin(self, lanes: Lanes) -> None:
-        """Begin the works that may begin, as far as the lanes have room."""
+        """Begin the works that are ready, as far as the lanes have room."""
         now = self._clock()
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._release(waiting)
         most = _AHEAD * lanes.count
         while self._in_hand < most and (job := self._next(now)) is not None:
             self._begin(lanes, job)
@@ -327,7 +348,7 @@ class Scheduler:
 
     def stuck(self, seconds: float) -> list[Job]:
         """The works that have failed for so long, if nothing else can be done before they are tried again."""
-        if self.broken or self._in_hand or self._ready or self._waiting:
+        if self.broken or self._in_hand or self._ready or self._waiting or self._freed:
             return []
         jobs = [job for _, _, job, _ in self._resting]
         since = self._clock() - seconds
@@ -350,6 +371,7 @@ class Scheduler:
                 wait()
         self._ready.clear()
         self._waiting.clear()
+        self._freed.clear()
         self._resting.clear()
 
     def _is_away(self) -> bool:
@@ -376,7 +398,7 @@ class Scheduler:
         else:
             if error is not None:
                 self._refuse(job, error)
-            self._release(self._leave(job))
+            self._freed += self._leave(job)
 
     def _release(self, freed: list[Job]) -> None:
         """Make works ready that wait for no other; refuse those that must wait behind what is parked.

@@ -196,8 +196,8 @@ def listed(reader: Reader, request: Mapping[str, Any]) -> dict[str, Any]:
     """`records`: the newest first, up to `limit`; `next`: where to go on, as `before`, null at the end.
 
     Each of `target`, `outcome`, `database`, `table` (`db.table`, or the table of `database`), `since`, `until` (seconds
-    since 1970), `before` and `after` (ids) narrows them. Names are those at the target or at the source. Raises
-    PysyncError for arguments that make no sense.
+    since 1970), `before` and `after` (ids) narrows them, `notable` (true) to acts and failures. Names are those at the
+    target or at the source. Raises PysyncError for arguments that make no sense.
     """
     limit = min(int(_number(request, "limit", 1) or _LIMIT), MOST)
     records = reader.records(query_of(request), limit + 1)
@@ -218,6 +218,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
     return Query(
         target=_text(request, "target"),
         outcome=outcome,
+        notable=request.get("notable") is True,
         names=[name] if name else [],
         since=_number(request, "since"),
         until=_number(request, "until"),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,24 +13,22 @@ from pysync.capture.roll import Roll
 from pysync.control.server import Command
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
-from pysync.queue import EventQueue, note_of
-from pysync.replay.drain import Drain, Released
+from pysync.queue import EventQueue, ParkedTable, note_of
+from pysync.replay.drain import Drain
 from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
-from pysync.sidecar import acts
+from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
 from pysync.sidecar.history import listed
-from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.inventory import Inventory
+from pysync.sidecar.plans import parked_event, plan_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.why import EndsReader, Why
 from pysync.targets.settings import assert_enabled
-
-RELEASE_SECONDS = 7.0
-"""How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
 
 Request = Mapping[str, Any]
 
@@ -63,7 +58,13 @@ class Commands:
         self._verifiers = verifiers
         self._replays = replays
         self._reader = Reader(journal.file)
-        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()), ends)
+
+        def listeners() -> Sequence[Mapping[str, Any]]:
+            return roll.status(queue.intake.instances())
+
+        self._why = Why(queue, self._drains, self._reader, listeners, ends)
+        last_results = {name: it.last_result for name, it in verifiers.items()}
+        self._inventory = Inventory(queue, self._drains, self._reader, last_results, listeners, ends)
 
     def by_name(self, more: Mapping[str, Command]) -> Mapping[str, Command]:
         """The commands by their names in requests, and `more`. What people do with them goes into the journal."""
@@ -75,6 +76,7 @@ class Commands:
             "scopes": self.scopes,
             "loads": self.loads,
             "why": self._why,
+            "tables": self._inventory,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,
@@ -193,12 +195,8 @@ class Commands:
         return {"instance": instance, "removed": removed}
 
     def parked_list(self, request: Request) -> dict[str, Any]:
-        """`tables`: what is parked, table by table."""
-        drain = self._drain(request)
-        return {
-            "target": drain.name,
-            "tables": [parked_table(it) for it in self._queue.target(drain.name).parked.tables()],
-        }
+        """`tables`: what is parked, table by table; `groups`: by reason."""
+        return parked.listed(self._drain(request), self._parked(request), request)
 
     def parked_show(self, request: Request) -> dict[str, Any]:
         """One parked event, decoded as far as it can be."""
@@ -210,14 +208,14 @@ class Commands:
 
     def parked_retry(self, request: Request) -> dict[str, Any]:
         """Try parked events again."""
-        return _released(self._drain(request).retry(_table(request)))
+        return parked.retried(self._drain(request), self._parked(request), request)
 
     def parked_skip(self, request: Request) -> dict[str, Any]:
         """Give parked events up."""
-        position, table = _position(request), _table(request)
-        if (position is None) == (table is None):
-            raise PysyncError("cannot tell what to skip", "give either a position or a table")
-        return _released(self._drain(request).skip(position=position, table=table))
+        return parked.skipped(self._drain(request), self._parked(request), request, _position(request))
+
+    def _parked(self, request: Request) -> Sequence[ParkedTable]:
+        return self._queue.target(self._drain(request).name).parked.tables()
 
     def _trash_of(self, request: Request) -> Trash:
         return Trash(self._drain(request).settings)
@@ -237,17 +235,3 @@ def _position(request: Request) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise PysyncError(f"{shortened(shown(value), 80)} is not a position", "pysync parked list shows the positions")
     return value
-
-
-def _table(request: Request) -> str | None:
-    value = request.get("table")
-    return None if value is None else str(value).strip().lower()
-
-
-def _released(future: Future[Released]) -> dict[str, Any]:
-    """The result, or that it is still to come."""
-    try:
-        return asdict(future.result(RELEASE_SECONDS))
-    except NotYet:
-        # It is not cancelled: the drain does it as soon as it can.
-        return asdict(Released(finished=False, reason="the target is busy or does not answer"))

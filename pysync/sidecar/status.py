@@ -214,6 +214,7 @@ def _gap(gap: Gap, disabled: Sequence[str]) -> dict[str, Any]:
     closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
     return {
         "reason": gap.reason,
+        "target": gap.target,
         "state": state,
         "upto": gap.upto,
         "found_at": gap.found_at_ms / 1000,

@@ -50,11 +50,7 @@ class Rejected(PysyncError):
 
 
 class Missing(Rejected):
-    """The operation needs a table or database that is not at the target.
-
-    It is no error if a later event drops or renames that: after a crash the later event may have been applied already
-    (see pysync.replay.window.draft).
-    """
+    """The operation needs a table or database that is not at the target."""
 
     @classmethod
     def of_target(cls: type[M], target: str, object_name: str) -> M:

@@ -243,6 +243,11 @@ class TargetSettings(PolicySettings):
         description="metadata: write the definitions of transactional tables, although queries there return wrong "
         "rows.",
     )
+    last_id_every: Interval | None = Field(
+        default=None,
+        description="How often the parameter pysync.last.id of the target's databases is written: 1m, 1h "
+        "(docs/consistency.md). Default: never.",
+    )
     max_calls_per_second: Finite = Field(
         default=0.0, ge=0, description="Limit of calls to the target for all lanes together; 0: no limit."
     )
@@ -307,11 +312,6 @@ class TargetSettings(PolicySettings):
         return None
 
     @property
-    def writes_event_ids_every(self) -> int | None:
-        """How often databases are given the event id up to which everything is in them (s); None: never."""
-        return None
-
-    @property
     def mapped_prefixes(self) -> tuple[str, ...]:
         """The places at the target below which the locations of the source are mapped, by any policy."""
         return tuple(place for _, policy in self.each_policy() for place in policy.locations.values())
@@ -372,7 +372,7 @@ class TargetSettings(PolicySettings):
             raise ValueError(f"both_ways = true: a target of kind {self.kind!r} cannot replicate back")
         if not self.cascade:
             raise ValueError("both_ways = true does not work with cascade = false: the two ends would not become equal")
-        if self.writes_event_ids_every is not None:
+        if self.last_id_every is not None:
             raise ValueError("both_ways = true does not work with last_id_every: each write would be replicated back")
         if self.policies:
             raise ValueError("both_ways = true does not work with policies: set one policy or include")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pysync.base.text import count
 from pysync.metastore.client import Statistics
-from pysync.model.difference import Difference
+from pysync.model.difference import Difference, left_out
 from pysync.model.mark import EVENT_KEY, Mark
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import fields
@@ -40,16 +40,20 @@ class Changes:
 
     def __init__(self) -> None:
         self._differences: list[Difference] = []
+        self._left_out = 0
         self.redefining: Redefining = lambda _: nullcontext()
 
     def note(self, *differences: Difference) -> None:
-        """Note some, as long as there is room."""
-        self._differences += differences[: MOST - len(self._differences)]
+        """Note some, as long as there is room; count the others."""
+        room = MOST - len(self._differences)
+        self._differences += differences[:room]
+        self._left_out += len(differences[room:])
 
     def take(self) -> list[Difference]:
-        """All of them, which are forgotten then."""
+        """All of them, which are forgotten then. Of more than MOST the last one says how many are left out."""
         differences, self._differences = self._differences, []
-        return differences
+        number, self._left_out = self._left_out, 0
+        return [*differences[:-1], left_out(number + 1)] if number else differences
 
 
 class WatchedStore:

@@ -148,8 +148,8 @@ ACTS: Mapping[str, Act] = {
     "resume": Act("resume", ("target",), _resumed),
     "keep": Act("resume", ("target", "through", "keep"), _resumed),
     "drop": Act("resume", ("target", "through"), _resumed),
-    "retry": Act("parked retry", ("target", "table"), _released),
-    "skip": Act("parked skip", ("target", "table", "position"), _released),
+    "retry": Act("parked retry", ("target", "table", "reason"), _released),
+    "skip": Act("parked skip", ("target", "table", "position", "reason"), _released),
     "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
     "verify": Act(
         "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")

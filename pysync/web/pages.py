@@ -24,6 +24,8 @@ from pysync.web.views.objects import (
     rows_of,
     table_view,
 )
+from pysync.web.views.tables import FILTERS as TABLE_FILTERS
+from pysync.web.views.tables import TONES, filter_of, tables_page, tables_request
 from pysync.web.views.targets import overview, target_view
 from pysync.web.views.verify import Object, Tile, VerifyView, of_database, verify_view
 
@@ -45,7 +47,7 @@ class Pages:
             Route("/targets/{target}/parked", self._signed_in(self.parked)),
             Route("/targets/{target}/parked/{table:path}", self._signed_in(self.parked_table)),
             Route("/actions", self._signed_in(self.actions)),
-            Route("/tables", self._signed_in(self.find_table)),
+            Route("/tables", self._signed_in(self.tables)),
             Route("/tables/{table:path}", self._signed_in(self.table)),
             Route("/verify", self._signed_in(self.verify)),
             Route("/verify/{target}/{database:path}", self._signed_in(self.verify_database)),
@@ -55,7 +57,7 @@ class Pages:
         """The way of a change, and what needs a hand."""
         status = self._site.status()
         view = overview(status, self._site.clock())
-        recent = self._site.ask("actions", limit=_RECENT) if self._site.session(request) else None
+        recent = self._site.ask("actions", limit=_RECENT, notable=True) if self._site.session(request) else None
         rows = rows_of(recent.value["records"]) if recent and recent.value else []
         return self._site.render(request, "overview.html", view=view, source=status["source"], recent=rows)
 
@@ -75,7 +77,7 @@ class Pages:
         name = request.path_params["target"]
         self._target(self._site.status(), name)
         answer = self._site.ask("parked list", target=name)
-        page = parked_page(name, answer.value["tables"], request.query_params) if answer.value else None
+        page = parked_page(name, answer.value, request.query_params) if answer.value else None
         return self._site.render(
             request, "parked.html", target=name, page=page, problem=answer.problem, q=request.query_params.get("q", "")
         )
@@ -119,10 +121,28 @@ class Pages:
             outcomes=OUTCOMES,
         )
 
-    def find_table(self, request: Request) -> Response:
-        """The search of a table by its name: leads to its page."""
-        name = request.query_params.get("name", "").strip()
-        return RedirectResponse(f"/tables/{segment(name)}" if name else "/", 303)
+    def tables(self, request: Request) -> Response:
+        """All tables with their states, or those that are searched for; the whole name of one leads to its page."""
+        query = request.query_params
+        name = query.get("name", "").strip()
+        if "." in name and not filter_of(query).keys() - {"name"} and self._is_whole(name.lower()):
+            return RedirectResponse(f"/tables/{segment(name)}", 303)
+        answer = self._site.ask("tables", **tables_request(query))
+        return self._site.render(
+            request,
+            "tables.html",
+            page=tables_page(answer.value, query) if answer.value else None,
+            problem=answer.problem,
+            chosen={key: query.get(key, "") for key in TABLE_FILTERS},
+            states=TONES,
+            targets=[it["name"] for it in self._site.status()["targets"]],
+        )
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether it is no part of a table's name only; also where that is not known: its page says what is."""
+        answer = self._site.ask("tables", part=name, begin=name, limit=1)
+        found = (answer.value or {}).get("objects") or ()
+        return not found or bool(found[0]["object"] == name)
 
     def table(self, request: Request) -> Response:
         """The life of a table."""

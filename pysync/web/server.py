@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem, failing, without_status
 from pysync.base.text import Moment, error_text
-from pysync.base.token import read_private
+from pysync.base.token import read_private, read_token
 from pysync.control.server import Command
 from pysync.sections import WebConfig
 
@@ -84,6 +84,8 @@ class WebServer:
 def assert_usable(settings: WebConfig) -> None:
     """Raises UsageError where the password file or the certificate cannot be used."""
     _context(settings)
+    if settings.api_token_file is not None:
+        read_token(settings.api_token_file)
     if settings.password_file is not None:
         from pysync.web.sign_in import Passwords  # noqa: PLC0415 - an extra
 
@@ -102,6 +104,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
+    from pysync.web.api import Api  # noqa: PLC0415
     from pysync.web.app import Headers, failures, routes  # noqa: PLC0415
     from pysync.web.sign_in import Passwords  # noqa: PLC0415
     from pysync.web.site import Site  # noqa: PLC0415
@@ -133,10 +136,11 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     passwords = Passwords(settings.password_file) if settings.password_file else None
     site = Site(status, commands, passwords, port=port)
     machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
+    api = Api(site, settings.api_token_file).routes() if settings.api_token_file else ()
     names = [*_NAMES, settings.host, *settings.allowed_hosts]
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
     return Starlette(
-        routes=[*machines, *routes(site)],
+        routes=[*machines, *api, *routes(site)],
         middleware=[trusted, Middleware(Headers)],
         exception_handlers=failures(site),
     )

@@ -72,12 +72,33 @@ def test_what_a_target_would_do_next_is_shown(browser: Browser, world: World) ->
         assert "held_" in browser.text(".plan")
 
 
+def test_every_table_is_listed_and_found_and_its_life_is_shown(browser: Browser, world: World) -> None:
+    with world.running.parked():
+        world.sign_in(browser, "/tables")
+        found = {it.text.split()[0]: it.text for it in browser.all("tbody tr")}
+        (held,) = [name for name in found if name.startswith("sales.held_")]
+        assert ("in sync" in found["sales.orders"], "parked" in found[held]) == (True, True)
+        browser.choose("select[name=state]", "parked")
+        browser.click(".filter button")
+        assert [it.text for it in browser.all("tbody a.name")] == [held]
+        browser.find("#find-table").send_keys("order")
+        browser.click(".search button")
+        assert [it.text for it in browser.all("tbody a.name")] == ["sales.orders"]
+        browser.click("tbody a.name")
+        assert browser.path() == "/tables/sales.orders"
+        assert "CREATE_TABLE" in browser.text(".timeline")
+        browser.click("a[href^='/actions?table=']")
+        assert "sales.orders" in browser.text("tbody")
+
+
 def test_a_parked_table_is_retried(browser: Browser, world: World) -> None:
     with world.running.parked() as position:
         world.sign_in(browser, "/targets/dr/parked")
         assert f"event {position}" in browser.text("tbody")
         browser.click("tbody form[action='/acts/retry'] button")
         assert "1 event still parked" in browser.text()
+        browser.click(".reason-groups form[action='/acts/retry'] button")
+        assert "1 event still parked" in browser.text(), "by its reason"
         browser.click("tbody a.name")
         assert "CREATE_TABLE" in browser.text()
         world.running.mend()

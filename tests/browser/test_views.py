@@ -29,6 +29,8 @@ VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "parked": (in_trouble, "/targets/lake/parked"),
     "parked-table": (in_trouble, f"/targets/lake/parked/{quote(LONG)}"),
     "table": (a_status, f"/tables/{quote(EVIL, safe='')}"),
+    "tables": (in_trouble, "/tables"),
+    "tables-parked": (a_status, "/tables?state=parked&target=dr&name=orders"),
     "verify": (a_status, "/verify"),
     "verify-database": (a_status, "/verify/dr/shop"),
     "login": (a_status, "/login"),
@@ -84,6 +86,40 @@ def test_a_thousand_parked_tables_are_pages(browser: Browser, serve: Serve) -> N
     browser.find("input[name=q]").send_keys("table_0123")
     browser.click(".filter button")
     assert [it.text for it in browser.all("tbody a.name")] == ["shop.table_0123"]
+
+
+def test_parked_tables_are_retried_and_skipped_by_their_reason(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh(in_trouble, tables=1000)
+    served = serve(sidecar)
+    sign_in(browser, served, "/targets/lake/parked")
+    assert len(browser.all(".reason-groups > li")) == 4
+    assert "They are tried as soon as" in browser.all(".reason-groups > li")[-1].text
+    browser.click(".reason-groups a")
+    assert "reason=" in browser.path()
+    assert {it.text for it in browser.all("td[data-label=why] .reason")} == {sidecar.tables[0]["reason"]}
+    browser.click(".reason-groups form[action='/acts/retry'] button")
+    assert ("parked retry", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
+    browser.find("input[name=sure]").click()
+    browser.click(".reason-groups form[action='/acts/skip'] button")
+    assert ("parked skip", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
+    assert browser.path() == "/targets/lake/parked"
+
+
+def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    sign_in(browser, served, "/tables")
+    assert len(browser.all("tbody tr")) == 100
+    browser.click("a[rel=next]")
+    assert browser.all("tbody a.name")[0].text == "shop_000.orders_099"
+    browser.find("#find-table").send_keys("orders_042")
+    browser.click(".search button")
+    assert {it.text.partition(".")[2] for it in browser.all("tbody a.name")} == {"orders_042"}
+    browser.choose("select[name=state]", "parked")
+    browser.click(".filter button")
+    assert {it.text.strip() for it in browser.all("td[data-label=dr] .state")} == {"parked"}
+    browser.find("#find-table").send_keys("shop_007.orders_042")
+    browser.click(".search button")
+    assert browser.path() == "/tables/shop_007.orders_042", "a whole name leads to its page"
 
 
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:

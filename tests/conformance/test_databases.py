@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import LAST_ID_KEY
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase
@@ -27,6 +30,18 @@ def test_create_alter_drop_each_twice(harness: TargetHarness, target: Target, so
     assert target.apply(create) == Outcome.STALE
     assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert target.database(name) is None
+
+
+def test_the_event_id_of_a_database_only_grows(harness: TargetHarness, target: Target, source: Source) -> None:
+    needs_marks(harness, "each write of it would be replicated back")
+    name = harness.new_database()
+    create = source.put_database(name, harness.location(name), parameters={"team": "red"})
+    target.apply(replace(create, event_id=5))
+    ids = [target.database(name).parameters.get(LAST_ID_KEY)]
+    for event_id in (7, 7, 6, 12, 0):
+        target.apply(replace(source.put_database(name, harness.location(name)), event_id=event_id))
+        ids.append(target.database(name).parameters.get(LAST_ID_KEY))
+    assert ids == [None, "7", "7", "7", "12", "12"], "one that is created may lack what else is in it at the source"
 
 
 def test_what_the_server_does_not_take_is_written_once(

@@ -23,6 +23,7 @@ from pysync.model.names import TableName
 from pysync.sidecar.wiring import Shutdown
 from tests.support import partition
 from tests.support.dumps import Ends, create, fill
+from tests.support.logged import LoggedMetastore
 from tests.support.sidecars import assert_one_line
 
 COPY = 'copy = { spark = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" } }'
@@ -54,6 +55,27 @@ def test_a_dump_of_a_real_metastore_comes_to_another_name_there(shared_metastore
         assert there.database(f"{name}_two").description == "a test's é"
     queue = [path for path in (tmp_path / "queue").iterdir() if path.suffix == ".sock"]
     assert queue == [], "nothing is left running"
+
+
+def test_dumps_of_what_changed_meanwhile_end_with_one_of_one_moment(shared_metastore, tmp_path: Path) -> None:
+    name = f"dump_{uuid.uuid4().hex[:8]}"
+    fill(shared_metastore.uri, name, tables=3, large=1, key=False)
+    with closing(LoggedMetastore(shared_metastore.uri, 7)) as logged:
+        ends = Ends(tmp_path, shared_metastore, shared_metastore)
+        ends.write(f'policy = "{name}"')
+        ends.here.write_text(ends.here.read_text().replace(str(shared_metastore.uri), str(logged.uri), 1))
+        config, touched = load_config(ends.here), {f"{name}.plain"}
+
+        def on_progress(table: str, *_: object) -> None:
+            if table in touched:  # it changes while it is dumped the first time
+                touched.remove(table)
+                logged.touch(*table.split("."))
+                logged.touch("out_of_scope", "t")
+
+        first = dump_once(config, tmp_path / "first", Wanted(), on_progress)
+        assert (first.upto, first.changed, first.counts.tables) == (7, 1, 5)
+        second = dump_once(config, tmp_path / "second", Wanted(since=first.upto), on_progress)
+        assert (second.upto, second.changed, second.counts.tables) == (9, 0, 1)
 
 
 @pytest.mark.crash

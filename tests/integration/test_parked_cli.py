@@ -109,6 +109,37 @@ def test_a_misspelt_listener_is_told_with_the_one_that_is_meant(place, running):
     assert done.stdout == f"there is no listener '?'; listeners: {listener['instance']}\n"
 
 
+def test_many_tables_are_listed_retried_and_skipped_by_pattern_and_reason(place):
+    names = [f"db.bad_{number}" for number in range(8)]
+    faults = [f'{{ kind = "refuse", tables = ["{name}"], times = 3 }}' for name in [*names, "db.odd"]]
+    place.write(more=f"parked_retry_seconds = 0\nfaults = [{', '.join(faults)}]\n")
+    with sidecar(place) as started:
+        send(started, create_database(), *map(create, names), create(names[0]), create("db.odd"))
+        wait_for(started, queued=0, parked=10)
+        done = pysync("parked", "list", "try", "-c", place.file)
+        assert done.stdout.startswith("target try: 10 events of 9 tables parked, 1 reason\n")
+        assert max(map(len, done.stdout.splitlines())) <= 80, "one block for one reason, as wide as a terminal"
+        assert len(done.stdout.splitlines()) < 15
+        assert "and 4 more tables" in done.stdout
+        every = pysync("parked", "list", "try", "--all", "-c", place.file).stdout
+        assert [name for name in [*names, "db.odd"] if name not in every] == []
+        listed = place.ask("parked", "list", "try", "--table", "db.bad_*")
+        assert ([it["table"] for it in listed["tables"]], listed["groups"][0]["tables"]) == (names, 8)
+
+        answer = place.ask("parked", "retry", "try", "--table", "db.bad_[12]", code=1)
+        assert (answer["tried"], answer["left"], answer["finished"]) == (2, 2, True)
+        answer = place.ask("parked", "retry", "try", "--reason", "refused", code=1)
+        assert (answer["tried"], answer["left"]) == (10, 10)
+        done = pysync("parked", "skip", "try", "--table", "db.bad_*", "--reason", "refused", "-c", place.file)
+        assert "9 events of 8 tables (db.bad_0, db.bad_1" in done.stderr, "who skips sees what"
+        assert started.status()["targets"][0]["parked"] == 10
+        answer = place.ask("parked", "skip", "try", "--table", "db.bad_*", "--reason", "refused", "--yes")
+        assert (answer["skipped"], answer["left"], answer["finished"]) == (9, 0, True)
+        assert [it["table"] for it in place.ask("parked", "list", "try")["tables"]] == ["db.odd"]
+        done = pysync("parked", "retry", "try", "--reason", "no such", "-c", place.file)
+        assert_one_line(done, 1, "nothing that is parked fits")
+
+
 def test_without_a_sidecar_it_says_so(place):
     assert_one_line(pysync("parked", "list", "try", "-c", place.file), 1, "no sidecar runs")
 

@@ -28,6 +28,7 @@ KEYS |= {
     "status.md: pysync status dr --object sales --json": "where-a-table-or-database-is---object",
     "consistency.md: pysync wait sales --json": "pysync-wait---json",
     "status.md: pysync why sales.orders --target dr --json": "pysync-why---json",
+    "status.md: pysync tables --database 'sales*' --name order --target dr --json": "pysync-tables---json",
     "status.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
 }
 """Where the keys of a command's JSON are, if not in the section that shows the command."""
@@ -56,6 +57,9 @@ status.md: pysync trash list dr --json
 status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
 status.md: pysync why sales.orders
 status.md: pysync why sales.orders --target dr --json
+status.md: pysync tables
+status.md: pysync tables --state parked
+status.md: pysync tables --database 'sales*' --name order --target dr --json
 status.md: pysync actions
 status.md: pysync actions --outcome parked --since 1d
 status.md: pysync actions --database sales --limit 20 --json
@@ -73,6 +77,8 @@ verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml
 verify.md: pysync verify --html verify.html
+monitoring.md: pysync monitoring --out monitoring
+monitoring.md: pysync monitoring --out linked --runbook https://docs.example.com/failures.html --page https://pysync.example.com/
 """
 """Beside a running sidecar that is at rest."""
 
@@ -88,6 +94,8 @@ PARKED = """
 failures.md: pysync parked list dr
 failures.md: pysync parked show dr 48213
 failures.md: pysync parked retry dr
+failures.md: pysync parked retry dr --table 'sales.*'
+failures.md: pysync parked retry dr --reason 'exists at the target'
 failures.md: pysync parked skip dr 48213 --yes
 status.md: pysync parked list dr --json
 status.md: pysync parked show dr 48213 --json
@@ -144,6 +152,7 @@ failures.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
 coming-from.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
 coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
+monitoring.md: pysync token /etc/pysync/api-token
 testing.md: python -m tests.simulation --topology one-way --seed 775
 """
 """They need files only."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import problems
 from pysync.base.measures import Latency
+from pysync.queue import ParkedTable
+from pysync.sidecar.parked import common_reason, grouped
 from pysync.targets.base import ERRORS
 
 NOW = 1_795_000_000.0
@@ -140,6 +142,7 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
         gaps=[
             {
                 "reason": "listener 7d1f8c52 is lost",
+                "target": None,
                 "state": "open",
                 "upto": None,
                 "found_at": now - 300,
@@ -236,6 +239,18 @@ def parked_tables(number: int, now: float = NOW) -> list[dict[str, Any]]:
     ]
 
 
+def parked_answer(target: str, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """An answer of `parked list` with its groups."""
+    keys = ("table", "events", "position", "kind", "reason", "attempts")
+    known = [ParkedTable(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
+    rows = [{**it, "group": common_reason(it["reason"] or "", it["table"])} for it in tables]
+    return {"target": target, "tables": rows, "groups": grouped(known)}
+
+
+def _times(table: Mapping[str, Any]) -> tuple[int, int]:
+    return int(table["first_at"] * 1000), int(table["last_at"] * 1000)
+
+
 def a_history(now: float = NOW, hours: int = 24) -> dict[str, Any]:
     """A day with a peak, and an hour in which the sidecar did not run."""
     points = []
@@ -286,6 +301,35 @@ def a_why(name: str, now: float = NOW) -> dict[str, Any]:
             },
         ],
     }
+
+
+MANY_TABLES = sorted([EVIL, LONG, *(f"shop_{it // 1000:03}.orders_{it % 1000:03}" for it in range(100_000))])
+_STATES = ("in_sync", "behind", "parked", "foreign", "out_of_scope", "drifted", "dropped", "unknown", "held")
+
+
+def some_tables(request: Mapping[str, Any], targets: Sequence[str], now: float = NOW) -> dict[str, Any]:
+    """An answer of `tables` of a source with a hundred thousand."""
+    begin, part, limit = request.get("begin") or "", request.get("part") or "", request["limit"]
+    names = [it for it in MANY_TABLES if it >= begin and part.lower() in it]
+    targets = [it for it in targets if request.get("target") in {None, it}]
+    rows = [_table_row(name, targets, request.get("state"), now) for name in names[:limit]]
+    return {"as_of": now, "objects": rows, "next": names[limit] if len(names) > limit else None}
+
+
+def _table_row(name: str, targets: Sequence[str], state: str | None, now: float) -> dict[str, Any]:
+    number = sum(map(ord, name))
+    each = [
+        {
+            "target": target,
+            "object": name,
+            "state": state or ("in_sync" if (number + at) % 4 else _STATES[(number + at) // 4 % len(_STATES)]),
+            "text": "event 12 of it waits in the queue",
+            "as_of": now - 100,
+            "done_at": now - number * 7,
+        }
+        for at, target in enumerate(targets)
+    ]
+    return {"object": name, "at_source": bool(number % 5), "targets": each}
 
 
 def a_plan(target: str) -> dict[str, Any]:
@@ -348,9 +392,10 @@ class FakeSidecar:
             "actions": self._actions,
             "history": lambda _: a_history(self.now),
             "why": lambda it: a_why(it["table"], self.now),
+            "tables": lambda it: some_tables(it, [it["name"] for it in self.answer["targets"]], self.now),
             "plan": lambda it: a_plan(it["target"]),
             "verified": lambda it: verified(it["target"], self.now),
-            "parked list": lambda it: {"target": it["target"], "tables": self.tables},
+            "parked list": lambda it: parked_answer(it["target"], self.tables),
             "parked show": self._parked_show,
             "parked retry": lambda _: released,
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
@@ -380,6 +425,8 @@ class FakeSidecar:
         for key in ("target", "outcome"):
             kept = [it for it in kept if request.get(key) in {None, it[key]}]
         kept = [it for it in kept if request.get("table") in {None, it["source_object"]}]
+        if request.get("notable"):
+            kept = [it for it in kept if it["outcome"] not in {"applied", "unchanged"}]
         page = kept[: request["limit"]]
         return {"records": page, "next": page[-1]["id"] if len(kept) > len(page) else None}
 

@@ -105,9 +105,9 @@ def everything_wrong() -> dict[str, Any]:
             listener(instance="c" * 36, state="expected", heard_at=None, clock_offset_seconds=-1.25),
         ],
         gaps=[
-            {"state": "open", "reason": "a spool was lost"},
-            {"state": "closing", "reason": "dr is new"},
-            {"state": "closed", "reason": "long ago"},
+            {"state": "open", "reason": "a spool was lost", "target": None},
+            {"state": "closing", "reason": "dr is new", "target": None},
+            {"state": "closed", "reason": "long ago", "target": None},
         ],
         workers=[
             {"name": "drain-odd", "state": "failing", "waiting_since": None, "last_error": error("KeyError: 'x'")}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from contextlib import closing
 
 import pytest
 from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
-from pysync.queue import QueueFull, note_of
+from pysync.queue import QueueFull
 from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
@@ -17,7 +16,7 @@ from pysync.replay.progress import Progress
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_until
-from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database
+from tests.support.drains import ATTEMPTS, NEVER, create, drop
 from tests.support.events import event, settings
 from tests.support.queues import stand_between
 from tests.support.targets import FakeTarget
@@ -62,34 +61,17 @@ def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):
     assert bench.target.positions() == [1]
 
 
-def test_after_a_crash_what_a_later_overlapping_window_took_away_is_not_missed(tmp_path):
-    """The process dies when all is applied and the position stands before it: the table's database is gone again."""
-    with closing(FaultyDrain(tmp_path, window=1)) as bench:
-        bench.append(create_database(), create("db.t"), create("db.u"), drop_database())
-        stand_between(bench.queue, bench.name, lambda real, *told: real(*told) if told[0] == 1 else None)
-        bench.start()
-        wait_until(lambda: bench.status()["counts"].get("applied") == 4, what="all to be applied")
-        bench.restart()
-        bench.finish()
-        assert bench.parked() == []
-        assert "db" not in bench.target.databases()
-        assert bench.status()["counts"] == {"stale": 2, "unchanged": 1}
-
-
-def test_how_far_windows_overlapped_is_known_until_the_position_is_past_it(bench):
-    """How far they may have, at most: a run with smaller windows looks as far ahead, and the next one no more."""
-    bench.settings = bench.settings.model_copy(update={"window": 100})
-    bench.run()
-    bench.stop()
-    bench.settings = bench.settings.model_copy(update={"window": 1})
-    bench.append(create("db.t"))
-    bench.target.hang()
+def test_what_is_done_behind_an_unfinished_event_does_not_come_again_after_a_stop(bench):
+    bench.target.unreachable = {"db.slow"}
+    bench.append(create("db.slow"), create("db.t"), create("db.slow"), drop("db.t"))
     bench.start()
-    assert bench.target.hangs.wait(60)
-    assert int(bench.queue.notes.get(note_of("dr", "window"))) == 1600
-    bench.target.release()
-    bench.finish()
-    wait_until(lambda: int(bench.queue.notes.get(note_of("dr", "window"))) == 16, what="the reach of these windows")
+    wait_until(lambda: bench.target.positions() == [4], what="the other table's events")
+    bench.stop()
+    assert (bench.position(), bench.queue.target("dr").finished()) == (0, {2, 4})
+    bench.target.unreachable = set()
+    bench.run()
+    assert bench.target.positions() == [4, 3]
+    assert bench.queue.target("dr").finished() == set()
 
 
 def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):
@@ -174,10 +156,10 @@ def test_a_queue_that_cannot_be_written_loses_no_event(bench):
     """Nor is it a bug of pysync: the worker and its target wait, and both say so."""
     is_full = threading.Event()
 
-    def advance(real, *arguments):
+    def advance(real, *arguments, **more):
         if is_full.is_set():
             raise QueueFull("no space left")
-        real(*arguments)
+        real(*arguments, **more)
 
     stand_between(bench.queue, bench.name, advance)
     is_full.set()

@@ -25,7 +25,7 @@ from pysync.dump.pieces import MANIFEST, UNFINISHED, opened
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, DumpDamaged, Record, Recorder, Reply, What, answer, framed, records
 from pysync.dump.taken import Taken
-from pysync.dump.write import Selection, newest, newest_within, touched_tables
+from pysync.dump.write import Selection, changes_since, newest, newest_within, touched_tables
 from pysync.jobs import dumping
 from pysync.jobs.dumping import Wanted
 from pysync.jobs.loading import _refuse_unfit, _since_by_notes, since_by_queue
@@ -337,6 +337,16 @@ def test_how_far_a_dump_of_changes_goes() -> None:
         log.log.rows = log.log.rows[2:]
         with pytest.raises(PysyncError, match="does not hold all notifications after 1"):
             newest_within(source, EVERYTHING, 1, None, None)
+
+
+def test_changes_that_came_while_a_dump_was_written_are_counted_within_its_scope() -> None:
+    rows = [row(1), row(2), row(3), row(4), replace(row(4), database="other", table="x")]
+    shop = scope_of([Within(include=("shop.*",))])
+    with served(rows) as log, Metastore(log.uri) as source:
+        found = [changes_since(source, EVERYTHING, at) for at in (4, 3, 1)]
+        assert (found, changes_since(source, shop, 1)) == ([0, 2, 4], 0)
+        log.log.rows = log.log.rows[2:]
+        assert changes_since(source, EVERYTHING, 1) is None, "the log does not reach back that far"
 
 
 def test_a_source_without_a_log_has_no_newest_notification() -> None:

@@ -181,6 +181,7 @@ class World:
 
     def turn(self) -> None:
         self.scheduler.note(self.site)
+        self.scheduler.release()
         self.scheduler.begin(self.site)
 
     def rest(self) -> None:

@@ -157,6 +157,7 @@ QUERIES = st.builds(
     Query,
     target=st.sampled_from([None, "dr", "lake", "gone"]),
     outcome=st.sampled_from([None, "applied", "parked", "stale"]),
+    notable=st.booleans(),
     names=st.lists(st.sampled_from(["a", "b", "a.x", "c.z", "no.such"]), max_size=3),
     since=st.one_of(st.none(), st.integers(0, 45).map(float)),
     until=st.one_of(st.none(), st.integers(0, 45).map(float)),
@@ -169,6 +170,7 @@ def wanted(it: Record, query: Query) -> bool:
     return (
         query.target in {None, it.target}
         and query.outcome in {None, it.outcome}
+        and not (query.notable and it.outcome in {"applied", "unchanged"})
         and (not query.names or bool(it.names & set(query.names)))
         and (query.since is None or it.at >= query.since)
         and (query.until is None or it.at < query.until)

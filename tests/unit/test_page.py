@@ -26,6 +26,7 @@ RIGHT = "correct horse battery"
 OPEN = ("/", "/targets/dr", "/targets/lake", "/login")
 CLOSED = (
     *("/actions", "/targets/lake/parked", f"/targets/lake/parked/{quote(EVIL, safe='')}", "/verify", "/verify/dr/shop"),
+    *("/tables", "/tables?state=parked&name=orders"),
     *(f"/tables/{quote(EVIL, safe='')}", f"/tables/{quote(LONG)}", "/actions?target=dr&outcome=parked"),
 )
 
@@ -179,7 +180,9 @@ def test_what_is_not_there_is_told_on_a_page(alice: PageVisitor, path: str) -> N
 
 def test_the_search_leads_to_the_table(alice: PageVisitor) -> None:
     assert alice.get("/tables?name=%20shop.a%2Fb ".strip()).location == "/tables/shop.a%2Fb"
-    assert alice.get("/tables?name=").location == "/"
+    assert "<h1>Tables</h1>" in alice.get("/tables?name=").body
+    assert "shop_007.orders_042" in alice.get("/tables?name=ORDERS_042").body, "a part of a name finds some"
+    assert "shop_007.orders_042" in alice.get("/tables?name=shop_007.orders_04").body
 
 
 def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(reader: PageVisitor) -> None:

@@ -15,7 +15,7 @@ from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
 from pysync.web.views.objects import PAGE, action_row, filter_of, page_link, parked_page, request_of, table_view
 from pysync.web.views.verify import field_of, of_database, verify_view
 from tests.support import table
-from tests.support.pages import EVIL, LONG, a_record, a_why, parked_tables, verified
+from tests.support.pages import EVIL, LONG, a_record, a_why, parked_answer, parked_tables, verified
 
 
 def test_a_record_is_shown_with_all_that_it_says() -> None:
@@ -24,6 +24,15 @@ def test_a_record_is_shown_with_all_that_it_says() -> None:
     assert row.partitions == "day=2026-11-01, day=2026-11-02, day=2026-11-03 and 127 more"
     assert (row.positions, row.folded) == ("3,996 to 3,999", "4 events folded")
     assert (row.took, row.visible) == ("12 ms", "400 ms")
+
+
+def test_what_is_parked_is_visible_after_no_time() -> None:
+    assert action_row(a_record(999, outcome="parked")).visible == ""
+
+
+def test_differences_that_are_only_counted_count() -> None:
+    fields = [{"field": it, "old": None, "new": "dropped"} for it in ("table a.b", "table a.c", "and 78 more")]
+    assert action_row(a_record(999, differences=fields)).differed == 80
 
 
 def test_a_record_with_nothing_in_it_is_shown_empty() -> None:
@@ -63,35 +72,37 @@ def test_the_way_to_older_records_keeps_the_filter() -> None:
 
 def test_a_thousand_parked_tables_are_shown_a_page_at_a_time() -> None:
     tables = parked_tables(1000)
-    first = parked_page("lake", tables, {})
+    first = parked_page("lake", parked_answer("lake", tables), {})
     assert (len(first.rows), first.tables, first.pages, first.earlier) == (PAGE, 1000, 20, "")
     assert first.later == "/targets/lake/parked?page=2"
-    last = parked_page("lake", tables, {"page": "20"})
+    last = parked_page("lake", parked_answer("lake", tables), {"page": "20"})
     assert (len(last.rows), last.later, last.rows[-1].table) == (50, "", "shop.table_0997")
-    seen = [row.table for at in range(1, 21) for row in parked_page("lake", tables, {"page": str(at)}).rows]
+    answer = parked_answer("lake", tables)
+    seen = [row.table for at in range(1, 21) for row in parked_page("lake", answer, {"page": str(at)}).rows]
     assert seen == [it["table"] for it in tables]
 
 
 @pytest.mark.parametrize(("page", "shown"), [("0", 1), ("-1", 1), ("x", 1), ("99", 3), ("²", 1), ("9" * 30, 1)])
 def test_a_page_that_is_none_is_the_nearest(page: str, shown: int) -> None:
-    assert parked_page("lake", parked_tables(120), {"page": page}).page == shown
+    assert parked_page("lake", parked_answer("lake", parked_tables(120)), {"page": page}).page == shown
 
 
 def test_parked_tables_are_found_by_name_and_reason() -> None:
-    found = parked_page("lake", parked_tables(120), {"q": "TABLE_0007"})
+    found = parked_page("lake", parked_answer("lake", parked_tables(120)), {"q": "TABLE_0007"})
     assert ([it.table for it in found.rows], found.tables) == (["shop.table_0007"], 1)
-    assert [it.table for it in parked_page("lake", parked_tables(120), {"q": "keyerror"}).rows] == [LONG]
-    assert parked_page("lake", parked_tables(120), {"q": "no such"}).rows == ()
+    answer = parked_answer("lake", parked_tables(120))
+    assert [it.table for it in parked_page("lake", answer, {"q": "keyerror"}).rows] == [LONG]
+    assert parked_page("lake", parked_answer("lake", parked_tables(120)), {"q": "no such"}).rows == ()
 
 
 def test_of_a_traceback_the_last_line_is_told_and_the_rest_is_kept() -> None:
-    rows = parked_page("lake", parked_tables(3), {}).rows
+    rows = parked_page("lake", parked_answer("lake", parked_tables(3)), {}).rows
     assert (rows[1].reason, rows[1].tone, rows[1].whole.startswith("Traceback")) == ("KeyError: 'x'", BAD, True)
     assert (rows[2].kind, rows[2].tone, rows[2].whole) == ("waits behind another", WARN, "")
 
 
 def test_an_event_of_no_table_has_a_page_too() -> None:
-    found = parked_page("lake", [{**parked_tables(2)[0], "table": "", "reason": None}], {})
+    found = parked_page("lake", parked_answer("lake", [{**parked_tables(2)[0], "table": "", "reason": None}]), {})
     assert (found.rows[0].link, found.rows[0].reason) == ("/targets/lake/parked/", "")
 
 

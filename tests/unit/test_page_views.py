@@ -34,18 +34,21 @@ def test_all_is_well() -> None:
 
 def test_what_needs_a_hand_comes_first_what_is_worst_at_the_top() -> None:
     view = overview(in_trouble(), NOW)
-    assert (view.tone, view.verdict) == (BAD, "5 things need a hand")
-    assert [it.tone for it in view.needs] == [BAD, WARN, WARN, WARN, WARN]
+    assert (view.tone, view.verdict) == (BAD, "6 things need a hand")
+    assert [it.tone for it in view.needs] == [BAD, WARN, WARN, WARN, WARN, WARN]
     assert [it.command for it in view.needs[:2]] == [
         "pysync check",
         "pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e",
     ]
     links = {it.link for it in view.needs}
-    assert links == {"", "/targets/dr", "/targets/lake/parked", "/targets/archive"}
+    assert links == {"", "/targets/dr", "/targets/lake/parked", "/targets/archive", "/verify"}
 
 
 def test_one_thing_needs_a_hand() -> None:
-    assert overview(a_status(gaps=[{"state": "open", "reason": "x"}]), NOW).verdict == "1 thing needs a hand"
+    assert (
+        overview(a_status(gaps=[{"state": "open", "reason": "x", "target": None}]), NOW).verdict
+        == "1 thing needs a hand"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def test_every_problem_of_the_verdict_leads_somewhere() -> None:
     status["bridge"] |= {"refused_last_at": NOW, "refused_connections": 3}
     status["listeners"].append(listener(waiting_since=NOW - 1000, waiting_bytes=9))
     found = [need(it) for it in problems(status, 300, NOW)]
-    assert len(found) == 9
+    assert len(found) == 10
     assert [it.text for it in found if not (it.command or it.link or it.text.startswith("a gap"))] == []
 
 
@@ -96,6 +99,20 @@ def test_a_full_disk_a_gap_and_missing_events_show_at_the_queue() -> None:
     assert (queue.tone, dict(queue.facts)["gaps"], dict(queue.facts)["missing"]) == (WARN, "closing", "3 events")
     status["queue"]["free_bytes"] = 5
     assert overview(status, NOW).stages[2].state == "full"
+
+
+def test_a_gap_is_amber_only_at_what_it_concerns() -> None:
+    gap = {"state": "closing", "reason": "lake is new", "target": "lake"}
+    view = overview(a_status(gaps=[gap]), NOW)
+    assert view.stages[2].tone == GOOD, "the queue"
+    assert [(it.title, it.tone, dict(it.facts).get("gaps")) for it in view.targets] == [
+        ("dr", GOOD, None),
+        ("lake", WARN, "closing"),
+    ]
+    assert [it.gaps for it in (target_view(a_target(name), [gap], None, None, NOW) for name in ("dr", "lake"))] == [
+        (),
+        (gap,),
+    ]
 
 
 def test_without_a_listener_the_log_is_shown() -> None:
@@ -168,6 +185,19 @@ def test_a_target_with_all_that_is_known_of_it() -> None:
     )
     assert (len(view.plan.lines), view.plan.more) == (12, 20)
     assert [it["state"] for it in view.gaps] == ["open"]
+
+
+def test_one_event_becomes_one_operation() -> None:
+    plan = a_plan("dr")
+    plan["targets"][0] |= {"queued": 2, "events": 1, "operations": 1, "drops": 0}
+    assert target_view(a_target("dr"), (), a_history(), plan, NOW).plan.summary == (
+        "1 event becomes 1 operation; 1 more event waits"
+    )
+
+
+def test_the_curve_of_the_lag_ends_with_the_lag_that_the_figures_show() -> None:
+    view = target_view(a_target("dr", lag_seconds=0.0), (), a_history(), None, NOW)
+    assert (view.figures[0].value, view.charts[0].latest) == ("0 s", "0 s")
 
 
 def test_a_target_of_an_older_sidecar_is_shown_as_far_as_it_is_known() -> None:

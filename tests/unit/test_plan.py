@@ -27,7 +27,7 @@ from pysync.model.operation import (
 from pysync.replay.window.fold import TableState, fold
 from pysync.replay.window.plan import from_events, leftover, plan, reread
 from tests.support import partition, table
-from tests.support.events import change, database, one_of_each_kind
+from tests.support.events import change, one_of_each_kind
 
 EACH = one_of_each_kind()
 OPERATION = {
@@ -285,77 +285,12 @@ def test_a_dropped_database_is_born_anew_where_it_was_created_again():
     assert (work.keys, work.positions) == ({"db.*"}, (2, 3))
 
 
-def test_what_a_later_work_takes_away_is_fleeting():
-    found = works(created("db.t", 1), created("db.u", 2), renamed("db.t", "db.v", 3), created("db.t", 4))
-    assert [(work.positions, work.fleeting) for work in found] == [
-        ((1,), {"db.t"}),
-        ((3,), set()),
-        ((2,), set()),
-        ((4,), set()),
-    ]
-
-
-def test_what_is_in_a_database_that_is_dropped_later_is_fleeting():
-    gone = change(Kind.DROP_DATABASE, before=[database("db")], position=4)
-    function = change(Kind.CREATE_FUNCTION, position=3, **copy.deepcopy(EACH[Kind.CREATE_FUNCTION]))
-    found = works(renamed("db.t", "db.v", 1), renamed("db.v", "other.v", 2), function, created("other.z", 9), gone)
-    assert {work.positions[0]: work.fleeting for work in found} == {
-        1: {"db", "db.v"},
-        2: {"db"},
-        3: {"db"},
-        9: set(),
-        4: set(),
-    }
-
-
-@pytest.mark.parametrize(
-    ("removed", "table", "function"),
-    [
-        ("db.t", {"db.t"}, set()),  # dropped or renamed
-        ("db", {"db"}, {"db"}),
-        ("db.*", {"db.*"}, {"db.*"}),  # compared: any of its tables may have been found gone
-        ("other", set(), set()),
-        ("db.other", set(), set()),
-    ],
-)
-def test_what_was_removed_after_the_run_is_fleeting_when_it_comes_again(removed, table, function):
-    put = change(Kind.CREATE_FUNCTION, position=2, **copy.deepcopy(EACH[Kind.CREATE_FUNCTION]))
-    found = plan(fold([created("db.t", 1), put]), Writer(5), [removed])
-    assert {work.positions[0]: work.fleeting for work in found} == {1: table, 2: function}
-
-
-def test_a_work_that_drops_its_own_table_is_not_fleeting_for_that():
-    (work,) = works(dropped("db.t", 1), created("db.t", 2))
-    assert (work.fleeting, work.removes) == (set(), {"db.t"})
-
-
-def test_a_missing_database_is_excused_only_where_a_later_work_drops_it():
-    """Else a table whose database could not be made would be taken for done because it is renamed later."""
-    first, second = works(created("db.t", 1), renamed("db.t", "other.t", 2))
-    assert not first.excuses(first.operations[0])
-    gone = change(Kind.DROP_DATABASE, before=[database("db")], position=3)
-    first, second, _ = works(created("db.t", 1), renamed("db.t", "other.t", 2), gone)
-    assert first.excuses(first.operations[0])
-    assert not second.excuses(second.operations[0]), "it is the new database that it needs"
-
-
-def test_a_constraint_of_a_table_that_is_renamed_later_may_find_it_gone():
-    key = change(Kind.ADD_PRIMARYKEY, position=1, **copy.deepcopy(EACH[Kind.ADD_PRIMARYKEY]))
-    first, _ = works(key, renamed("db.t", "db.u", 2))
-    assert first.excuses(first.operations[0])
-
-
 def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
     rename = one(Kind.ALTER_TABLE, after=[table("gone", "t")], environment={VISITED: "west"})
     left = leftover(rename)
     assert (type(left), left.table, left.mark, left.delete_data) == (DropTable, T, rename.mark, False)
     assert left.visited == ("west", "onprem")
     assert leftover(one(Kind.CREATE_TABLE)) is None
-
-
-def test_a_constraint_takes_nothing_away_from_what_comes_before_it():
-    key = change(Kind.ADD_PRIMARYKEY, position=2, **copy.deepcopy(EACH[Kind.ADD_PRIMARYKEY]))
-    assert [(work.removes, work.fleeting) for work in works(created("db.t", 1), key)] == [(set(), set())] * 2
 
 
 def test_a_refresh_asks_for_what_its_event_says():
@@ -396,14 +331,6 @@ def test_a_mark_knows_who_writes_it():
 
 def test_the_first_event_of_a_queue_may_make_a_table():
     assert one(Kind.CREATE_TABLE, position=1).creates
-
-
-def test_a_rename_needs_the_database_of_the_new_name_alone():
-    drop = change(Kind.DROP_DATABASE, before=[database("gone")], position=2)
-    into, _ = works(renamed("db.t", "gone.t", 1), drop)
-    assert into.excuses(into.operations[0])
-    out_of, _ = works(renamed("gone.t", "db.t", 1), drop)
-    assert not out_of.excuses(out_of.operations[0])
 
 
 def test_without_a_source_to_read_a_put_creates_its_table_as_the_event_has_it():

@@ -16,6 +16,7 @@ SEALED = {
     "targets": "UPDATE targets SET position = 4 WHERE target = 'dr'",
     "instances": "UPDATE instances SET seen = '[[1,9]]'",
     "parked": "UPDATE parked SET data = x'33'",
+    "finished": "UPDATE finished SET positions = '[3]'",
     "gaps": "UPDATE gaps SET closed_at_ms = 1",
 }
 
@@ -103,7 +104,7 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
 
 @pytest.mark.parametrize("table", SEALED)
 def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_path, table):
-    queue.target("dr").advance(2, [park(2)])
+    queue.target("dr").advance(2, [park(2)], {4})
     queue.notes.put("living", "77")
     queue.gaps.open("ended:old:3", "it ended")
     queue.close()

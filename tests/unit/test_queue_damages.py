@@ -32,7 +32,7 @@ def fill(directory):
             queue.target(target).register()
         for number in range(1, EVENTS + 1):
             queue.intake.append_all([Entry(f"jvm{number % 3}", number, "onprem", written(number), firm=True)])
-        queue.target("dr").advance(40, [park(at, data=written(at)) for at in range(31, 40)])
+        queue.target("dr").advance(40, [park(at, data=written(at)) for at in range(31, 40)], {44, 50})
         queue.target("lake").advance(20)
         queue.trim()
         queue.target("lake").pause("by hand")
@@ -48,6 +48,7 @@ def told(queue):
         "positions": queue.positions(),
         "instances": instances,
         "parked": parked,
+        "finished": queue.target("dr").finished(),
         "paused": queue.target("lake").paused() if "lake" in queue.positions() else None,
         "note": queue.notes.get("living"),
         "epoch": queue.epoch,

@@ -28,7 +28,7 @@ def queue(reopen):
 def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, reopen):
     queue.target("dr").register()
     fill(queue, 1, 5)
-    queue.target("dr").advance(3, [park(2)])
+    queue.target("dr").advance(3, [park(2)], {5})
     queue.target("dr").pause("moves")
     for what in ("window", "load:begun"):
         queue.notes.put(note_of("dr", what), "x")
@@ -37,6 +37,7 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
     for _ in range(2):
         assert queue.positions() == {"lake": 3}
         assert queue.target("lake").paused().reason == "moves"
+        assert queue.target("lake").finished() == {5}
         assert [it.position for it in queue.target("lake").parked.events()] == [2]
         keys = note_of("dr", "window"), note_of("lake", "window"), note_of("lake", "load:begun")
         assert [queue.notes.get(key) for key in keys] == [None, "x", "x"]
@@ -48,7 +49,7 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
     assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get(note_of("lake", "load:begun"))) == ({}, [], None)
     assert [it["act"] for it in queue.notes.acts()] == ["removed", "renamed"]
     queue.target("lake").register()
-    assert queue.target("lake").paused() is None
+    assert (queue.target("lake").paused(), queue.target("lake").finished()) == (None, set())
 
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
@@ -131,6 +132,21 @@ def test_a_position_never_moves_back_or_beyond_the_end(queue, reopen):
     queue.target("dr").advance(3)
     assert queue.target("dr").parked.events() == []
     assert reopen().positions() == {"dr": 3}
+
+
+def test_what_is_finished_behind_a_position_is_known_until_it_is_passed(queue, reopen):
+    for name in ("dr", "lake"):
+        queue.target(name).register()
+    fill(queue, 1, 9)
+    queue.target("dr").advance(0, finished={4, 2})
+    queue.target("dr").advance(1, finished={9, 7, 1})
+    assert [reopen().target(name).finished() for name in ("dr", "lake")] == [{2, 4, 7, 9}, set()]
+    queue = reopen()
+    for position, left in ((3, {2, 4, 7, 9}), (4, {7, 9}), (9, set())):
+        queue.target("dr").advance(position)
+        assert queue.target("dr").finished() == left
+    with pytest.raises(ValueError, match="cannot be done with event 10 of 9"):
+        queue.target("dr").advance(9, finished={10})
 
 
 def test_depth_is_exact_after_failures_and_trims(queue, disk, reopen):

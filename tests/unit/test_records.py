@@ -15,7 +15,7 @@ from pysync.cli.actions import clock, lines, what
 from pysync.cli.arguments import instant
 from pysync.journal import Record
 from pysync.journal.record import bounded, reason_of
-from pysync.model.difference import Difference
+from pysync.model.difference import Difference, left_out
 
 AT = 1_700_000_000.0
 
@@ -49,7 +49,8 @@ def test_an_object_is_created_and_a_field_goes_from_one_value_to_the_other() -> 
         "    x: nothing -> 'b'",
     ]
     many = [Difference(str(number), None, "v") for number in range(8)]
-    assert shown(differences=bounded(many))[-1] == "    3 more fields"
+    assert shown(differences=bounded(many))[-1] == "    and 3 more"
+    assert shown(differences=bounded([*many, left_out(62)]))[-1] == "    and 65 more", "the tables of a database, say"
 
 
 TEXT = st.text(max_size=3000)

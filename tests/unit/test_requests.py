@@ -69,7 +69,18 @@ def names() -> list[str]:
         "scopes",
     ]
     more += ["actions", "listener remove", "parked list", "parked show", "replay plan", "trash empty", "trash restore"]
-    return [*more, "trash list", "verified", "verify", "wait", "wait end", "why", "parked skip", "parked retry"]
+    return [
+        *more,
+        "trash list",
+        "verified",
+        "verify",
+        "wait",
+        "wait end",
+        "why",
+        "tables",
+        "parked skip",
+        "parked retry",
+    ]
 
 
 def test_every_command_is_tried(sidecar: Sidecar) -> None:
@@ -80,5 +91,5 @@ def test_every_command_is_tried(sidecar: Sidecar) -> None:
 def test_arguments_of_any_type_are_answered_or_refused(
     sidecar: Sidecar, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.sidecar.commands.RELEASE_SECONDS", 0.0)  # no drain runs that would release anything
+    monkeypatch.setattr("pysync.sidecar.parked.RELEASE_SECONDS", 0.0)  # no drain runs that would release anything
     assert sorted(wrong_of(sidecar, name))[:5] == []

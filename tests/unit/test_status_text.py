@@ -39,8 +39,9 @@ bridge on port 25333: queued 1204
 queue: 1,204 events kept, 9.4 GiB free"""
 
 WRONG = """\
-7 problems:
+8 problems:
   worker drain-odd is failing: KeyError: 'x' (journalctl -u pysync)
+  target lake has been waiting for 15m: connection refused (pysync check)
   listener 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e of onprem is lost: it has not
   reported for 6m 40s, and its metastore did not report a shutdown; if the
   metastore is gone for good, remove the listener (pysync listener remove
@@ -50,15 +51,16 @@ WRONG = """\
   a gap is open: a spool was lost
   target dr is paused: by hand (pysync resume dr)
   target catalog has 3 parked events (pysync parked list catalog)
-  target lake has been waiting for 15m: connection refused (pysync check)
+  target cold has drifted: 2 objects not as at the source (pysync verify
+  --target cold)
 
 target   state      lag  queued  parked
 dr       paused   2h 5m  12,000       0  by hand
+odd      failing  0.0 s       0       0  KeyError: 'x'
 lake     waiting  0.0 s       7       0  connection refused
 catalog  running  0.4 s       0       3  AlreadyExistsException: sales.orders
 cold     running  0.0 s       0       0  2 objects drifted
 new      running  0.0 s       0       0  moving to a new scope
-odd      failing  0.0 s       0       0  KeyError: 'x'
 
 listener  source  state     last report  waiting  lost      clock
 7d1f8c52  onprem  silent     6m 40s ago  nothing     0  not known
@@ -110,9 +112,9 @@ parked      4 events of 3 tables
 last done   event 48,213, 12.0 s ago
 verify      no comparison yet"""
 TABLES = [
-    {"table": "a.b", "events": 1, "reason": "no rights"},
-    {"table": "a.c", "events": 1, "reason": "it exists"},
-    {"table": "a.d", "events": 2, "reason": "it exists"},
+    {"table": "a.b", "events": 1, "group": "no rights"},
+    {"table": "a.c", "events": 1, "group": "it exists"},
+    {"table": "a.d", "events": 2, "group": "it exists"},
 ]
 
 
@@ -145,7 +147,7 @@ def test_names_of_128_characters_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = printed(overview(found, NOW), 80, monkeypatch)
     assert max(map(len, lines)) <= 80
     assert sum("3y 62d  1,000,000,000  123,456" in line for line in lines) == 1
-    lines = printed(detail(found, LONG, [{"table": LONG, "events": 1, "reason": LONG}], NOW), 80, monkeypatch)
+    lines = printed(detail(found, LONG, [{"table": LONG, "events": 1, "group": LONG}], NOW), 80, monkeypatch)
     assert max(map(len, lines)) <= 80
     assert LONG in "".join(line.strip() for line in lines), "what is wrapped is whole"
 
@@ -180,7 +182,7 @@ def test_colour_is_only_on_a_terminal_that_wants_it(
     file = io.StringIO()
     show(overview(everything_wrong(), NOW), Console(file=file, force_terminal=True, highlight=False, width=80))
     red = "\x1b[1;31m" in file.getvalue()
-    assert (red, "7 problems:" in file.getvalue()) == (has_colour, True)
+    assert (red, "8 problems:" in file.getvalue()) == (has_colour, True)
 
 
 def test_the_detail_of_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,9 +206,9 @@ def test_the_detail_has_the_problems_of_the_target_and_counts_the_others(monkeyp
     assert printed(detail(found, "odd", [], NOW), 80, monkeypatch)[:3] == [
         "1 problem:",
         "  worker drain-odd is failing: KeyError: 'x' (journalctl -u pysync)",
-        "6 other problems: see pysync status",
+        "7 other problems: see pysync status",
     ]
-    assert printed(detail(found, "cold", [], NOW), 80, monkeypatch)[:2] == ["OK", "7 other problems: see pysync status"]
+    assert printed(detail(found, "new", [], NOW), 80, monkeypatch)[:2] == ["OK", "8 other problems: see pysync status"]
 
 
 def test_the_detail_tells_of_pause_error_comparison_scope_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +231,7 @@ def test_the_detail_tells_of_pause_error_comparison_scope_and_jobs(monkeypatch: 
 
 def test_parked_events_are_counted_by_reason() -> None:
     assert by_reason(TABLES) == [("it exists", (3, 2)), ("no rights", (1, 1))]
-    many = [{"table": f"a.t{n}", "events": 1, "reason": f"reason {n}"} for n in range(9)]
+    many = [{"table": f"a.t{n}", "events": 1, "group": f"reason {n}"} for n in range(9)]
     lines = [it.text for it in detail(status(target(parked=9)), "dr", many, NOW) if isinstance(it, Line)]
     assert "and 4 other reasons" in lines
 
@@ -252,8 +254,8 @@ def test_it_begins_with_ok_or_the_number_of_problems() -> None:
 def test_a_watch_names_only_so_many_problems_that_the_targets_are_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     found = everything_wrong()
     lines = printed(overview(found, NOW, 3), 200, monkeypatch)
-    assert lines[0] == "7 problems:"
-    assert lines.index("  and 4 more: see pysync status") + 2 == next(at for at, it in enumerate(lines) if "lag" in it)
+    assert lines[0] == "8 problems:"
+    assert lines.index("  and 5 more: see pysync status") + 2 == next(at for at, it in enumerate(lines) if "lag" in it)
     two = Problem.read(found)[:2]
     assert list(verdict(two, 2)) == list(verdict(two))
 

@@ -27,6 +27,7 @@ def target(**values: Any) -> dict[str, Any]:
         "last_error": None,
         "stale_since": None,
         "other_queue": None,
+        "verify": None,
     }
     return {**plain, **values}
 
@@ -77,6 +78,10 @@ def test_all_is_well() -> None:
             "--target dr)",
         ),
         ({"parked": 2}, "target dr has 2 parked events (pysync parked list dr)"),
+        (
+            {"verify": {"drift": 1}},
+            "target dr has drifted: 1 object not as at the source (pysync verify --target dr)",
+        ),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
             "target dr has been waiting for 5m 1s: refused (pysync check)",
@@ -151,7 +156,7 @@ def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
 
 
 def test_an_open_gap_is_a_problem_for_its_reason() -> None:
-    gaps = [{"state": "open", "reason": "it ended"}]
+    gaps = [{"state": "open", "reason": "it ended", "target": None}]
     assert told(gaps=gaps) == ["a gap is open: it ended"]
 
 

@@ -17,7 +17,7 @@ from pysync.base.masking import masked
 from pysync.journal.record import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, bounded, reason_of
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryTarget, Store
-from pysync.model.difference import Difference
+from pysync.model.difference import Difference, number_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
@@ -183,7 +183,10 @@ def test_no_more_than_a_few_fields_are_noted() -> None:
     changes = Changes()
     for number in range(MOST + 5):
         changes.note(Difference(str(number), None, None), Difference("again", None, None))
-    assert len(changes.take()) == MOST
+    taken = changes.take()
+    assert len(taken) == MOST
+    assert str(taken[-1].field) == f"and {2 * (MOST + 5) - MOST + 1} more", "the rest is counted"
+    assert number_of(it.field for it in taken) == 2 * (MOST + 5)
     assert changes.take() == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
-from pysync.replay.drain import Drain
 from pysync.replay.ledger import Drop, Hold
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import recorded
@@ -29,9 +28,10 @@ from pysync.sidecar.why.events import Rename, Seen, Span, life, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
-from tests.support.drains import Bench, FaultyDrain, create, create_database, drop, drop_database, rename
+from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database, rename
 from tests.support.events import event
-from tests.support.refreshing import Hms, Target
+from tests.support.journaled import Place
+from tests.support.refreshing import Hms
 
 # --- the names of an object
 
@@ -176,43 +176,6 @@ def test_what_matters_less_comes_after_the_verdict() -> None:
 
 
 # --- beside a running sidecar
-
-
-class Place:
-    """A drain with a journal, whose source has `shop` and whose target calls it `dr_shop`."""
-
-    def __init__(self, directory: Path, **values: Any) -> None:
-        self.bench = Bench(directory, databases={"shop": "dr_shop"}, **values)
-        self.journal = Journal(directory / "journal.db", keep=1e12, max_bytes=10**9)
-        self.listeners: list[dict[str, Any]] = []
-        self.reader = Reader(self.journal.file)
-        self.source: Hms | None = None
-        self.target = Target()
-        bench = self.bench
-        bench.drain = Drain(
-            bench.queue, bench.settings, Translator.of(bench.settings), bench.open_target, record=self.journal.append
-        )
-        bench.drain.start()
-
-    def replay(self, *makers: Any) -> None:
-        self.bench.append(*makers)
-        self.bench.finish()
-
-    def why(self, name: str, **request: Any) -> dict[str, Any]:
-        self.journal.write()
-        assert self.bench.drain is not None
-        source = (lambda: nullcontext(self.source)) if self.source else None
-        ends = EndsReader(source, lambda _: self.target)
-        asked = Why(self.bench.queue, {"dr": self.bench.drain}, self.reader, lambda: self.listeners, ends)
-        return asked({"table": name, **request})
-
-    def verdict(self, name: str) -> tuple[str, str]:
-        (target,) = self.why(name)["targets"]
-        return target["reasons"][0]["code"], target["verdict"]
-
-    def close(self) -> None:
-        self.bench.close()
-        self.journal.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pysync.model.event import USER, Kind
 from pysync.model.mark import Writer
 from pysync.model.reread import REQUEST_NAME
 from pysync.model.wire import decode_event
-from pysync.queue import EventQueue, Queued
+from pysync.queue import Queued
 from pysync.replay.window.fold import fold
 from pysync.replay.window.order import EVERYTHING, database_of, holds_back
 from pysync.replay.window.plan import Work, plan
@@ -113,8 +113,13 @@ class Blocks:
         return holds_back(blocked & self._uncovered(before, healing), keys)
 
     def settle(self, done: int) -> None:
-        """All events up to there are applied or stored: what was refused of them is parked now."""
-        self.stored = set(self.stored).union(*(keys for at, keys in self.refused.items() if at <= done))
+        """All events up to there are applied or stored. What was refused of them is parked now, but for what a refresh
+        up to there has made good.
+        """
+        refused = {at: keys for at, keys in self.refused.items() if at <= done}
+        healing = {at: covers for at, covers in self.healing.items() if at <= done}
+        stored = set(self.stored).union(*refused.values())
+        self.stored = stored & self._uncovered(refused, healing) if healing and stored else stored
         self.refused = {at: keys for at, keys in self.refused.items() if at > done}
         self.healing = {at: covers for at, covers in self.healing.items() if at > done}
 
@@ -131,111 +136,6 @@ class Blocks:
 def is_covered(at: int, keys: Set[str], healing: Mapping[int, Covers]) -> bool:
     """Whether one of the later refreshes in `healing` makes good the event at `at`."""
     return any(at < upto and covers(at, keys) for upto, covers in healing.items())
-
-
-# Removals: what later events have removed already, for earlier events that come again.
-#
-# Windows overlap: when a process dies, works far behind the position may be done although one right after it is not.
-# All events after the position come again. The place of an early one may be gone, because a later one has dropped or
-# renamed it.
-
-
-@dataclass(frozen=True, slots=True)
-class Removals:
-    """Which event removed what, in event order."""
-
-    removed: tuple[tuple[int, str], ...] = ()
-
-    @classmethod
-    def of(cls, events: Iterable[Queued], translator: Translator) -> Removals:
-        """The removals by events that may have been applied. An unreadable event cannot have been applied."""
-        removals = []
-        for event in events:
-            change = _translated(event, translator)
-            while change is not None:
-                removals += [(event.position, name) for name in _removed(change)]
-                change = change.then
-        return cls(tuple(removals))
-
-    @classmethod
-    def joined(cls, parts: Iterable[Removals]) -> Removals:
-        """The removals by several runs of events, in order."""
-        return cls(tuple(each for it in parts for each in it.removed))
-
-    def after(self, position: int) -> frozenset[str]:
-        """The names of the tables and databases that were removed behind that position."""
-        return frozenset(name for at, name in self.removed if at > position)
-
-
-NONE = Removals()
-_REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kind.REFRESH})
-_EVENTS = 1000
-_BYTES = 16 * 1024 * 1024
-
-
-class RemovalReader:
-    """Reads the removals for one target's windows. It reads the events once, for the first of the windows.
-
-    `reach` is how many events after the target's position may have been applied when the process died.
-    """
-
-    def __init__(self, queue: EventQueue, translator: Translator, reach: int) -> None:
-        self.reach = reach
-        self._queue = queue
-        self._translator = translator
-        self._begun: int | None = None  # the position up to which events may have been applied; None: not known
-        self._found: Removals | None = None
-
-    def after(self, position: int) -> Removals:
-        """The removals for a window that begins after this position."""
-        if self._begun is None:
-            self._begun = min(position + self.reach, self._queue.last)
-        # Nothing behind it was ever begun: the usual case after the first windows, which costs no reading.
-        if position >= self._begun:
-            return NONE
-        if self._found is None:
-            self._found = Removals.joined(self._removed(position, self._begun))
-        return self._found
-
-    def begin(self, position: int) -> None:
-        """Note that events up to that position may be applied from now on."""
-        self._begun = max(position, self._begun or 0)
-
-    def forget(self) -> None:
-        """Read the events again the next time: what was under way was given up, and comes again."""
-        self._found = None
-
-    def _removed(self, after: int, upto: int) -> Iterator[Removals]:
-        while after < upto:
-            events = self._queue.events(after, min(_EVENTS, upto - after), _BYTES)
-            yield Removals.of(events, self._translator)
-            after = events[-1].position
-
-
-def _translated(event: Queued, translator: Translator) -> Change | None:
-    try:
-        if decode_event(event.data).kind not in _REMOVES:
-            return None
-        return translator.translate(event.data, event.position)
-    except PysyncError:
-        return None
-    except Exception:  # noqa: BLE001 - whoever replays it tells of it
-        return None
-
-
-def _removed(change: Change) -> list[str]:
-    """The names that a change removes, or may find gone at the source.
-
-    Tables (`db.table`) that it drops, renames or refreshes; databases (`db`) that it drops; `db.*` for the refresh of a
-    database, which may drop any table in it.
-    """
-    if change.kind is Kind.DROP_DATABASE:
-        return [change.database]
-    if change.kind is Kind.REFRESH and change.table_name is None:
-        return [change.database + EVERYTHING]
-    renamed = change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
-    removes = renamed or change.kind in {Kind.DROP_TABLE, Kind.REFRESH}
-    return [str(change.table_name)] if removes else []
 
 
 # Run: queued events as they are for one target, in order, up to the first that has to wait for the others. Pure.
@@ -263,8 +163,8 @@ class Translated:
         return self.covers is not None and any(not keys.isdisjoint(change.keys) for change in self.changes)
 
 
-def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]:
-    """Translate the events, from the first on.
+def run_of(events: Sequence[Queued], translator: Translator, finished: Set[int] = frozenset()) -> list[Translated]:
+    """Translate the events, from the first on; those at the positions `finished` mean nothing more.
 
     A refresh of a database, or of all of them, is a run of its own. A refresh of a table begins a new run after other
     events of that table, so that it can make good what is refused of those.
@@ -272,7 +172,7 @@ def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]
     translated: list[Translated] = []
     keys: set[str] = set()
     unread: list[Change] = []  # their keys are not in `keys` yet: only a refresh asks for those
-    for each in _translations(events, translator):
+    for each in _translations(events, translator, finished):
         if each.covers is not None:
             keys.update(*(change.keys for change in unread))
             unread.clear()
@@ -295,10 +195,11 @@ def refreshes_all(event: Queued) -> bool:
     return decoded.kind is Kind.REFRESH and not decoded.attributes.get("database")
 
 
-def _translations(events: Sequence[Queued], translator: Translator) -> Iterator[Translated]:
+def _translations(events: Sequence[Queued], translator: Translator, finished: Set[int]) -> Iterator[Translated]:
     repeated = _repeated_requests(events) if translator.policy.direction.skips_repeated_requests else frozenset[int]()
     for at, event in enumerate(events):
-        yield Translated(event) if at in repeated else _translated_or_error(event, translator)
+        is_over = at in repeated or event.position in finished
+        yield Translated(event) if is_over else _translated_or_error(event, translator)
 
 
 def _translated_or_error(event: Queued, translator: Translator) -> Translated:
@@ -408,23 +309,27 @@ class Draft:
 
 
 def draft(
-    events: Sequence[Queued], translator: Translator, writer: Writer, blocks: Blocks, removals: Removals = NONE
+    events: Sequence[Queued],
+    translator: Translator,
+    writer: Writer,
+    blocks: Blocks,
+    finished: Set[int] = frozenset(),
 ) -> Draft:
     """Translate, fold and plan. What cannot be translated or planned, or is held by `blocks`, is refused.
 
-    The draft may end before the last event (see `run_of`). Nothing that is given is changed.
+    The draft may end before the last event (see `run_of`). Events at the positions `finished` were applied before a
+    crash or a pause: they come along for the position alone. Nothing that is given is changed.
     """
-    run = run_of(events, translator)
-    later = removals.after(run[-1].event.position) if run else frozenset[str]()
+    run = run_of(events, translator, finished)
     cascade = translator.policy.cascade
     while True:
         sifted = _sift(run, blocks.copy())
         try:
-            works = plan(fold(sifted.flow, cascade=cascade), writer, later)
+            works = plan(fold(sifted.flow, cascade=cascade), writer)
         except Exception:  # noqa: BLE001 - no other try would end differently, and the other events must not wait for it
             run = _without(run, _culprit(sifted.flow, writer, cascade), traceback.format_exc())
         else:
-            return _draft(run, sifted, works)
+            return _draft(run, sifted, works, finished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,8 +388,8 @@ def _without(run: Sequence[Translated], position: int, reason: str) -> list[Tran
     ]
 
 
-def _draft(run: Sequence[Translated], sifted: _Sifted, works: Sequence[Work]) -> Draft:
+def _draft(run: Sequence[Translated], sifted: _Sifted, works: Sequence[Work], finished: Set[int]) -> Draft:
     changes = {it.event.position: (it.event, it.found) for it in sifted.taken if isinstance(it.found, Change)}
     heals = {it.event.position: it.covers for it in sifted.taken if it.covers is not None}
-    skipped = len(run) - len(changes) - len(sifted.refused)
+    skipped = sum(it.event.position not in finished for it in run) - len(changes) - len(sifted.refused)
     return Draft([it.event for it in run], works, changes, sifted.refused, skipped, heals)

@@ -28,7 +28,7 @@ from pysync.model.operation import (
 )
 from pysync.replay.window.fold import DatabaseState, Folded, Gone, TableState
 from pysync.replay.window.mapping import names_in_view
-from pysync.replay.window.order import EVERYTHING, database_of
+from pysync.replay.window.order import EVERYTHING
 
 # Whole: what to do if a target lacks the table of which an operation describes only a part. Pure.
 #
@@ -80,55 +80,28 @@ class Work:
     """Operations that are applied one after the other.
 
     `keys` are the objects that it touches (see pysync.replay.window.order): works that share one are applied in order.
-    `positions` are the events that it stands for. `removes` names what is gone after it: tables that it drops or
-    renames, databases (`db`) that it drops. `fleeting` names objects of its own that a later work removes: after a
-    crash, when all works come again, they may be gone already. There, `db.*` means something in that database. `reads`
-    are the tables of its views, which are applied first if they are under way: a store may look at their columns.
+    `positions` are the events that it stands for. `reads` are the tables of its views, which are applied first if they
+    are under way: a store may look at their columns.
     """
 
     keys: frozenset[str]
     operations: tuple[Operation, ...]
     positions: tuple[int, ...]
-    removes: frozenset[str] = frozenset()
-    fleeting: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
 
-    def excuses(self, operation: Operation) -> bool:
-        """Whether the place of its operation may be missing because a later work has removed it."""
-        if isinstance(operation, PutConstraint):
-            # A foreign key has two tables, and either may be gone.
-            return bool(self.fleeting)
-        # Only the database counts: a missing table is read whole at the source (pysync.replay.window.plan).
-        name = str(operation.new_name) if isinstance(operation, RenameTable) else operation.key
-        return database_of(name) in self.fleeting
 
-
-def plan(folded: Iterable[Folded], writer: Writer, later: Iterable[str] = ()) -> list[Work]:
+def plan(folded: Iterable[Folded], writer: Writer) -> list[Work]:
     """The works for what `fold` returned, in an order in which they can be applied.
 
-    `writer` is the queue's target that the marks name. `later` is what later events have removed that may have
-    been applied already (see pysync.replay.window.draft). Objects without operations are left out.
+    `writer` is the queue's target that the marks name. Objects without operations are left out.
     """
-    works = [work for work in (_work(item, writer) for item in folded) if work.operations]
-    removed = set(later)
-    # From the end: only what works behind it remove makes a work's objects fleeting.
-    for index in reversed(range(len(works))):
-        fleeting = removed.intersection(name for key in works[index].keys for name in _places(key))
-        works[index] = replace(works[index], fleeting=frozenset(fleeting))
-        removed |= works[index].removes
-    return works
-
-
-def _places(key: str) -> tuple[str, ...]:
-    """The names whose removal may take something of that key along."""
-    database = database_of(key)
-    return key, database, database + EVERYTHING
+    return [work for work in (_work(item, writer) for item in folded) if work.operations]
 
 
 def leftover(operation: Operation) -> Operation | None:
-    """What is left to do for an operation of a fleeting work whose place is gone; None if nothing.
+    """What is left to do for an operation whose database is gone at source and target; None if nothing.
 
-    A rename into a database that was dropped already: a replay has put the table back under its old name.
+    Of a rename into that database, the table under its old name is left.
     """
     if isinstance(operation, RenameTable):
         return DropTable(table=operation.table, mark=operation.mark, visited=operation.visited)
@@ -192,9 +165,8 @@ def _database(state: DatabaseState, writer: Writer) -> Work:
             state.provenance, state.defining
         )
         operations.append(PutDatabase(database=state.name, definition=definition, **origin))
-    removes = frozenset({state.name} if state.dropped else ())
     key = state.name + EVERYTHING if state.dropped else state.name
-    return Work(frozenset({key}), tuple(operations), tuple(state.positions), removes)
+    return Work(frozenset({key}), tuple(operations), tuple(state.positions))
 
 
 def _table(state: TableState, writer: Writer) -> Work:
@@ -210,9 +182,8 @@ def _table(state: TableState, writer: Writer) -> Work:
         puts |= _condition(state.provenance, state.defining)
         operations.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     operations += [*_partitions(state, writer), *_statistics(state, writer)]
-    removes = state.keys if state.dropped else frozenset()
     reads = frozenset(name for it in operations if isinstance(it, PutTable) for name in names_in_view(it.definition))
-    return Work(state.keys, tuple(operations), tuple(state.positions), removes, reads=reads)
+    return Work(state.keys, tuple(operations), tuple(state.positions), reads)
 
 
 def _partitions(state: TableState, writer: Writer) -> list[Operation]:
@@ -250,8 +221,7 @@ def _change(change: Change, writer: Writer) -> Work:
     """The work for a change that is not folded: a rename, a function, a constraint, a refresh."""
     origin = _origin(change, writer) | _condition(change.provenance, change.before or (None,))
     operation = _PLANNERS[change.kind](change, origin)
-    removes = frozenset({str(change.table_name)} if isinstance(operation, RenameTable) else ())
-    return Work(change.keys, (operation,), (change.position,), removes)
+    return Work(change.keys, (operation,), (change.position,))
 
 
 def _name(change: Change) -> TableName:

@@ -38,7 +38,7 @@ class LastIds:
         self._refreshes = refreshes
         self._source = source
         self._asked: dict[str, int] = {}
-        self._every = drain.settings.writes_event_ids_every
+        self._every = drain.settings.last_id_every
         self.worker = Worker(f"last-ids-{drain.name}", self.turn, every=self._every or 1, retry=_RETRY_SECONDS)
 
     def start(self) -> None:

@@ -140,6 +140,15 @@ def scan(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS)
     return Scan(seen, at, at <= first)
 
 
+def scan_after(queue: EventQueue, position: int, seconds: float = SECONDS) -> Scan:
+    """The events after a position, in order: as many of the oldest as there is time for."""
+    until, seen, at = time.monotonic() + seconds, list[Seen](), position
+    while at < queue.last and time.monotonic() < until and (chunk := queue.events(at, _CHUNK, _CHUNK_BYTES)):
+        seen += map(_seen, chunk)
+        at = chunk[-1].position
+    return Scan(seen, position + 1, at >= queue.last)
+
+
 def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:
     while begin < end and (chunk := queue.events(begin - 1, end - begin, _CHUNK_BYTES)):
         yield from (it for it in chunk if it.position < end)  # some may have been trimmed meanwhile

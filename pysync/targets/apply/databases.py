@@ -34,8 +34,8 @@ def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, existing: An
     verdict = judge.put_database(operation, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, existing)
-    expected = store.reads.as_stored(judge.marked(operation, operation.definition, existing))
-    expected = _with_last_id(expected, operation, existing)
+    marked = judge.marked(operation, operation.definition, existing)
+    expected = store.reads.as_stored(_with_last_id(marked, operation, existing))
     if existing is None:
         store.create_database(expected)
     store.furnish(operation.definition)
@@ -58,18 +58,18 @@ def _alter(store: WatchedStore, operation: PutDatabase, judge: Judge, expected: 
     return written
 
 
-def _with_last_id(expected: Any, operation: PutDatabase, existing: Any | None) -> Any:
-    """With the event id that the database has at the target, or a later one of the operation.
+def _with_last_id(definition: Any, operation: PutDatabase, existing: Any | None) -> Any:
+    """The definition with the event id that the database has at the target, or a later one of the operation.
 
     One that is created now has none: what else is in it at the source may not be there. If the source is a target
     itself, it has an id of its own source, which does not belong here.
     """
     before = _last_id(existing) if existing is not None else 0
     last_id = max(before, operation.event_id) if existing is not None else 0
-    if last_id == _last_id(expected):
-        return expected
-    copy = copied(expected)
-    copy.parameters = {key: it for key, it in (expected.parameters or {}).items() if key != LAST_ID_KEY}
+    if last_id == _last_id(definition):
+        return definition
+    copy = copied(definition)
+    copy.parameters = {key: it for key, it in (definition.parameters or {}).items() if key != LAST_ID_KEY}
     copy.parameters |= {LAST_ID_KEY: str(last_id)} if last_id else {}
     return copy
 

@@ -11,13 +11,18 @@ from pysync.targets.hms.connections import Connections, HmsSettings
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.target import StoreTarget
 
-__all__ = ["KIND", "HmsSettings", "HmsStore", "hms_target"]
+__all__ = ["KIND", "HmsSettings", "HmsStore", "hms_store", "hms_target"]
+
+
+def hms_store(settings: HmsSettings) -> HmsStore:
+    """The metastore of these settings. It connects at the first call, and again after a failure."""
+    connections = Connections(settings, partial(_connection, settings, settings.access()))
+    return HmsStore(settings, connections, f"target {settings.name!r} at {settings.metastore}")
 
 
 def hms_target(settings: HmsSettings) -> StoreTarget:
-    """The target of these settings. It connects at the first call, and again after a failure."""
-    connections = Connections(settings, partial(_connection, settings, settings.access()))
-    return StoreTarget(HmsStore(settings, connections, f"target {settings.name!r} at {settings.metastore}"))
+    """The target of these settings, on `hms_store`."""
+    return StoreTarget(hms_store(settings))
 
 
 def _connection(settings: HmsSettings, access: MetastoreAccess, user: str | None) -> Metastore:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from thrift.Thrift import TException
 
 from pysync.base.errors import PysyncError
-from pysync.base.validation import Interval, Seconds
+from pysync.base.validation import Seconds
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore, is_of_call
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
@@ -51,11 +51,6 @@ class HmsSettings(TargetSettings):
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
-    last_id_every: Interval | None = Field(
-        default=None,
-        description="How often the parameter pysync.last.id of the target's databases is written: 1m, 1h "
-        "(docs/consistency.md). Default: never.",
-    )
     timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
@@ -76,11 +71,6 @@ class HmsSettings(TargetSettings):
     def keeps_statistics(self) -> bool:
         """As configured."""
         return self.statistics == "columns"
-
-    @property
-    def writes_event_ids_every(self) -> int | None:
-        """As configured."""
-        return self.last_id_every
 
     @model_validator(mode="after")
     def _check_one_login(self) -> HmsSettings:

@@ -120,9 +120,11 @@ def chart(
     )
 
 
-def lag_chart(history: Mapping[str, Any], now: float, hours: int = 24) -> Chart:
-    """Lag in seconds, of an answer of `history`."""
+def lag_chart(history: Mapping[str, Any], now: float, hours: int = 24, *, latest: float | None = None) -> Chart:
+    """Lag in seconds, of an answer of `history`; `latest` is the lag now, which the figures beside the curve show."""
     points = [(it["at"], float(it["lag_seconds"])) for it in _points(history) if it.get("lag_seconds") is not None]
+    if points and latest is not None:
+        points.append((now, latest))
     return chart("Lag", points, now - hours * 3600, now, span, step=_step(history))
 
 

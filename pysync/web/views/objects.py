@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pysync.base.text import count, one_line
+from pysync.model.difference import number_of
 from pysync.web.site import segment, span
 from pysync.web.views.charts import BAD, GOOD, IDLE, OUTCOMES, WARN, tone_of_outcome, worst_tone
 
@@ -49,6 +50,11 @@ class Row:
     reason: str
     who: str
     differences: tuple[Difference, ...]
+
+    @property
+    def differed(self) -> int:
+        """How many fields differed, also those that are only counted."""
+        return number_of(it.field for it in self.differences)
 
 
 def filter_of(query: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +104,7 @@ def action_row(record: Mapping[str, Any]) -> Row:
         positions=_positions(record),
         folded=_folded(record),
         took="" if milliseconds is None else span(milliseconds / 1000),
-        visible="" if committed is None or at is None else span(max(0.0, at - committed)),
+        visible=span(max(0.0, at - committed)) if outcome == "applied" and committed and at else "",
         reason=str(record.get("reason") or ""),
         who=str(record.get("who") or ""),
         differences=differences_of(record),
@@ -141,7 +147,8 @@ def _folded(record: Mapping[str, Any]) -> str:
 
 # --- Parked: what a target refused, table by table, a page at a time
 
-"""Tables of one page."""
+MOST_TRIES = 3
+"""After so many attempts with the same end another one is not what is offered first."""
 
 _KINDS = {"rejected": ("refused", BAD), "bug": ("a fault of pysync", BAD), "waits": ("waits behind another", WARN)}
 
@@ -162,11 +169,36 @@ class ParkedRow:
     first_at: float
     last_at: float
 
+    @property
+    def may_be_retried(self) -> bool:
+        """Whether a retry is worth a try: what waits behind another is tried with that."""
+        return self.tone == BAD and self.attempts < MOST_TRIES
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedGroup:
+    """What is parked for one reason, with the names of tables left out."""
+
+    kind: str
+    tone: str
+    reason: str
+    tables: int
+    events: int
+    attempts: int
+    first_at: float
+    last_at: float
+    link: str
+
 
 @dataclass(frozen=True, slots=True)
 class ParkedPage:
-    """A page of the list: `tables` and `events` count all that fits the search."""
+    """A page of the list: `tables` and `events` count all that fits the search, `groups` are all reasons.
 
+    `reason` is the one that the list is narrowed to, or empty.
+    """
+
+    groups: tuple[ParkedGroup, ...]
+    reason: str
     rows: tuple[ParkedRow, ...]
     tables: int
     events: int
@@ -176,18 +208,27 @@ class ParkedPage:
     later: str
 
 
-def parked_page(target: str, tables: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> ParkedPage:
-    """One page of an answer of `parked list`: `q` in the query searches names and reasons, `page` counts from 1."""
-    wanted = query.get("q", "").strip().lower()
-    matching = [it for it in tables if wanted in f"{it['table']} {it['reason']}".lower()]
+def parked_page(target: str, answer: Mapping[str, Any], query: Mapping[str, str]) -> ParkedPage:
+    """One page of an answer of `parked list`.
+
+    In the query `q` searches names and reasons, `reason` is that of a group, and `page` counts from 1.
+    """
+    wanted, reason = query.get("q", "").strip().lower(), query.get("reason", "").strip()
+    matching = [
+        it
+        for it in answer["tables"]
+        if wanted in f"{it['table']} {it['reason']}".lower() and reason in {"", it.get("group")}
+    ]
     pages = max(1, -(-len(matching) // PAGE))
     page = min(pages, max(1, _number(query.get("page", ""))))
 
     def link(number: int) -> str:
-        values = {**({"q": wanted} if wanted else {}), "page": number}
+        values = {**({"q": wanted} if wanted else {}), **({"reason": reason} if reason else {}), "page": number}
         return f"/targets/{segment(target)}/parked?{urlencode(values)}" if 1 <= number <= pages else ""
 
     return ParkedPage(
+        groups=tuple(_parked_group(target, it) for it in answer.get("groups") or ()),
+        reason=reason,
         rows=tuple(parked_row(target, it) for it in matching[(page - 1) * PAGE : page * PAGE]),
         tables=len(matching),
         events=sum(it["events"] for it in matching),
@@ -196,6 +237,13 @@ def parked_page(target: str, tables: Sequence[Mapping[str, Any]], query: Mapping
         earlier=link(page - 1),
         later=link(page + 1),
     )
+
+
+def _parked_group(target: str, group: Mapping[str, Any]) -> ParkedGroup:
+    kind, tone = _KINDS.get(group["kind"], (str(group["kind"]), IDLE))
+    numbers = {key: group[key] for key in ("tables", "events", "attempts", "first_at", "last_at")}
+    link = f"/targets/{segment(target)}/parked?{urlencode({'reason': group['reason']})}"
+    return ParkedGroup(kind=kind, tone=tone, reason=group["reason"], link=link, **numbers)
 
 
 def parked_row(target: str, table: Mapping[str, Any]) -> ParkedRow:

@@ -67,6 +67,7 @@ _PLACES = {
     "events_parked": ("/targets/{target}/parked", "look at what is parked"),
     "drops_held": ("/targets/{target}", "look at what is held"),
     "target_paused": ("/targets/{target}", "look at its plan"),
+    "drift": ("/verify", "look at what differs"),
 }
 """Where to look at problems of these codes. The others of a target lead to its own page."""
 
@@ -80,7 +81,7 @@ def overview(status: Status, now: float) -> Overview:
         verdict=verdict,
         needs=tuple(needs),
         stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
-        targets=tuple(target_stage(it) for it in status.get("targets") or ()),
+        targets=tuple(target_stage(it, _gaps(status, it["name"])) for it in status.get("targets") or ()),
     )
 
 
@@ -135,7 +136,7 @@ def queue_stage(status: Status) -> Stage:
     queue = status["queue"]
     waiting = max((it["queued"] for it in status.get("targets") or ()), default=0)
     missing = sum(last - first + 1 for it in status.get("instances") or () for first, last in it["missing"])
-    gaps = [it for it in status.get("gaps") or () if it["state"] != "closed"]
+    gaps = _gaps(status, None)
     is_full = queue["free_bytes"] <= queue["min_free_bytes"]
     facts = [("kept", count(queue["events"], "event")), ("free on disk", size(queue["free_bytes"]))]
     if missing:
@@ -146,18 +147,25 @@ def queue_stage(status: Status) -> Stage:
     return Stage("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
 
 
-def target_stage(target: Status) -> Stage:
-    """A target: how far it is behind, what waits and what is parked."""
+def _gaps(status: Status, target: str | None) -> list[Status]:
+    """The gaps that are not closed and concern this target alone; None: all targets."""
+    return [it for it in status.get("gaps") or () if it["state"] != "closed" and it.get("target") == target]
+
+
+def target_stage(target: Status, gaps: Sequence[Status] = ()) -> Stage:
+    """A target: how far it is behind, what waits and what is parked; `gaps` are those that concern it alone."""
     verified = target.get("verify")
     drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
     recent = (target.get("latency") or {}).get("recent") or {}
     facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
     if recent.get("p99") is not None:
         facts.append(("latency p99", span(recent["p99"])))
+    if gaps:
+        facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     link = f"/targets/{segment(target['name'])}"
     return Stage(
         target["name"],
-        tone_of_target(target),
+        worst_tone([tone_of_target(target), *(WARN for _ in gaps[:1])]),
         state_of(target),
         span(target.get("lag_seconds")),
         "behind",
@@ -240,7 +248,7 @@ def target_view(
     plan: Mapping[str, Any] | None,
     now: float,
 ) -> TargetView:
-    """What the page of a target shows: its part of the status, all gaps, and the answers of `history` and `plan`."""
+    """What the page of a target shows: its part of the status, those of the gaps that concern it, `history`, `plan`."""
     pause = target.get("paused")
     latency = target.get("latency") or {}
     return TargetView(
@@ -252,7 +260,7 @@ def target_view(
         pause=pause,
         brake=target.get("brake"),
         figures=figures(target),
-        charts=(lag_chart(history or {}, now), rate_chart(history or {}, now)),
+        charts=(lag_chart(history or {}, now, latest=target.get("lag_seconds")), rate_chart(history or {}, now)),
         latency=tuple(latency_rows(latency)),
         worst=tuple(latency.get("worst") or ()),
         calls=calls(target),
@@ -260,7 +268,7 @@ def target_view(
         failures=failures(target),
         last_error=target.get("last_error"),
         plan=None if plan is None else plan_view(plan),
-        gaps=tuple(it for it in gaps if it["state"] != "closed"),
+        gaps=tuple(it for it in gaps if it["state"] != "closed" and it.get("target") in {None, target["name"]}),
         verify=target.get("verify"),
     )
 
@@ -313,14 +321,19 @@ def plan_view(plan: Mapping[str, Any]) -> Plan:
     """The plan of the next window; the target is the only one in the answer."""
     target_plan = plan["targets"][0]
     lines = [it["text"] for work in target_plan["works"] for it in work["operations"]]
-    parts = [f"{number(target_plan['events'])} events become {number(target_plan['operations'])} operations"]
+    events, operations = target_plan["events"], target_plan["operations"]
+    become = "becomes" if events == 1 else "become"
+    parts = [
+        f"{count(events, 'event')} {become} {count(operations, 'operation') if operations else 'nothing to apply'}"
+    ]
     if target_plan["drops"]:
         limit = target_plan["max_drops_per_window"] or "no limit"
         parts.append(f"{number(target_plan['drops'])} of them drops (limit: {limit})")
     if target_plan["refused"]:
-        parts.append(f"{number(len(target_plan['refused']))} events will be parked")
-    if target_plan["queued"] > target_plan["events"]:
-        parts.append(f"{number(target_plan['queued'] - target_plan['events'])} more events wait")
+        parts.append(f"{count(len(target_plan['refused']), 'event')} will be parked")
+    if target_plan["queued"] > events:
+        more = target_plan["queued"] - events
+        parts.append(f"{count(more, 'more event')} {'waits' if more == 1 else 'wait'}")
     if not target_plan["events"]:
         parts = ["Nothing is to be done."]
     return Plan("; ".join(parts), tuple(lines[:MOST_OPERATIONS]), max(0, len(lines) - MOST_OPERATIONS))

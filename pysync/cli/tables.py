@@ -1,0 +1,105 @@
+"""`pysync tables`: every table of the source with its state at each target."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from pysync.base.text import count, duration
+from pysync.cli.arguments import choice, database_or_table, number
+from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json
+from pysync.cli.status_text import Cell, Column, Grid, Line, Part, Style, show
+
+STATES = ("in-sync", "behind", "parked", "held", "foreign", "out-of-scope", "drifted", "dropped", "unknown")
+
+_WIDEST = 50
+_STYLES: Mapping[str, Style] = {
+    "in_sync": "good",
+    "out_of_scope": "faint",
+    "behind": "warning",
+    **dict.fromkeys(("parked", "held", "foreign", "drifted"), "bad"),
+}
+
+Json = Mapping[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(tables)
+
+
+def tables(
+    config: ConfigFile,
+    *,
+    state: Annotated[
+        str | None,
+        typer.Option(metavar="STATE", parser=choice(*STATES), help=f"Only tables in this state: {', '.join(STATES)}."),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Only tables of databases with this name at the source (`sales_*`)."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Only tables with this text in their names.")] = None,
+    target: Annotated[str | None, one_target("Show only this target.")] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="DB.TABLE", parser=database_or_table, help="Begin with this name, in the order of names."
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", parser=number(1), help="Most tables to list.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List the tables of the source, each with its state at each target, in the order of their names.
+
+    States: in-sync (all that the queue has of it is applied), behind (events of it wait), parked, held (by the brake,
+    or at a consistent point), foreign (not from this source, or nothing that the target can hold), out-of-scope (by a
+    rule), drifted (at the last comparison), dropped (at the target), unknown. `pysync why` tells more of one.
+
+    The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
+    """
+    request = {"state": state and state.replace("-", "_"), "database": database, "part": name, "target": target}
+    answer = dict(_asked(config, request, begin, limit))
+    if as_json:
+        print_json(answer)
+        return
+    show(_parts(answer, time.time()))
+
+
+def _asked(config: Any, request: Json, begin: str | None, limit: int) -> Json:
+    """As many as were asked for, or all that there are: an answer may hold fewer, and go on."""
+    answer = ask_about(config, command="tables", begin=begin, limit=limit, **request)
+    objects = list(answer["objects"])
+    while answer["next"] is not None and len(objects) < limit:
+        answer = ask_about(config, command="tables", begin=answer["next"], limit=limit - len(objects), **request)
+        objects += answer["objects"]
+    return {"as_of": answer["as_of"], "objects": objects, "next": answer["next"]}
+
+
+def _parts(answer: Json, now: float) -> Iterator[Part]:
+    rows = answer["objects"]
+    if not rows:
+        yield Line("no table fits")
+        return
+    names = [it["target"] for it in rows[0]["targets"]]
+    columns = [Column("table", widest=_WIDEST), *(Column(it, widest=24) for it in names), Column("last done")]
+    yield Grid(columns, [_row(it, now) for it in rows])
+    if answer["next"] is not None:
+        yield Line(f"{count(len(rows), 'table')}; more: --from {answer['next']}", "faint")
+
+
+def _row(row: Json, now: float) -> list[Cell]:
+    """A table; of a few states also since when, or up to when."""
+    done = [it["done_at"] for it in row["targets"] if it["done_at"] is not None]
+    last = f"{duration(max(0.0, now - max(done)))} ago" if done else "not known"
+    name = row["object"] + (" (not at the source)" if row["at_source"] is False else "")
+    return [Cell(name), *(_cell(it, now) for it in row["targets"]), Cell(last)]
+
+
+def _cell(target: Json, now: float) -> Cell:
+    state = target["state"]
+    since = f" {duration(max(0.0, now - target['as_of']))}" if state == "behind" and target["as_of"] else ""
+    return Cell(state.replace("_", " ") + since, _STYLES.get(state, ""))

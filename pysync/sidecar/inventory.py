@@ -1,0 +1,345 @@
+"""The inventory: every table of the source with its state at each target, in pages.
+
+There is no list of its own. The source has the names; the queue, the parked events, the journal and the last comparison
+have what is known of each, and `why` has the rules by which that becomes a state. An answer costs a bounded time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from heapq import merge
+from itertools import groupby, islice
+from typing import Any
+
+from pysync.base.errors import PysyncError
+from pysync.base.text import count, meant, quoted, shortened, shown
+from pysync.journal import Reader, Record
+from pysync.metastore.client import Reads
+from pysync.model.names import TableName
+from pysync.queue import EventQueue, ParkedTable
+from pysync.replay.drain import Drain
+from pysync.replay.ledger import Hold
+from pysync.replay.window.order import EVERYTHING, database_of
+from pysync.sidecar.why.events import Scan, Seen, scan_after
+from pysync.sidecar.why.facts import EndsReader, Facts, rule_against
+from pysync.sidecar.why.reasons import Reason, reasons
+
+STATES = ("in_sync", "behind", "parked", "held", "foreign", "out_of_scope", "drifted", "dropped", "unknown")
+"""What a target's state of a table can be; docs/status.md explains each."""
+
+MOST = 1000
+"""Objects in one answer."""
+
+_LIMIT = 100
+_SECONDS = 2.0  # of one answer: whoever wants more asks again
+_CHUNK = 200
+_KNOWN_BY_NAME = frozenset({"parked", "drifted"})
+"""States whose objects are known without a look at the source."""
+
+_OF_CODES: Mapping[str, str] = {
+    "out_of_scope": "out_of_scope",
+    "parked": "parked",
+    "brake": "held",
+    **dict.fromkeys(("waiting", "paused", "disabled", "target_away"), "behind"),
+    "foreign": "foreign",
+    "applied": "in_sync",
+    **dict.fromkeys(("dropped", "drop_suppressed", "kept"), "dropped"),
+}
+
+Request = Mapping[str, Any]
+LastResult = Callable[[], Mapping[str, Any]]
+"""What the last comparison of a target found, as the command `verified` answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A table by its name at the source; None for `at_source`: that was not looked at.
+
+    `goes_on`: no table, but where another answer has to begin, as the time of this one is over.
+    """
+
+    name: str
+    at_source: bool | None
+    definition: Any = None
+    goes_on: bool = False
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its place in the order of all."""
+        return _place(self.name)
+
+
+def _place(name: str) -> tuple[str, str]:
+    database, _, table = name.partition(".")
+    return database, table
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """What a request asks for. Raises PysyncError for what makes no sense."""
+
+    state: str | None
+    database: str | None
+    part: str | None
+    begin: str
+    limit: int
+
+    @classmethod
+    def of(cls, request: Request) -> _Filter:
+        state, limit = request.get("state"), request.get("limit") or _LIMIT
+        if state is not None and state not in STATES:
+            raise PysyncError(f"there is no state {quoted(str(state))}", meant(str(state), STATES, "states"))
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise PysyncError(f"limit must be a whole number of at least 1, not {shortened(shown(limit), 80)}")
+        database, part, begin = (_text(request, key) for key in ("database", "part", "begin"))
+        return cls(state, database, part, begin or "", min(limit, MOST))
+
+    def takes_database(self, name: str) -> bool:
+        return self.database is None or fnmatchcase(name, self.database)
+
+    def takes(self, name: str) -> bool:
+        is_later = _place(name) >= _place(self.begin)
+        return is_later and self.takes_database(database_of(name)) and (self.part is None or self.part in name)
+
+
+def _text(request: Request, key: str) -> str | None:
+    value = request.get(key)
+    return str(value).strip().lower() or None if value is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is known of one target, for all rows of an answer."""
+
+    drain: Drain
+    parked: Mapping[str, ParkedTable]
+    common: Mapping[str, Any]
+    """The facts that are the same for all objects."""
+    hold: Hold | None
+    holds: frozenset[str]
+    position: int
+    waiting: Mapping[str, Sequence[Seen]]
+    """Events by their objects, from the position of the target that is furthest behind on."""
+    is_whole: bool
+    """Whether these are all events that wait."""
+    drifted: frozenset[str]
+    """By their names at the source."""
+    verified_at: float | None
+    all_drift_is_named: bool
+    as_of: float
+
+    def keys_of(self, name: str) -> list[str]:
+        """The keys under which events of the object may be parked."""
+        mapping, database, dot, table = self.drain.translator.mapping, *name.partition(".")
+        own = [mapping.order_key(TableName(database, table))] if dot else []
+        return [*own, mapping.database(database), mapping.database(database) + EVERYTHING]
+
+    def row(self, listed: Listed, last: Record | None) -> dict[str, Any]:
+        """The object's state here; `last` is the last record of it."""
+        facts = self._facts(listed, last)
+        first = reasons(facts)[0]
+        state, text, as_of = self._state(facts, first, last)
+        return {
+            "target": self.drain.name,
+            "object": facts.object,
+            "state": state,
+            "text": text,
+            "as_of": as_of,
+            "done_at": None if last is None else last.at,
+        }
+
+    def _facts(self, listed: Listed, last: Record | None) -> Facts:
+        translator = self.drain.translator
+        rule = rule_against(translator.policy, listed.name)
+        if rule is None and listed.definition is not None:
+            rule = translator.policy.rule_against_definition(listed.definition)
+        events = {it for key in (listed.name, f"{database_of(listed.name)}.*") for it in self.waiting.get(key, ())}
+        waiting = sorted((it for it in events if it.position > self.position), key=lambda it: it.position)
+        return Facts(
+            source=listed.name,
+            object=translator.mapping.key(listed.name),
+            rule=rule,
+            suppresses_drops=translator.policy.deciding(_named(listed.name)).suppresses_drops,
+            records=() if last is None else (last,),
+            parked=[self.parked[key] for key in self.keys_of(listed.name) if key in self.parked],
+            waiting=waiting,
+            **self.common,
+        )
+
+    def _state(self, facts: Facts, first: Reason, last: Record | None) -> tuple[str, str, float | None]:
+        """The state, what there is to say of it, and since when or up to when it is known."""
+        state = _OF_CODES.get(first.code, "unknown")
+        if facts.parked and first.code == "waiting":
+            return "parked", first.text, None
+        if facts.waiting and state in {"behind", "held"}:
+            return self._waits(facts), first.text, facts.waiting[0].committed_at or facts.waiting[0].at
+        compared_since = self.verified_at is not None and (last is None or last.at < self.verified_at)
+        if compared_since and facts.source in self.drifted and state in {"in_sync", "unknown", "dropped"}:
+            text = f"it differed at the last comparison: pysync verify {facts.source} --target {facts.target}"
+            return "drifted", text, self.verified_at
+        if state in {"in_sync", "unknown"} and not self.is_whole and facts.queued:
+            text = f"{facts.target} has {count(facts.queued, 'event')} to replay; whether one is of it is not known"
+            return "unknown", text, None
+        if state == "unknown" and compared_since and self.all_drift_is_named:
+            return "in_sync", "it was as at the source at the last comparison", self.as_of
+        return state, first.text, self.as_of if state == "in_sync" else None
+
+    def _waits(self, facts: Facts) -> str:
+        is_held = self.hold is not None and (
+            self.hold.covers(facts.object) or self.hold.covers(database_of(facts.object))
+        )
+        return "held" if is_held or database_of(facts.object) in self.holds else "behind"
+
+    def known(self) -> Iterator[str]:
+        """The names at the source of what waits for a person here, or has drifted: the source may not have them."""
+        yield from self.drifted
+        keys = [*self.parked, *((it.key for it in self.hold.drops) if self.hold else ())]
+        mapping = self.drain.translator.mapping
+        for key in filter(None, keys):
+            name, dot, rest = key.partition(".")
+            is_table = dot and rest != "*" and not rest.endswith("()")
+            yield str(mapping.source_of(key)) if is_table else _of_database(mapping.source_database(name), rest)
+
+
+def _of_database(database: str, rest: str) -> str:
+    """A database, or a function of it."""
+    return database if rest in {"", "*"} else f"{database}.{rest}"
+
+
+def _named(name: str) -> TableName | str:
+    database, dot, table = name.partition(".")
+    return TableName(database, table) if dot else database
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Answers `tables` beside a running sidecar. `listeners` tells what `pysync status` has of them."""
+
+    queue: EventQueue
+    drains: Mapping[str, Drain]
+    reader: Reader
+    verified: Mapping[str, LastResult]
+    listeners: Callable[[], Sequence[Mapping[str, Any]]]
+    ends: EndsReader
+    clock: Callable[[], float] = field(default=time.time)
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """A page, as in docs/status.md: `objects` in the order of their names, and where the `next` page begins.
+
+        It may have fewer than were asked for, or none, before the end: what a filter leaves out takes time, too. Raises
+        PysyncError for arguments that make no sense, and where the source cannot be read.
+        """
+        wanted, name = _Filter.of(request), request.get("target")
+        if name is not None and name not in self.drains:
+            raise PysyncError(f"the sidecar has no target {quoted(str(name))}", meant(str(name), self.drains))
+        drains = [it for it in self.drains.values() if name in {None, it.name}]
+        now = self.clock()
+        targets = self._targets(drains, now)
+        rows, begin = list[dict[str, Any]](), None
+        until = time.monotonic() + _SECONDS
+        listed = self._listed(wanted, targets, until)
+        while chunk := list(islice(listed, _CHUNK)):
+            begin = chunk.pop() if chunk[-1].goes_on else None
+            rows += [it for it in self._rows(chunk, targets) if _has(it, wanted.state)]
+            if len(rows) > wanted.limit or time.monotonic() > until:
+                begin = begin or next(listed, None)
+                break
+        listed.close()
+        after = rows[wanted.limit]["object"] if len(rows) > wanted.limit else begin and begin.name
+        return {"as_of": now, "objects": rows[: wanted.limit], "next": after}
+
+    # --- what is listed
+
+    def _listed(self, wanted: _Filter, targets: Sequence[_Target], until: float) -> Generator[Listed]:
+        """The tables, in order, as many as there is time for. Raises PysyncError if the source cannot be read."""
+        known = sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=_place)
+        if wanted.state in _KNOWN_BY_NAME:
+            yield from (Listed(name, at_source=None) for name in known)
+            return
+        if self.ends.source is None:
+            raise PysyncError(
+                "[source] metastore is not set, so the tables of the source are not known",
+                "set it in pysync.toml; what is parked or has drifted: --state parked, --state drifted",
+            )
+        defines = any(not policy.traits.are_any for it in targets for policy in it.drain.translator.policy.all)
+        with self.ends.source() as source:
+            there = self._of_source(source, wanted, until, defines=defines)
+            every = merge(there, (Listed(name, at_source=False) for name in known), key=lambda it: it.place)
+            for _, same in groupby(every, key=lambda it: it.place):
+                listed = max(same, key=lambda it: (it.goes_on, bool(it.at_source)))
+                yield listed
+                if listed.goes_on:
+                    return
+
+    def _of_source(self, source: Reads, wanted: _Filter, until: float, *, defines: bool) -> Iterator[Listed]:
+        """Database by database: names only, with definitions where a target chooses tables by these."""
+        names = filter(wanted.takes_database, source.databases())
+        for at, database in enumerate(it for it in sorted(names) if it >= database_of(wanted.begin)):
+            if at and time.monotonic() > until:
+                yield Listed(database, at_source=None, goes_on=True)
+                return
+            tables = (f"{database}.{it}" for it in sorted(source.tables(database)))
+            taken = filter(wanted.takes, tables)
+            while chunk := list(islice(taken, _CHUNK)):
+                found = {}
+                if defines:
+                    bare = [it.partition(".")[2] for it in chunk]
+                    found = {f"{database}.{it.tableName}": it for it in source.tables_by_name(database, bare)}
+                yield from (Listed(name, at_source=True, definition=found.get(name)) for name in chunk)
+
+    # --- their states
+
+    def _rows(self, listed: Sequence[Listed], targets: Sequence[_Target]) -> Iterator[dict[str, Any]]:
+        names = [it.name for it in listed]
+        last = {it.drain.name: self.reader.latest(it.drain.name, names) for it in targets}
+        for it in listed:
+            rows = [target.row(it, last[target.drain.name].get(it.name)) for target in targets]
+            yield {"object": it.name, "at_source": it.at_source, "targets": rows}
+
+    def _targets(self, drains: Sequence[Drain], now: float) -> list[_Target]:
+        positions = {it.name: self.queue.target(it.name).position() for it in drains}
+        scanned = scan_after(self.queue, min(positions.values(), default=self.queue.last))
+        waiting: dict[str, list[Seen]] = {}
+        for event in scanned.events:
+            for name in event.objects:
+                waiting.setdefault(name, []).append(event)
+        spooled = min((it["waiting_since"] for it in self.listeners() if it["waiting_since"]), default=now)
+        return [self._target(it, positions[it.name], scanned, waiting, spooled) for it in drains]
+
+    def _target(
+        self, drain: Drain, position: int, scanned: Scan, waiting: Mapping[str, Sequence[Seen]], as_of: float
+    ) -> _Target:
+        target, progress, pause = self.queue.target(drain.name), drain.progress.status(), drain.paused()
+        by_hand, compared = target.paused(), self.verified[drain.name]()
+        hold = drain.hold() if by_hand is None else None
+        drifted = [it for it in compared.get("differences") or () if it["drift"]]
+        gaps = [it.found_at_ms / 1000 for it in self.queue.gaps.unclosed() if it.target in {None, drain.name}]
+        return _Target(
+            drain=drain,
+            parked={it.table: it for it in target.parked.tables()},
+            common={
+                "target": drain.name,
+                "mode": drain.settings.mode,
+                "paused": pause and pause.reason,
+                "hold": hold,
+                "state": progress["state"],
+                "error": progress["last_error"] and progress["last_error"]["reason"],
+                "queued": target.depth().queued,
+            },
+            hold=hold,
+            holds=frozenset(drain.holds.databases()),
+            position=position,
+            waiting=waiting,
+            is_whole=scanned.whole,
+            drifted=frozenset(str(it["source"]) for it in drifted),
+            verified_at=compared.get("ended_at"),
+            all_drift_is_named=len(drifted) >= int(compared.get("drift") or 0),
+            as_of=min([as_of, *gaps]),
+        )
+
+
+def _has(row: Mapping[str, Any], state: str | None) -> bool:
+    return state is None or any(it["state"] == state for it in row["targets"])

@@ -1,0 +1,215 @@
+"""The JSON API: what the commands print with `--json`, read only, for programs that have the token. Extra `web`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from pysync import __version__
+from pysync.base.errors import PysyncError
+from pysync.base.token import read_token
+from pysync.web.site import Site
+
+PREFIX = "/api/v1"
+_BEARER = "bearer "
+_DIGITS = 18
+
+
+class Wrong(PysyncError):
+    """A request that makes no sense."""
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise Wrong(f"{text[:80]!r} is not a whole number")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Wrong(f"{text[:80]!r} is not a time in seconds since 1970") from None
+
+
+def _text(text: str) -> str:
+    return text
+
+
+_TYPES: Mapping[Callable[[str], Any], str] = {_text: "string", _number: "integer", _seconds: "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What a path answers: the `command` of the control socket, with the parameters of path and query.
+
+    `page` has its keys.
+    """
+
+    path: str
+    command: str
+    summary: str
+    page: str
+    query: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters in the path."""
+        return [it.partition("}")[0].partition(":")[0] for it in self.path.split("{")[1:]]
+
+
+ENDPOINTS = (
+    Endpoint(
+        "/status",
+        "status",
+        "The state of the sidecar, its problems, targets and listeners.",
+        "docs/status.md#pysync-status---json",
+    ),
+    Endpoint(
+        "/tables",
+        "tables",
+        "The tables of the source with their states at the targets, page by page.",
+        "docs/status.md#pysync-tables---json",
+        {
+            **dict.fromkeys(("state", "target", "database", "part", "begin"), _text),
+            "limit": _number,
+        },
+    ),
+    Endpoint(
+        "/why/{table:path}",
+        "why",
+        "What became of a table at each target.",
+        "docs/status.md#pysync-why---json",
+        {"target": _text, "since": _seconds},
+    ),
+    Endpoint(
+        "/actions",
+        "actions",
+        "The journal, the newest first.",
+        "docs/status.md#pysync-actions---json",
+        {
+            **dict.fromkeys(("target", "outcome", "database", "table"), _text),
+            **dict.fromkeys(("since", "until"), _seconds),
+            **dict.fromkeys(("before", "after", "limit"), _number),
+        },
+    ),
+    Endpoint(
+        "/plan", "plan", "The next operations of the targets.", "docs/status.md#pysync-plan---json", {"target": _text}
+    ),
+    Endpoint(
+        "/targets/{target}/parked",
+        "parked list",
+        "What a target refused.",
+        "docs/status.md#pysync-parked---json",
+        {"table": _text, "reason": _text},
+    ),
+    Endpoint(
+        "/targets/{target}/parked/{position}", "parked show", "One parked event.", "docs/status.md#pysync-parked---json"
+    ),
+    Endpoint("/targets/{target}/verified", "verified", "What the last comparison found.", "docs/verify.md"),
+)
+
+
+class Api:
+    """The handlers. Who has not got the token in `token_file`, which is read each time, gets nothing."""
+
+    def __init__(self, site: Site, token_file: Path) -> None:
+        self._site = site
+        self._token_file = token_file
+
+    def routes(self) -> Iterator[Route]:
+        """Their paths; `/openapi.json` describes them."""
+        for it in ENDPOINTS:
+            yield Route(PREFIX + it.path, self._handler(partial(self._answer, it)))
+        yield Route(f"{PREFIX}/openapi.json", self._handler(lambda _: openapi()))
+
+    def _handler(self, answer: Callable[[Request], Mapping[str, Any]]) -> Callable[[Request], Response]:
+        def handled(request: Request) -> Response:
+            if not self._is_known(request):
+                headers = {"WWW-Authenticate": "Bearer"}
+                return _refused(
+                    PysyncError("the token is missing or wrong", "Authorization: Bearer TOKEN"), 401, headers
+                )
+            try:
+                return _conditional(request, answer(request))
+            except PysyncError as error:
+                return _refused(error, 400)
+
+        return handled
+
+    def _is_known(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "")
+        if not given.lower().startswith(_BEARER):
+            return False
+        return secrets.compare_digest(given[len(_BEARER) :].strip().encode(), read_token(self._token_file).encode())
+
+    def _answer(self, endpoint: Endpoint, request: Request) -> Mapping[str, Any]:
+        unknown = request.query_params.keys() - endpoint.query.keys()
+        if unknown:
+            raise Wrong(f"there is no parameter {min(unknown)[:80]!r}", f"parameters: {', '.join(endpoint.query)}")
+        wanted = {key: endpoint.query[key](value) for key, value in request.query_params.items() if value}
+        path = {key: _number(value) if key == "position" else value for key, value in request.path_params.items()}
+        if endpoint.command == "status":
+            return self._site.status()
+        return self._site.commands[endpoint.command]({**wanted, **path})
+
+
+def _refused(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
+    """As a command prints it that fails with `--json`."""
+    text = {"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}}
+    return JSONResponse(text, code, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def _conditional(request: Request, answer: Mapping[str, Any]) -> Response:
+    """The answer, or 304 for who has the same one already."""
+    body = json.dumps(answer).encode()
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    known = [it.strip().removeprefix("W/") for it in request.headers.get("if-none-match", "").split(",")]
+    if tag in known:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+def openapi() -> dict[str, Any]:
+    """The description of the API, in the form of OpenAPI 3.1."""
+    paths = {PREFIX + it.path.replace(":path", ""): {"get": _operation(it)} for it in ENDPOINTS}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "pysync", "version": __version__, "description": "Read only. docs/status.md has all keys."},
+        "security": [{"token": []}],
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "paths": paths,
+    }
+
+
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    path = [_parameter(it, "path", "integer" if it == "position" else "string") for it in endpoint.names]
+    query = [_parameter(name, "query", _TYPES[read]) for name, read in endpoint.query.items()]
+    content = {"application/json": {"schema": {"type": "object"}}}
+    said = f"The keys: {endpoint.page}"
+    return {
+        "operationId": endpoint.command.replace(" ", "_"),
+        "summary": endpoint.summary,
+        "parameters": [*path, *query],
+        "responses": {
+            "200": {"description": said, "content": content},
+            "304": {"description": "The same as the ETag of If-None-Match."},
+            "400": {"description": "The request makes no sense, or cannot be answered now.", "content": content},
+            "401": {"description": "The token is missing or wrong.", "content": content},
+        },
+    }
+
+
+def _parameter(name: str, place: str, kind: str) -> dict[str, Any]:
+    return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}

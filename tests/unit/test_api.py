@@ -1,0 +1,145 @@
+"""The JSON API: the answers of the commands, for who has the token, and for nobody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.base.errors import UsageError
+from pysync.base.token import write_token
+from pysync.sections import WebConfig
+from pysync.web.api import ENDPOINTS
+from pysync.web.server import WebServer
+from tests.support.pages import FakeSidecar, in_trouble
+from tests.support.visitors import PageVisitor, Seen
+
+PATHS = {
+    "/status": ("status", {}),
+    "/tables?state=parked&limit=3": ("tables", {"state": "parked", "limit": 3}),
+    "/why/shop.a%2Fb?target=dr&since=1.5": ("why", {"table": "shop.a/b", "target": "dr", "since": 1.5}),
+    "/actions?target=dr&limit=2": ("actions", {"target": "dr", "limit": 2}),
+    "/plan?target=dr": ("plan", {"target": "dr"}),
+    "/targets/lake/parked?reason=exists": ("parked list", {"target": "lake", "reason": "exists"}),
+    "/targets/lake/parked/40001": ("parked show", {"target": "lake", "position": 40001}),
+    "/targets/lake/verified": ("verified", {"target": "lake"}),
+}
+
+
+@pytest.fixture(scope="module")
+def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("api") / "token"
+    write_token(path)
+    return path
+
+
+@pytest.fixture
+def sidecar() -> FakeSidecar:
+    return FakeSidecar(in_trouble())
+
+
+@pytest.fixture
+def web(sidecar: FakeSidecar, token_file: Path) -> Iterator[WebServer]:
+    server = WebServer(WebConfig(port=0, api_token_file=token_file), sidecar.status, sidecar.commands())
+    server.start()
+    yield server
+    server.stop()
+
+
+class Program(PageVisitor):
+    """It has the token."""
+
+    def __init__(self, web: WebServer, token: str) -> None:
+        super().__init__(web.port)
+        self.token = token
+
+    def ask(self, path: str, **headers: str) -> Seen:
+        return self.get(f"/api/v1{path}", Authorization=f"Bearer {self.token}", **headers)
+
+    def refusal(self, path: str) -> str:
+        seen = self.ask(path)
+        assert seen.code == 400, seen.body
+        return str(json.loads(seen.body)["error"]["message"])
+
+
+@pytest.fixture
+def program(web: WebServer, token_file: Path) -> Program:
+    return Program(web, token_file.read_text().strip())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_is_that_of_the_command(program: Program, sidecar: FakeSidecar, path: str) -> None:
+    command, request = PATHS[path]
+    expected: Any = sidecar.answer if command == "status" else sidecar.answers[command](request)
+    seen = program.ask(path)
+    assert (seen.code, json.loads(seen.body)) == (200, json.loads(json.dumps(expected)))
+    assert command == "status" or sidecar.asked[-1] == (command, request)
+
+
+def test_every_path_is_tried() -> None:
+    assert {command for command, _ in PATHS.values()} == {it.command for it in ENDPOINTS}
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic {token}", "{token}", "Bearer {token}x"]
+)
+@pytest.mark.parametrize("path", [*PATHS, "/openapi.json"])
+def test_without_the_token_there_is_no_answer(web: WebServer, program: Program, path: str, header: str) -> None:
+    given = {"Authorization": header.format(token=program.token)} if header else {}
+    seen = PageVisitor(web.port).get(f"/api/v1{path}", **given)
+    assert (seen.code, json.loads(seen.body)["error"]["message"]) == (401, "the token is missing or wrong")
+
+
+def test_the_same_answer_again_is_sent_without_its_body(program: Program, sidecar: FakeSidecar) -> None:
+    first = program.ask("/status")
+    tag = {key.lower(): value for key, value in first.headers.items()}["etag"]
+    again = program.ask("/status", **{"If-None-Match": tag})
+    assert (again.code, again.body) == (304, "")
+    sidecar.answer["pid"] += 1
+    assert program.ask("/status", **{"If-None-Match": tag}).code == 200
+
+
+def test_what_makes_no_sense_is_refused_in_words(program: Program, sidecar: FakeSidecar) -> None:
+    assert program.refusal("/actions?limit=many") == "'many' is not a whole number"
+    assert program.refusal("/actions?since=today") == "'today' is not a time in seconds since 1970"
+    assert program.refusal("/actions?tabel=a.b") == "there is no parameter 'tabel'"
+    assert program.refusal("/targets/lake/parked/x") == "'x' is not a whole number"
+    sidecar.refuses = "why"
+    assert program.refusal("/why/a.b") == "the target has stopped"
+
+
+def test_nothing_can_be_changed(program: Program) -> None:
+    for path in PATHS:
+        headers = {"Authorization": f"Bearer {program.token}"}
+        assert program.post(f"/api/v1{path}", {}, **headers).code == 405
+
+
+def test_the_description_names_every_path_and_parameter(program: Program) -> None:
+    description = json.loads(program.ask("/openapi.json").body)
+    assert description["openapi"].startswith("3.1")
+    assert len(description["paths"]) == len(ENDPOINTS)
+    for path, operations in description["paths"].items():
+        parameters = operations["get"]["parameters"]
+        in_path = {it["name"] for it in parameters if it["in"] == "path"}
+        assert in_path == {it.partition("}")[0] for it in path.split("{")[1:]}, path
+    tables = description["paths"]["/api/v1/tables"]["get"]["parameters"]
+    assert {it["name"]: it["schema"]["type"] for it in tables}["limit"] == "integer"
+
+
+def test_without_a_token_file_there_is_no_api(sidecar: FakeSidecar) -> None:
+    server = WebServer(WebConfig(port=0), sidecar.status, sidecar.commands())
+    server.start()
+    try:
+        assert PageVisitor(server.port).get("/api/v1/status", Authorization="Bearer x").code == 404
+    finally:
+        server.stop()
+
+
+def test_a_token_that_others_can_read_is_refused(tmp_path: Path, sidecar: FakeSidecar) -> None:
+    write_token(tmp_path / "token")
+    (tmp_path / "token").chmod(0o644)
+    with pytest.raises(UsageError, match="can be read by other users"):
+        WebServer(WebConfig(port=0, api_token_file=tmp_path / "token"), sidecar.status, sidecar.commands())

@@ -1,0 +1,178 @@
+"""The inventory: every table of the source with its state at a target, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.base.errors import PysyncError
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.sidecar import inventory
+from tests.support import wait_until
+from tests.support.drains import create, create_database, drop
+from tests.support.journaled import Place
+from tests.support.refreshing import Hms
+
+TABLES = ("shop.items", "shop.orders", "crm.people", "a.z", "a_b.a", "a-b.c")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with closing(Place(tmp_path, exclude=["shop.tmp_*"])) as place:
+        place.source = Hms("shop.items", "shop.orders", "shop.tmp_1")
+        yield place
+
+
+def states(answer: dict[str, Any]) -> dict[str, str]:
+    return {it["object"]: it["targets"][0]["state"] for it in answer["objects"]}
+
+
+def of(place: Place, name: str, **request: Any) -> dict[str, Any]:
+    found: dict[str, Any] = next(it["targets"][0] for it in place.tables(**request)["objects"] if it["object"] == name)
+    return found
+
+
+def test_each_table_has_its_state(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"))
+    assert states(place.tables()) == {
+        "shop.items": "unknown",
+        "shop.orders": "in_sync",
+        "shop.tmp_1": "out_of_scope",
+    }
+    row = of(place, "shop.orders")
+    assert (row["target"], row["object"], row["done_at"] <= row["as_of"]) == ("dr", "dr_shop.orders", True)
+    assert "exclude 'shop.tmp_*'" in of(place, "shop.tmp_1")["text"]
+    assert [it["at_source"] for it in place.tables()["objects"]] == [True, True, True]
+
+
+def test_what_waits_in_the_queue_is_behind_since_its_first_event(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"), create("shop.items"))
+    place.drain.pause("maintenance")
+    place.bench.append(create("shop.orders"), create("shop.orders"))
+    wait_until(lambda: place.bench.status()["state"] == "paused", what="the pause")
+    assert states(place.tables()) == {"shop.items": "in_sync", "shop.orders": "behind", "shop.tmp_1": "out_of_scope"}
+    row = of(place, "shop.orders")
+    assert "maintenance" in row["text"]
+    assert row["as_of"] is not None
+    assert states(place.tables(state="behind")) == {"shop.orders": "behind"}
+
+
+def test_a_long_backlog_makes_no_table_in_sync(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.replay(create_database("shop"), create("shop.orders"))
+    place.drain.pause("maintenance")
+    place.bench.append(create("shop.items"))
+    monkeypatch.setattr("pysync.sidecar.inventory.scan_after", lambda _, at: inventory.Scan((), at + 1, False))
+    row = of(place, "shop.orders")
+    assert (row["state"], "whether one is of it is not known" in row["text"]) == ("unknown", True)
+
+
+def test_what_is_parked_is_listed_though_the_source_has_it_no_longer(place: Place) -> None:
+    place.bench.target.rejects.add("dr_shop.gone")
+    place.replay(create_database("shop"), create("shop.gone"), create("shop.orders"))
+    row = next(it for it in place.tables()["objects"] if it["object"] == "shop.gone")
+    assert (row["at_source"], row["targets"][0]["state"]) == (False, "parked")
+    assert place.source is not None
+    place.source.fails = MetastoreUnavailable("away")
+    assert states(place.tables(state="parked")) == {"shop.gone": "parked"}, "without a look at the source"
+
+
+def test_a_drop_that_the_brake_holds_is_held(tmp_path: Path) -> None:
+    with closing(Place(tmp_path, max_drops_per_window=1)) as place:
+        place.source = Hms("shop.other")
+        place.replay(create_database("shop"), *(create(f"shop.t{number}") for number in range(3)))
+        place.bench.append(*(drop(f"shop.t{number}") for number in range(3)))
+        wait_until(lambda: place.drain.hold() is not None, what="the hold")
+        found = states(place.tables())
+        assert {found[f"shop.t{number}"] for number in range(3)} == {"held"}
+
+
+def test_what_had_drifted_is_drifted_until_it_is_written_again(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"))
+    at = of(place, "shop.orders")["done_at"] + 1e-6
+    difference = {"kind": "table", "name": "dr_shop.orders", "source": "shop.orders", "drift": True}
+    place.verified = {"target": "dr", "ended_at": at, "drift": 1, "differences": [difference]}
+    assert states(place.tables()) == {"shop.items": "in_sync", "shop.orders": "drifted", "shop.tmp_1": "out_of_scope"}
+    assert states(place.tables(state="drifted")) == {"shop.orders": "drifted"}
+    place.verified["drift"] = 999  # more than are named: what is not named may have drifted
+    assert states(place.tables())["shop.items"] == "unknown"
+    place.replay(create("shop.orders"))
+    assert states(place.tables())["shop.orders"] == "in_sync"
+
+
+def test_a_table_is_told_by_its_definition_where_a_target_chooses_by_that(tmp_path: Path) -> None:
+    with closing(Place(tmp_path, include_types=["VIRTUAL_VIEW"])) as place:
+        place.source = Hms("shop.orders")
+        assert states(place.tables()) == {"shop.orders": "out_of_scope"}
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_pages_hold_every_table_once_and_in_order(place: Place, size: int) -> None:
+    place.source = Hms(*TABLES)
+    found, begin = list[str](), None
+    for _ in range(len(TABLES) + 1):
+        answer = place.tables(limit=size, begin=begin)
+        assert len(answer["objects"]) <= size
+        found += [it["object"] for it in answer["objects"]]
+        begin = answer["next"]
+        if begin is None:
+            break
+    assert found == ["a.z", "a-b.c", "a_b.a", "crm.people", "shop.items", "shop.orders"], "database by database"
+
+
+def test_an_answer_that_takes_too_long_goes_on_in_the_next(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.source = Hms(*TABLES)
+    monkeypatch.setattr(inventory, "_SECONDS", -1.0)
+    monkeypatch.setattr(inventory, "_CHUNK", 2)
+    answer = place.tables(state="foreign")
+    assert (answer["objects"], answer["next"]) == ([], "a-b"), "after the first database"
+    assert place.tables(state="foreign", begin="shop.orders")["next"] is None
+    answer = place.tables(part="no such")
+    assert (answer["objects"], answer["next"]) == ([], "a-b"), "also where no name fits"
+    seen, begin = list[str](), ""
+    for _ in range(20):
+        answer = place.tables(begin=begin, part="s")
+        seen, begin = seen + [it["object"] for it in answer["objects"]], answer["next"]
+        if begin is None:
+            break
+    assert seen == ["shop.items", "shop.orders"], "each is found once, and the end is reached"
+
+
+@pytest.mark.parametrize(
+    ("request_", "names"),
+    [
+        ({"database": "a*"}, ["a.z", "a-b.c", "a_b.a"]),
+        ({"database": "crm"}, ["crm.people"]),
+        ({"part": "OR"}, ["shop.orders"]),
+        ({"part": "p.i"}, ["shop.items"]),
+        ({"database": "none"}, []),
+    ],
+)
+def test_tables_are_found_by_database_and_by_a_part_of_a_name(
+    place: Place, request_: dict[str, str], names: list[str]
+) -> None:
+    place.source = Hms(*TABLES)
+    assert [it["object"] for it in place.tables(**request_)["objects"]] == names
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"state": "well"}, "there is no state 'well'"),
+        ({"limit": 0.5}, "limit must be a whole number"),
+        ({"limit": -1}, "limit must be a whole number"),
+        ({"target": "dx"}, "no target 'dx'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(place: Place, request_: dict[str, Any], words: str) -> None:
+    with pytest.raises(PysyncError, match=words):
+        place.tables(**request_)
+
+
+def test_without_a_source_the_tables_are_not_known(place: Place) -> None:
+    place.source = None
+    with pytest.raises(PysyncError, match="metastore is not set"):
+        place.tables()

@@ -1,0 +1,74 @@
+"""Parked events by reason: which reasons are the same one, and which tables a retry or skip of several is for."""
+
+from __future__ import annotations
+
+import pytest
+
+from pysync.queue import ParkedTable
+from pysync.sidecar.parked import Selection, common_reason, grouped
+
+
+def a_table(name: str, reason: str, kind: str = "rejected", events: int = 1, attempts: int = 1) -> ParkedTable:
+    return ParkedTable(name, events, 7, kind, reason, attempts, 1000, 2000)
+
+
+EXISTS = "table {} exists at the target 'dr' and was not created by pysync"
+SOME = [
+    a_table("sales.orders", EXISTS.format("dr_sales.orders"), events=2, attempts=3),
+    a_table("sales.items", EXISTS.format("dr_sales.items")),
+    a_table("hr.people", "Traceback\n  File x\nKeyError: 'people'", kind="bug"),
+    a_table("hr.leave", "waits behind a parked event", kind="waits"),
+]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason", "common"),
+    [
+        ("sales.orders", "table sales.orders exists", "table … exists"),
+        ("sales.orders", "table lake_sales.orders exists", "table … exists"),
+        ("sales.orders", "'orders' in 'sales' is no table of sales orders", "'…' in '…' is no table of sales orders"),
+        ("both.orders@crm/orders", "crm.orders and both.orders@crm/orders", "… and …"),
+        (
+            "db.t",
+            "request 12 of 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e failed at db.t2",
+            "request … of … failed at db.t2",
+        ),
+        ("db.t", "Traceback\n  line 4\nKeyError: 'x'", "KeyError: 'x'"),
+        ("db.a", "a table is at the target", "a table is at the target"),
+        ("", "cannot be read", "cannot be read"),
+        ("db.(t", "db.(t exists", "… exists"),
+    ],
+)
+def test_a_reason_is_told_without_the_names_of_its_table(table: str, reason: str, common: str) -> None:
+    assert common_reason(reason, table) == common
+
+
+def test_reasons_that_differ_only_in_names_are_one_and_what_only_waits_comes_last() -> None:
+    first, second, third = grouped(list(reversed(SOME)))
+    assert (first["reason"], first["tables"], first["events"], first["attempts"]) == (EXISTS.format("…"), 2, 3, 3)
+    assert [it["kind"] for it in (first, second, third)] == ["rejected", "bug", "waits"]
+    assert (first["first_at"], first["last_at"]) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason", "names"),
+    [
+        ("sales.*", None, ["sales.orders", "sales.items"]),
+        ("*.orders", None, ["sales.orders"]),
+        ("hr.leave", None, ["hr.leave"]),
+        (None, EXISTS.format("…"), ["sales.orders", "sales.items"]),
+        (None, "NOT CREATED BY", ["sales.orders", "sales.items"]),
+        (None, "dr_sales.items", ["sales.items"]),
+        ("*.orders", "exists", ["sales.orders"]),
+        ("hr.*", "exists", []),
+        (None, "no such", []),
+    ],
+)
+def test_tables_are_selected_by_pattern_and_reason(table: str | None, reason: str | None, names: list[str]) -> None:
+    assert [it.table for it in Selection(table, reason).tables(SOME)] == names
+
+
+def test_the_reason_of_a_group_selects_that_group_alone() -> None:
+    others = [a_table("a.b", "refused"), a_table("a.c", "refused for good")]
+    assert [it.table for it in Selection(reason="refused").tables(others)] == ["a.b"]
+    assert [it.table for it in Selection(reason="refuse").tables(others)] == ["a.b", "a.c"]
