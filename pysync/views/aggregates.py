@@ -19,6 +19,7 @@ from pysync.views.types import (
     Typed,
     array,
     decimal,
+    repeated,
 )
 
 # --- Windows and orders: where Hive puts NULLs, and which rows are in a frame
@@ -27,10 +28,18 @@ from pysync.views.types import (
 Translate = Callable[[exp.Expression], Typed]
 
 
-def ordered(node: exp.Ordered, sql: str) -> str:
-    """One item of an ORDER BY: NULLs come first unless the order descends, which sqlglot has read from the dialect."""
+def ordered(node: exp.Ordered, value: Typed, *, has_two_zeros: bool = False) -> str:
+    """One item of an ORDER BY: NULLs come first unless the order descends, which sqlglot has read from the dialect.
+
+    Hive sorts -0.0 before 0.0 where rows are cut by a LIMIT, and takes them for equal in windows.
+    """
     way = "DESC" if node.args.get("desc") else "ASC"
-    return f"{sql} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
+    is_first = bool(node.args.get("nulls_first"))
+    # Where NULLs come first, Trino takes NaN for the least; it is the most.
+    is_double = value.type.name in {"double", "float"}
+    keys = [f"is_nan({value.sql})", value.sql] if is_first and is_double else [value.sql]
+    keys += [f"(1e0 / {value.sql})"] if has_two_zeros and is_double else []
+    return ", ".join(f"{it} {way} NULLS {'FIRST' if is_first else 'LAST'}" for it in keys)
 
 
 def over(node: exp.Window, translate: Translate, *, has_frame: bool) -> str:
@@ -42,7 +51,7 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool) -> str:
         parts.append(f"PARTITION BY {', '.join(translate(it).sql for it in node.args['partition_by'])}")
     if node.args.get("order"):
         items: Sequence[exp.Ordered] = node.args["order"].expressions
-        parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this).sql) for it in items)}")
+        parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
     if has_frame and node.args.get("spec"):
         parts.append(_frame(node.args["spec"]))
     return f" OVER ({' '.join(parts)})"
@@ -123,6 +132,9 @@ def _most(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
         value = _one(values, name)
         if value.type.within or value.type.name in {"char", "binary", "boolean"}:
             raise CannotTranslate(f"the function {name} of {value.type}")
+        if name == "max" and value.type.name in {"double", "float"}:  # NaN is more than any other, and Trino skips it
+            nan, sql = f"CAST(nan() AS {value.type.trino})", repeated(value, 2).sql
+            return lambda after: Typed(f"IF(bool_or(is_nan({sql})){after}, {nan}, max({sql}){after})", value.type)
         return _call(f"{name}({value.sql})", value.type)
 
     return of

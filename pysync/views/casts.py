@@ -214,9 +214,22 @@ def compared(one: Typed, operator: str, other: Typed) -> Typed:
         if converse is None:
             raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
         sides = converse[1], converse[0]
+    if operator == "=" and _is_double_key(one, other):
+        raise CannotTranslate("doubles or floats that are equal: as keys of a join 0.0 and -0.0 are not")
     if (one.type.is_number or other.type.is_number) and (_may_be_nan(one) or _may_be_nan(other)):
         return _compared_doubles((one, sides[0]), operator, (other, sides[1]))
     return condition(f"{sides[0]} {operator} {sides[1]}")
+
+
+def _is_double_key(one: Typed, other: Typed) -> bool:
+    """Whether Hive may join by them."""
+    is_double = "double" in {one.type.name, other.type.name} or "float" in {one.type.name, other.type.name}
+    return is_double and not any(is_constant(it) for it in (one, other))
+
+
+def is_constant(value: Typed) -> bool:
+    """Whether it is a number, string or date that is written there."""
+    return value.literal is not None or value.sql.startswith(("double '", "decimal '", "date '"))
 
 
 def _may_be_nan(value: Typed) -> bool:
@@ -249,7 +262,7 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
     if VOID in {a, b} or (a == b and not a.within and a.name not in {"char", "binary"}):
         return one.sql, other.sql
     if a.is_text and b.is_text:
-        return as_string(one).sql, as_string(other).sql
+        return _text_beside(one, b), _text_beside(other, a)
     if b.is_number and (a.is_number or (a.is_text and operator != _NULL_SAFE)):
         return _numbers(one, other)
     if a == DATE and b == TIMESTAMP:
@@ -259,7 +272,16 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
     return None
 
 
+def _text_beside(value: Typed, other: HiveType) -> str:
+    """A side of a comparison of strings; blanks at the end of a constant do not count beside a char."""
+    if other.name == "char" and isinstance(value.literal, str):
+        return text(value.literal.rstrip(" "))
+    return as_string(value).sql
+
+
 def _numbers(one: Typed, other: Typed) -> tuple[str, str]:
+    if isinstance(one.literal, str) and one.type.is_text and not _NUMBER.fullmatch(one.literal):
+        raise CannotTranslate(f"a comparison of {other.type} with the string {one.literal!r}")
     names = {one.type.name, other.type.name}
     if len(names) == 1 or (one.type.is_exact and other.type.is_exact):
         return one.sql, other.sql
@@ -306,6 +328,9 @@ def arithmetic(one: Typed, operator: str, other: Typed) -> Typed:
     if operator == "/":
         return _quotient(one, other)
     kind = _kind(one, operator, other)
+    if kind == DOUBLE:  # Trino's own cast, of what has one in Hive
+        for it in (one, other):
+            as_double(it)
     divisor = f"NULLIF({other.sql}, 0)" if operator == "%" else other.sql
     return Typed(_or_null(f"CAST({one.sql} {operator} {divisor} AS {kind.trino})", kind), kind)
 
@@ -361,7 +386,7 @@ def _quotient(one: Typed, other: Typed) -> Typed:
     a, b = _digits(one), _digits(other)
     behind = max(_MIN_SCALE, a.scale + b.whole + b.scale + 1)
     kind = _adjusted(a.whole + b.scale + behind, behind)
-    if b.scale > kind.scale:
+    if max(a.scale, b.scale) > kind.scale:
         raise CannotTranslate("a division of decimals that rounds twice")
     above = HiveType("decimal", (min(MAX_PRECISION, a.whole + kind.scale), kind.scale))
     quotient = f"TRY_CAST(CAST({one.sql} AS {above.trino}) / NULLIF({other.sql}, 0) AS {kind.trino})"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
-from pysync.views.casts import BITWISE, arithmetic, cast, compared, negative, unified, whole_quotient
+from pysync.views.casts import BITWISE, arithmetic, cast, compared, is_constant, negative, unified, whole_quotient
 from pysync.views.functions import call, chosen, field_of, is_null, item_of, like, regexp_like, truth
 from pysync.views.scopes import Scope
 from pysync.views.types import (
@@ -96,6 +96,7 @@ class Expressions:
         if isinstance(node.this, exp.Star):
             raise CannotTranslate("* among other things than columns")
         column, fields = self._scope.column([it.name.lower() for it in node.parts])
+        self._scope.rules.read(column.type)
         for name in fields:
             column = field_of(column, name)
         return column
@@ -163,9 +164,12 @@ class Expressions:
 
     def between(self, node: exp.Between) -> Typed:
         """BETWEEN, as two comparisons."""
-        value = self._side(node.this)
-        low = self._compared(value, ">=", self._side(node.args["low"]))
-        return condition(f"{low.sql} AND {self._compared(value, '<=', self._side(node.args['high'])).sql}")
+        value, least = self._side(node.this), self._side(node.args["low"])
+        low = self._compared(value, ">=", least)
+        high = self._compared(value, "<=", self._side(node.args["high"]))
+        if self._scope.rules.of_spark or is_constant(least):
+            return condition(f"{low.sql} AND {high.sql}")
+        return Typed(f"IF({low.sql}, {high.sql}, {low.sql})", BOOLEAN)  # NULL if the first is, whatever the second
 
     def within(self, node: exp.In) -> Typed:
         """IN, as comparisons with each, or of a query."""
@@ -252,8 +256,7 @@ class Expressions:
     def converted(self, node: exp.Cast) -> Typed:
         """CAST."""
         value, to = self(node.this), parse_type(node.to.sql("hive"))
-        self._scope.rules.cast(value, to)
-        return cast(value, to)
+        return cast(self._scope.rules.cast(value, to), to)
 
     def concatenated(self, node: exp.Expression) -> Typed:
         """`||`, and strings one behind the other."""
@@ -329,7 +332,7 @@ class Expressions:
 def _assert_alike(values: Sequence[Typed], what: str) -> None:
     """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0."""
     types = [it.type for it in values if it.type != VOID]
-    are_mixed = any(it.is_text for it in types) and not all(it.is_text for it in types)
+    are_mixed = any(it.is_text for it in types) and not all(it.is_text or it == DATE for it in types)
     if are_mixed or any(it.name in {"double", "float"} for it in types):
         raise CannotTranslate(f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}")
 

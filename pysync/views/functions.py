@@ -19,7 +19,7 @@ from pysync.views.casts import (
     unified,
     widened,
 )
-from pysync.views.text import LINE_ENDS, has_optional_group, may_be_empty, translated_pattern
+from pysync.views.text import LINE_ENDS, has_optional_group, may_be_empty, number_of_groups, translated_pattern
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -199,7 +199,8 @@ def _array(*values: Typed) -> Typed:
 
 def _map(*values: Typed) -> Typed:
     keys, items = values[::2], values[1::2]
-    if len(keys) != len(items) or not keys or len({it.literal for it in keys}) < len(keys):
+    constants = {it.literal for it in keys if it.literal is not None}
+    if len(keys) != len(items) or not keys or len(constants) < len(keys):
         raise CannotTranslate("a map whose keys are not all different constants")
     kind = HiveType("map", within=(common(it.type for it in keys), common(it.type for it in items)))
     columns = (f"ARRAY[{', '.join(it.sql for it in unified(some)[1])}]" for some in (keys, items))
@@ -338,7 +339,9 @@ def _most(name: str) -> Callable[..., Typed]:
     def of(*values: Typed) -> Typed:
         kind: HiveType = common(it.type for it in values)
         is_mixed = any(it.type.is_text != kind.is_text for it in values)
-        if len(values) < 2 or is_mixed or not (kind.is_number or kind.is_text or kind.name in {"date", "timestamp"}):
+        # Trino never takes NaN for the most.
+        is_known = kind.is_exact or kind.is_text or kind.name in {"date", "timestamp"}
+        if len(values) < 2 or is_mixed or not is_known:
             raise CannotTranslate(f"the function {name} of such values")
         return Typed(f"{name}({', '.join(it.sql for it in unified(values)[1])})", kind)
 
@@ -489,6 +492,8 @@ def regexp_like(value: Typed, pattern: Typed) -> Typed:
 def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
     regex = written(pattern, "a pattern")
     index = 1 if group is None else number(group, "a group of a pattern")
+    if index > number_of_groups(regex):
+        raise CannotTranslate(f"the group {index} of {regex!r}, which has no such")
     if index and has_optional_group(regex):
         raise CannotTranslate(f"a group of {regex!r} that may take no part in a match")
     string = as_string(value).sql

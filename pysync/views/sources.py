@@ -12,7 +12,7 @@ from pysync.views.casts import common, widened
 from pysync.views.expressions import Expressions
 from pysync.views.functions import truth
 from pysync.views.scopes import Scope, Source
-from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType, Typed, quoted
+from pysync.views.types import BIGINT, INT, VOID, CannotTranslate, Columns, HiveType, Typed, quoted
 
 # --- What is behind FROM: tables, queries, joins and lateral views
 
@@ -241,8 +241,9 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     parts += [_group(node.args["group"], translate)] if node.args.get("group") else []
     scope.after_select = True
     parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
-    parts += _tail(node, [name for name, _ in items], translate)
-    return " ".join(filter(None, parts)), [(name, it.type) for name, it in items]
+    columns = [(name, it.type) for name, it in items]
+    parts += _tail(node, columns, scope, translate)
+    return " ".join(filter(None, parts)), columns
 
 
 def _assert_exact(values: Sequence[Typed], what: str) -> None:
@@ -260,6 +261,8 @@ def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple
         star = _star(it)
         if star is not None:
             items += scope.star(star or None)
+            for _, column in items:
+                scope.rules.read(column.type)
             continue
         value = translate(it.this if isinstance(it, exp.Alias) else it)
         items.append((_name(it, len(items)), value))
@@ -337,8 +340,7 @@ def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
     columns = [(name, kind) for (name, _), kind in zip(left[1], types, strict=True)]
     word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
     sql = f"{_branch(*left, columns)} {word} {_branch(*right, columns)}"
-    names = [name for name, _ in columns]
-    return " ".join([sql, *_tail(node, names, None)]), columns
+    return " ".join([sql, *_tail(node, columns, scope, None)]), columns
 
 
 def _branch(sql: str, own: Columns, columns: Columns) -> str:
@@ -359,10 +361,14 @@ def renamed(sql: str, own: Columns, columns: Columns) -> str:
 # --- ORDER BY and LIMIT
 
 
-def _tail(node: exp.Query, names: Sequence[str], translate: Expressions | None) -> list[str]:
+def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expressions | None) -> list[str]:
     parts = []
     if node.args.get("order"):
-        items = [_order_item(it, names, translate) for it in node.args["order"].expressions]
+        has_two_zeros = bool(node.args.get("limit")) and not scope.rules.of_spark
+        items = [
+            ordered(it, _order_item(it, columns, translate), has_two_zeros=has_two_zeros)
+            for it in node.args["order"].expressions
+        ]
         parts.append(f"ORDER BY {', '.join(items)}")
     if node.args.get("limit"):
         count = node.args["limit"].expression
@@ -372,13 +378,21 @@ def _tail(node: exp.Query, names: Sequence[str], translate: Expressions | None) 
     return parts
 
 
-def _order_item(node: exp.Ordered, names: Sequence[str], translate: Expressions | None) -> str:
-    """By an output column, by its place, or by an expression of the sources."""
-    it = node.this
-    if isinstance(it, exp.Literal) and not it.is_string:
-        return ordered(node, str(it.this))
-    if isinstance(it, exp.Column) and len(it.parts) == 1 and it.name.lower() in names:
-        return ordered(node, quoted(it.name.lower()))
+def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | None) -> Typed:
+    """An output column, or an expression of the sources."""
+    it, types = node.this, dict(columns)
+    if isinstance(it, exp.Literal):
+        return _place(node, columns)
+    if isinstance(it, exp.Column) and len(it.parts) == 1 and it.name.lower() in types:
+        return Typed(quoted(it.name.lower()), types[it.name.lower()])
     if translate is None:
         raise CannotTranslate("ORDER BY of a UNION by other things than its columns")
-    return ordered(node, translate(it).sql)
+    return translate(it)
+
+
+def _place(node: exp.Ordered, columns: Columns) -> Typed:
+    """A place may be a constant to Hive, which makes no difference unless a LIMIT follows."""
+    place = str(node.this.this)
+    if node.find_ancestor(exp.Query).args.get("limit") or not place.isdigit() or not 0 < int(place) <= len(columns):
+        raise CannotTranslate("ORDER BY with a constant, which may stand for a column's place")
+    return Typed(place, VOID)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync.views.casts import is_day
-from pysync.views.types import DATE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed
+from pysync.views.types import DATE, DOUBLE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed, repeated
 
 _PARTS = "view.catalogAndNamespace.numParts"
 DATABASE = "view.catalogAndNamespace.part.1"
@@ -15,6 +15,8 @@ _VERSION = "spark.sql.create.version"
 _IS_ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
 _ANSI_BY_DEFAULT = 4
 _HIVES_OWN = frozenset({"array_contains", "greatest", "least", "nullif", "sqrt"})
+_OF_NUMBERS = frozenset({"abs", "avg", "ceil", "ceiling", "exp", "floor", "round", "sqrt", "sum"})
+_OF_NUMBERS |= {"ln", "log10", "log2", "pow", "power", "stddev_pop", "var_pop"}
 _NEVER_FAIL_ON_TEXT = frozenset(
     {"concat", "lcase", "length", "lower", "ltrim", "rtrim", "substr", "substring", "trim", "ucase", "upper"}
 )
@@ -43,8 +45,15 @@ class HiveRules:
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """The same for an aggregate function, or a function over a window."""
 
-    def cast(self, value: Typed, to: HiveType) -> None:
-        """Raises CannotTranslate for a cast that gives something else than in Hive."""
+    def read(self, kind: HiveType) -> None:
+        """Raises CannotTranslate for a column of a type that the engine reads in another way than Hive."""
+
+    def cast(self, value: Typed, to: HiveType) -> Typed:
+        """What is to be cast. Raises CannotTranslate for a cast that gives something else than in Hive."""
+        if to.name != "decimal" or value.type != DOUBLE:
+            return value
+        tiny = f"{value.sql} <> 0 AND abs({value.sql}) < 1e-99"  # Hive reads no exponent of three digits
+        return Typed(f"IF({tiny}, NULL, {repeated(value, 3).sql})", DOUBLE)
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """Raises CannotTranslate for arithmetic, or an item of an array or a map (`[]`), with another result."""
@@ -58,10 +67,25 @@ class SparkRules(HiveRules):
 
     of_spark = True
 
+    def read(self, kind: HiveType) -> None:
+        """Spark fills a char up with blanks."""
+        if kind.name == "char":
+            raise CannotTranslate(f"a column of {kind} in a view of Spark")
+
     def compare(self, one: Typed, other: Typed) -> None:
         """Spark makes an integer of a string beside an integer, Hive a double."""
-        if (one.type.is_text and other.type.is_integer) or (one.type.is_integer and other.type.is_text):
-            raise CannotTranslate("a comparison of a string with an integer in a view of Spark")
+        if (one.type.is_text and other.type.is_number) or (one.type.is_number and other.type.is_text):
+            raise CannotTranslate("a comparison of a string with a number in a view of Spark")
+
+    def calculate(self, one: Typed, operator: str, other: Typed) -> None:
+        """Spark reads strings as numbers in its own way: `inf`, `nan`."""
+        if operator != "[]" and (one.type.is_text or other.type.is_text):
+            raise CannotTranslate(f"{one.type} {operator} {other.type} in a view of Spark")
+
+    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+        """The same for sums and the like of strings."""
+        if name in _OF_NUMBERS and any(it.type.is_text for it in arguments):
+            raise CannotTranslate(f"the function {name} of strings in a view of Spark")
 
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Some functions differ with NULLs, or before a string's head."""
@@ -69,13 +93,18 @@ class SparkRules(HiveRules):
         if name in {"substr", "substring"}:
             start = arguments[1].literal if len(arguments) > 1 else None
             is_safe = isinstance(start, int) and start >= 0
+        if name in _OF_NUMBERS and any(it.type.is_text for it in arguments):
+            is_safe = False
         if not is_safe:
             raise CannotTranslate(f"the function {name} in a view of Spark")
 
-    def cast(self, value: Typed, to: HiveType) -> None:  # noqa: ARG002 - the value counts in ANSI mode
+    def cast(self, value: Typed, to: HiveType) -> Typed:
         """Spark does not cut a string to some length."""
         if to.name in {"char", "varchar"}:
             raise CannotTranslate(f"a cast to {to} in a view of Spark")
+        if value.type.is_text and to.name in {"double", "float"}:
+            raise CannotTranslate(f"a cast from string to {to} in a view of Spark")
+        return value
 
 
 class AnsiRules(SparkRules):
@@ -86,7 +115,6 @@ class AnsiRules(SparkRules):
 
     def compare(self, one: Typed, other: Typed) -> None:
         """A string beside a number is cast, which may fail; one beside a date is refused unless it is written well."""
-        SparkRules.compare(self, one, other)
         if (one.type.is_text and other.type.is_number) or (one.type.is_number and other.type.is_text):
             raise _fails("a comparison of a string with a number")
 
@@ -110,7 +138,7 @@ class AnsiRules(SparkRules):
         if not (is_number or name in _NEVER_FAIL_OVER_ROWS):
             raise _fails(f"the function {name}")
 
-    def cast(self, value: Typed, to: HiveType) -> None:
+    def cast(self, value: Typed, to: HiveType) -> Typed:
         """Integers fit, or fail in Trino, too; what is written is text for all."""
         SparkRules.cast(self, value, to)
         is_widened = value.type.is_integer and (to.is_integer or to.name == "double")
@@ -118,6 +146,7 @@ class AnsiRules(SparkRules):
         is_same = value.type in {to, VOID} or to == STRING or (value.type, to) == (DATE, TIMESTAMP)
         if not (is_same or is_widened or is_date):
             raise _fails(f"a cast from {value.type} to {to}")
+        return value
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """Sums and products overflow in Trino, too; what is divided by zero, and quotients of decimals, do not."""

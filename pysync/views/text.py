@@ -157,6 +157,11 @@ def has_optional_group(pattern: str) -> bool:
     return "|" in pattern or bool(_OPTIONAL_GROUP.search(pattern))
 
 
+def number_of_groups(pattern: str) -> int:
+    """How many groups the pattern has. Raises CannotTranslate for what is no pattern."""
+    return _compiled(pattern).groups
+
+
 def may_be_empty(pattern: str) -> bool:
     """Whether the pattern matches an empty string. Raises CannotTranslate for what is no pattern."""
     return _compiled(pattern).search("") is not None

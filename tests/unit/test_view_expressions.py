@@ -20,7 +20,13 @@ from tests.support.hive_views import expression, refusal, type_of
         ("s = 1", "(TRY_CAST(s AS double) = CAST(1 AS double))"),
         # NaN is equal to itself, and more than any other number
         ("s < 1", "(TRY_CAST(s AS double) < CAST(1 AS double))"),
-        ("f = f", "(f = f OR (is_nan(f) AND is_nan(f)))"),
+        ("max(f)", "IF(bool_or(is_nan(f)), CAST(nan() AS double), max(f))"),
+        (
+            "rank() over (order by f)",
+            "CAST(rank() OVER (ORDER BY is_nan(f) ASC NULLS FIRST, f ASC NULLS FIRST) AS integer)",
+        ),
+        ("c = 'a  '", "(rtrim(CAST(c AS varchar)) = 'a')"),
+        ("cast(f as decimal(5,1))", "TRY_CAST(IF(f <> 0 AND abs(f) < 1e-99, NULL, f) AS decimal(5,1))"),
         ("f <> f", "(NOT (f = f OR (is_nan(f) AND is_nan(f))))"),
         ("f > id", "(CAST(id AS double) < f OR (is_nan(f) AND NOT is_nan(CAST(id AS double))))"),
         ("f >= 2", "(CAST(2 AS double) <= f OR (is_nan(f) AND CAST(2 AS double) IS NOT NULL))"),
@@ -38,6 +44,7 @@ from tests.support.hive_views import expression, refusal, type_of
         ("id <=> b", "(id IS NOT DISTINCT FROM b)"),
         ("id in (1, null)", "((id = 1) OR (id = NULL))"),
         ("id between 1 and 2", "((id >= 1) AND (id <= 2))"),
+        ("id between b and 2", "IF((id >= b), (id <= 2), (id >= b))"),
         ("ok is not true", "(NOT (ok IS NOT DISTINCT FROM true))"),
         ("not ok or id = 1 and ok", "((NOT ok) OR ((id = 1) AND ok))"),
         ("s like 'a%'", "(s LIKE 'a%')"),
@@ -63,6 +70,7 @@ from tests.support.hive_views import expression, refusal, type_of
         # moments
         ("dt >= '2020-01-01'", "(dt >= date '2020-01-01')"),
         ("'2020-01-01' > dt", "(date '2020-01-01' > dt)"),
+        ("dt in ('2020-01-01')", "((dt = date '2020-01-01'))"),
         ("ts < '2020-01-01'", "(ts < timestamp '2020-01-01')"),
         ("ts = '2020-01-01 10:00:00'", "(ts = timestamp '2020-01-01 10:00:00')"),
         ("dt < date '2020-01-01' + interval 1 month", "(dt < date_add('month', 1, date '2020-01-01'))"),
@@ -118,7 +126,6 @@ def test_an_expression_in_trinos_sql(hive: str, trino: str) -> None:
     [
         # as a real Hive 2.3 says them
         ("d / d", "decimal(17,10)"),
-        ("cast(d as decimal(38,10)) / cast(d as decimal(38,2))", "decimal(38,8)"),
         ("cast(d as decimal(17,2)) * 100 / sum(cast(d as decimal(17,2))) over ()", "decimal(38,17)"),
         ("cast(d as decimal(17,2)) * id", "decimal(28,2)"),
         ("5 / cast(d as decimal(17,2))", "decimal(21,18)"),
@@ -159,6 +166,14 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("s in (1, 7)", "IN of string and int"),
         ("id in ('1', 7)", "IN of int and string"),
         ("f in (0, 7)", "IN of double and int"),
+        ("f = f", "as keys of a join"),
+        ("b = 'YEAR'", "a comparison of bigint with the string 'YEAR'"),
+        ("regexp_extract(s, 'a')", "has no such"),
+        ("f % cast(d as decimal(38,10))", "a cast from decimal(38,10) to double"),
+        ("cast(d as decimal(38,10)) / cast(d as decimal(18,4))", "rounds twice"),
+        ("map(id, 1)", "not all different constants"),
+        ("f = id", "as keys of a join"),
+        ("greatest(f, 1)", "the function greatest"),
         ("case s when 1 then 2 end", "CASE of string and int"),
         ("s <=> 1", "a comparison of string with int"),
         ("nullif(id, b)", "nullif of int and bigint"),
@@ -208,7 +223,6 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("date_format(dt, 'EEE')", "'EEE'"),
         ("dt + interval 1 day", "INTERVAL"),
         ("split(s, '')", "which matches nothing"),
-        ("map(s, 1)['a']", None),
         ("array()", "without items"),
         ("max(arr)", "the function max"),
         ("!ok", "the operator !"),
@@ -216,6 +230,5 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("last_value(id) ignore nulls over (order by id)", "IGNORENULLS"),
     ],
 )
-def test_an_expression_that_is_refused_says_why(hive: str, reason: str | None) -> None:
-    if reason is not None:
-        assert reason in refusal(f"select {hive} x from t")
+def test_an_expression_that_is_refused_says_why(hive: str, reason: str) -> None:
+    assert reason in refusal(f"select {hive} x from t")

@@ -164,6 +164,12 @@ OF_SPARK = {
         "s = 1",
         "1 < s",
         "s between 1 and 2",
+        "s > 1.5e0",
+        "s + 1 = 2",
+        "round(s) < 2",
+        "sum(s) > 1",
+        "cast(s as double) > 1",
+        "c = 'a'",
         "greatest(id, b) = 1",
         "array_contains(arr, 1)",
         "substr(s, -3) = 'a'",
@@ -176,8 +182,21 @@ def test_what_spark_does_in_another_way_than_hive_is_refused_in_views_of_spark(e
     assert translated(text, columns).sql
 
 
+def test_characters_beyond_the_basic_plane_count_as_two_in_views_of_hive() -> None:
+    text = "select substr(s, 2) as x from t"
+    assert "(?<![" in translated(text, {"x": "string"}).sql
+    of_spark = translated(text, {"x": "string"}, parameters=OF_SPARK).sql
+    assert of_spark == 'SELECT substr("t"."s", 2) AS "x" FROM "db"."t" AS "t"'
+
+
+def test_capitals_of_several_characters_are_written_out() -> None:
+    sql = translated("select upper(s) as x from t", {"x": "string"}).sql
+    assert sql.startswith("""SELECT upper(regexp_replace("t"."s", '([\u00df""")
+    assert "ARRAY['SS', " in sql
+
+
 def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
-    text = "select substr(s, 2) = 'a' and id = b and s > 1.5e0 and s = 'x' from t"
+    text = "select substr(s, 2) = 'a' and id = b and f > 1.5e0 and s = 'x' from t"
     assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
 
 

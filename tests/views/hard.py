@@ -1,0 +1,233 @@
+"""Values that engines read, write and compare in different ways, as the rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle, islice
+
+COLUMNS = (
+    "id int, k int, i int, b bigint, sm smallint, ti tinyint, f double, r float, d decimal(10,2), e decimal(18,4), "
+    "g decimal(38,10), s string, t string, dt date, ts timestamp, ok boolean, c char(5), v varchar(10), "
+    "arr array<int>, tags array<string>, m map<string,int>, st struct<x:int,y:string>"
+)
+TEXTS: Sequence[str | None] = (
+    *(None, "", " ", " 7 ", "7", "01", "1.0", "1e3", "0x1A", "-0", "+5", ".5", "5.", "1.9", "-3", "-0.9", "1d", "1f"),
+    *("1L", "\t7", "7\n", "\u00a07", "\uff17", "NaN", "nan", "inf", "Infinity", "-Infinity", "127", "128", "32768"),
+    *("2147483647", "2147483648", "9223372036854775807", "9223372036854775808", "99999999999999999999", "true", "TRUE"),
+    *("f", "no", "1", "0", "alpha", "Alpha", "a", "a\r", "a\n", "a\nb", "a\r\n", "a\tb", "a b", "  a", "it's", '"q"'),
+    *("back\\slash", "100%", "a_b", "a.b", "a,b,,c,", "\U0001f600x", "x\U0001f600y", "stra\u00dfe", "STRASSE"),
+    *("\u039f\u0394\u039f\u03a3", "\u03c3\u03c2", "\ufb01", "\u0130stanbul", "I\u0131", "\u00e9t\u00e9", "e\u0301"),
+    *("\u0085", "\u2028x", "2020-01-31", "2020-1-31", "2020-02-30", "2020-02-29", "2019-02-29", "2020-13-01"),
+    *("2020-01-31abc", "2020-01-31 ", " 2020-01-31", "2020-01-31 10:20:30", "2020-1-31 1:2:3", "2020-01-31 24:00:00"),
+    *("2020-01-31 10:20:30.1", "2020-01-31 10:20:30.123456", "2020-01-31T10:20:30", "2020-01-31 10:20", "2020-01"),
+    *("2020", "20200131", "0000-00-00", "0001-01-01", "1582-10-04", "1582-10-15", "1900-01-01", "1969-12-31 23:59:59"),
+    *("9999-12-31", "9999-12-31 23:59:59.999", "10000-01-01", "2020-01-31 10:20:30 UTC", "31/01/2020"),
+)
+_NUMBERS: dict[str, Sequence[str]] = {
+    "k": ("1", "0", "null", "2", "-1", "3", "7", "-7", "10", "31"),
+    "i": ("null", "0", "1", "-1", "7", "2147483647", "-2147483648", "255", "100", "-100", "2020", "1000000"),
+    "b": ("0", "null", "1", "-1", "9223372036854775807", "-9223372036854775808", "9007199254740993", "4294967296"),
+    "sm": ("32767", "-32768", "0", "null", "7", "-1"),
+    "ti": ("127", "-128", "0", "null", "5"),
+    "f": tuple(
+        f"double('{it}')"
+        for it in (
+            *("0.0", "-0.0", "NaN", "Infinity", "-Infinity", "1.005", "2.675", "0.5", "1.5", "2.5", "-0.5", "-1.5"),
+            *("1e300", "-1e300", "4.9e-324", "1e17", "2147483647.5", "0.1", "123456789.125", "0.285", "8.345", "100"),
+            *("1e-5", "1e7", "-1.005", "9.2e18", "-1e10", "null"),  # what is no number is NULL
+        )
+    ),
+    "r": (
+        "0.0",
+        "float('-0.0')",
+        "null",
+        "float('NaN')",
+        "float('Infinity')",
+        "0.1",
+        "1.5",
+        "-2.5",
+        "16777216",
+        "3.4e38",
+    ),
+    "d": ("0.00", "0.01", "0.05", "null", "-0.05", "1.25", "99999999.99", "-99999999.99", "2.50", "10.00", "0.15"),
+    "e": ("0.0000", "null", "0.00005", "1.0050", "-1.0050", "99999999999999.9999", "2.5000", "12.3456", "-0.5000"),
+    "g": ("0", "null", "9999999999999999999999999999.9999999999", "-1.5", "0.0000000001", "123.456", "7"),
+}
+_OTHERS: dict[str, Sequence[str]] = {
+    "dt": (
+        *("date'2020-01-31'", "date'2020-02-29'", "null", "date'1969-12-31'", "date'1600-03-01'", "date'9990-12-31'"),
+        *("date'1900-01-01'", "date'2000-12-31'", "date'2021-01-03'", "date'2024-12-30'"),
+    ),
+    "ts": (
+        *(
+            "timestamp'2020-01-31 10:20:30'",
+            "null",
+            "timestamp'1969-12-31 23:59:59.999'",
+            "timestamp'2020-02-29 00:00:00'",
+        ),
+        *(
+            "timestamp'9990-12-31 23:59:59.999'",
+            "timestamp'1900-01-01 00:00:00.001'",
+            "timestamp'2021-07-04 04:05:06.5'",
+        ),
+        *("timestamp'2020-03-29 02:30:00'", "timestamp'1600-03-01 00:00:00'"),
+    ),
+    "ok": ("true", "false", "null"),
+    "c": ("'a'", "'a  '", "''", "null", "'abcde'", "'A'", "' a'"),
+    "v": ("'a'", "'a  '", "''", "null", "'abcdefghij'", "'7'", "' 7 '", "'01'"),
+    "arr": ("array(1,2,3)", "array()", "null", "array(null,5)", "array(3,3)", "array(null)"),
+    "tags": ("array('x','y')", "array()", "null", "array('x',null)", "array('')", "array('a',',')"),
+    "m": ("map('a',1,'b',2)", "map()", "null", "map('a',null)", "map('',0)", "map('k',2147483647)"),
+    "st": ("named_struct('x',1,'y','one')", "null", "named_struct('x',null,'y',null)", "named_struct('x',0,'y','')"),
+}
+
+
+def hard_rows() -> Iterator[str]:
+    """The rows, as Spark writes them: one for each text; the values of other columns come again and again."""
+    others = {**_NUMBERS, **_OTHERS}
+    columns = [islice(cycle(values), len(TEXTS)) for values in others.values()]
+    names = list(others)
+    shifted = [*TEXTS[7:], *TEXTS[:7]]
+    for place, (text, other, values) in enumerate(zip(TEXTS, shifted, zip(*columns, strict=True), strict=True), 1):
+        row = dict(zip(names, values, strict=True))
+        row |= {"id": str(place), "s": _literal(text), "t": _literal(other)}
+        yield ", ".join(row[it.split(" ")[0]] for it in COLUMNS.split(", "))
+
+
+def _literal(text: str | None) -> str:
+    if text is None:
+        return "null"
+    return "'" + "".join(it if it.isalnum() and it.isascii() else _escape(it) for it in text) + "'"
+
+
+def _escape(character: str) -> str:
+    return f"\\U{ord(character):08x}" if ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
+
+
+VIEWS: Mapping[str, Sequence[str]] = {
+    "halves": (
+        "select id, round(f, 2), round(f, 1), round(1.005, 2), round(f) from h",
+        "select id, round(d, 1), round(e, 2), round(g, 3) from h",
+        "select id, ceil(f), floor(f), cast(f as int), cast(f as bigint) from h",
+    ),
+    "strings and numbers": (
+        "select id from h where s in (1, 7)",
+        "select id from h where k in ('1', '7', ' 7 ')",
+        "select id, case s when 7 then 'seven' else 'other' end from h",
+        "select id, s = 7, s > 5, s < 5, s >= 1.5 from h",
+        "select id, s + 1, s * 2, -s from h",
+        "select id, s <=> 7 from h",
+        "select id, cast(s as int) from h",
+        "select id, cast(s as bigint), cast(s as smallint) from h",
+        "select id, cast(s as double) from h",
+        "select id, cast(s as decimal(10,2)) from h",
+    ),
+    "line ends": (
+        "select id, s rlike 'a$', s rlike '^[a-z]+$', s rlike '^$' from h",
+        "select id, regexp_extract(s, '([a-z])$', 1), regexp_extract(s, '(.)$', 1) from h",
+        "select id, regexp_replace(s, 'a$', '_'), regexp_replace(s, '\\\\s+$', '') from h",
+        "select id, split(s, 'a$') from h",
+        "select id, s like 'a%', s like '%b', s like '%a%', s like 'a' from h",
+        "select id, s like 'a%b', s like '_', s like 'a_', s like '%a_%' from h",
+    ),
+    "not a number": (
+        "select id, f > 5, f < 5, f >= 5, f <= 5, f = 5, f <> 5 from h",
+        "select id, f = f, f <> f, f < f, f >= f, f <=> f, f between 0 and 5 from h",
+        "select id, f > k, k > f, f = d, d < f, r = f, r > f, r >= r from h",
+        "select id, 'NaN' > 5, s > 5, 5 < s from h",
+        "select id, greatest(f, 1e0), least(f, 1e0) from h",
+        "select max(f), min(f), max(r) from h",
+        "select max(f), min(f), sum(f), avg(f), count(f) from h where id < 25 and f > -1e300",
+        "select id, f from h order by f desc, id limit 9",
+        "select id, f from h order by 2, id limit 30",
+        "select id, f from h order by f, id limit 30",
+        "select id, r from h order by r desc, id limit 80",
+        "select id, rank() over (order by f) from h",
+        "select id, f in (0, 7), f in (1.5e0) from h",
+        "select id, case f when 0 then 'zero' when 1.5 then 'more' end from h",
+        "select x.id as one, y.id as other from h x join h y on x.f = y.f where x.id < 9 and y.id in (29, 30)",
+        "select max(f), min(f) from h where id = 3",
+        "select id, max(f) over (order by id rows 1 preceding), count(*) over (partition by f) from h",
+    ),
+    "zeros": (
+        "select f, count(*) from h group by f",
+        "select distinct f from h",
+        "select f from h union select f from h",
+        "select id, -f, f * -1, abs(f), f + 0 from h",
+        "select count(distinct f) from h",
+    ),
+    "capitals": (
+        "select id, upper(s), ucase(s) from h",
+        "select id, lower(s) from h",
+        "select id, lcase(s) from h",
+        "select id, initcap(s) from h",
+        "select id, length(s), reverse(s), trim(s), concat(s, t), instr(s, 'y') from h",
+        "select id, substr(s, 2), substr(s, 1, 1), substr(s, -1), substr(s, 1, 2), substr(s, -2, 1) from h",
+        "select id, lpad(s, 2, '*'), rpad(s, 2, '*'), lpad(s, 9, 'ab'), rpad(s, 1, 'x') from h",
+    ),
+    "moments as strings": (
+        "select id, cast(s as date) from h",
+        "select id, cast(s as timestamp) from h",
+        "select id, cast('2019-2-8' as timestamp) from h",
+        "select id, year(s), month(s), day(s) from h",
+        "select id, date_add(s, 1) from h",
+        "select id, datediff(s, '2020-01-01') from h",
+        "select id, to_date('2020-01-31abc'), to_date('2020-02-30') from h",
+        "select id, to_date('2020-01-31'), year('2020-01-31'), datediff(dt, '2020-01-01') from h",
+        "select id, dt > '2020-01-01', ts >= '2020-01-01 10:00:00', ts < '2020-01-01' from h",
+    ),
+    "moments": (
+        "select id, trunc(dt, 'MM'), trunc(dt, 'YEAR') from h",
+        "select id, trunc(dt, 'mm') from h",
+        "select id, dt in ('2020-01-31', '1600-03-01'), dt not in ('2020-02-29') from h",
+        "select id, year(dt), month(ts), day(dt), quarter(dt), weekofyear(dt), dayofweek(dt), last_day(dt) from h",
+        "select id, date_add(dt, k), date_sub(dt, k), datediff(ts, dt), date_format(ts, 'yyyy-MM-dd HH:mm:ss') from h",
+        "select id, cast(ts as string), cast(dt as string), hour(ts), minute(ts), second(ts) from h",
+        "select id, cast(dt as timestamp), cast(ts as date), dt = ts, dt < ts from h",
+    ),
+    "what is too large": (
+        "select id, e * e * e from h",
+        "select id, e * e, d * d, d + d, d - e, d * e, d / e from h",
+        "select id, g + g, g * k from h",
+        "select id, cast(g as double) from h",
+        "select id, arr[2147483647], arr[k], arr[0], tags[k] from h",
+        "select id, repeat(s, 10001) from h",
+        "select id, cast(f as decimal(10,2)) from h",
+        "select sum(d), avg(d), sum(e), avg(e), sum(k), avg(k) from h",
+    ),
+    "of Hive": (
+        "select id, sqrt(f), sqrt(d), ln(f), log10(f), log2(f), exp(d) from h where f < 100 and d < 100",
+        "select var_samp(f), stddev_samp(f) from h where id = 8",
+        "select var_pop(f), stddev_pop(f) from h where id = 8",
+        "select id, concat_ws(',', tags) from h",
+        "select id, concat_ws(',', s, t, v) from h",
+        "select id, map_keys(m) from h",
+        "select id, map_values(m) from h",
+        "select id, arr is null, m is null from h",
+        "select id from h where st is not null",
+        "select id, nullif(k, 7), nullif(s, '7') from h",
+        "select id, nullif(k, b) from h",
+        "select id, size(arr), size(m), size(tags), array_contains(arr, k), m['a'], st.x from h",
+    ),
+    "characters": (
+        "select id, c, v from h",
+        "select id, length(c), length(v), concat(c, 'x'), concat(v, 'x') from h",
+        "select id, c = 'a', c = 'a  ', v = 'a', v = 'a  ', c = v, c < 'b' from h",
+        "select id from h where c in ('a', 'abcde')",
+        "select c, count(*) from h group by c",
+        "select max(v), min(v) from h",
+        "select id, cast(s as varchar(3)), cast(s as char(3)) from h",
+    ),
+    "elsewhere": (
+        "select id, x from h lateral view explode(arr) a as x",
+        "select id, x from h lateral view outer explode(tags) a as x",
+        "select count(distinct s), count(distinct c), count(distinct dt), min(s), max(s) from h",
+        "select s, count(*), sum(k) from h group by s",
+        "select distinct dt, ts, ok, v from h",
+        "select x.id as one, y.id as other from h x join h y on x.s = y.t",
+        "select x.id as one, y.id as other from h x left join h y on x.k = y.i and y.id < 20",
+        "select id, s, t, row_number() over (order by s, id) from h",
+        "select id, lag(s) over (order by id), first_value(f) over (order by id) from h",
+    ),
+}
+"""By subject, as in the corpus."""
