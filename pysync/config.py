@@ -17,6 +17,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import (
     BridgeConfig,
     M,
+    NotifyConfig,
     QueueConfig,
     Sections,
     SourceConfig,
@@ -53,6 +54,7 @@ class Partial:
     bridge: BridgeConfig | None
     queue: QueueConfig | None
     web: WebConfig | None
+    notify: tuple[NotifyConfig, ...]
     listens: bool  # for a listener, as far as that can be told
     status_grace: int
     targets: tuple[TargetSettings, ...]
@@ -94,6 +96,7 @@ def load_partial(path: Path) -> Partial:
         bridge=_section(BridgeConfig, tables, "bridge"),
         queue=_section(QueueConfig, tables, "queue"),
         web=_section(WebConfig, tables, "web"),
+        notify=sections.notify if sections else (),
         listens=_table(tables.get("source")).get("capture") != "notification-log",
         status_grace=sections.status_grace if sections else Sections.model_fields["status_grace"].default,
         targets=tuple(target for target in targets if target),
@@ -125,6 +128,7 @@ def _targets(
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     # From the raw tables: a name that is given twice is told even where such a target has another fault.
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
+    problems += _unknown_to(sections, [table.get("name") for table in listed if isinstance(table, dict)])
     problems += _echoes(sections, targets)
     problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
@@ -160,6 +164,22 @@ def _untranslatable(target: TargetSettings, where: str) -> list[str]:
             except UsageError as error:
                 problems.append(f"{place}.{key}: target {target.name!r}: {error}")
     return problems
+
+
+def _unknown_to(sections: Sections | None, names: list[Any]) -> list[str]:
+    """Receivers that share a name, or want notifications of a target that is not there."""
+    receivers = sections.notify if sections else ()
+    given = [it.name for it in receivers]
+    twins = sorted({name for name in given if given.count(name) > 1})
+    return [
+        *(f"notify: two receivers have the name {name!r}; every receiver needs its own name" for name in twins),
+        *(
+            f"notify[{at}].targets: there is no target {name!r}"
+            for at, it in enumerate(receivers)
+            for name in it.targets
+            if name not in names
+        ),
+    ]
 
 
 def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> list[str]:

@@ -9,8 +9,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
@@ -312,6 +322,47 @@ class WebConfig(_Section):
         return self
 
 
+class NotifyConfig(_Section):
+    """`[[notify]]`: a receiver that is sent what becomes visible at targets, and problems (docs/monitoring.md)."""
+
+    name: Name = Field(description="Name of the receiver, for the status and the log.")
+    url: str = Field(description="Where events are sent: https://, or http:// on this machine.")
+    secret_file: PlainPath = Field(
+        description="File with the secret that signs requests, mode 0600; `pysync token` writes it."
+    )
+    events: tuple[Literal["changes", "problems"], ...] = Field(
+        default=("changes", "problems"), min_length=1, description="What is sent. Default: both."
+    )
+    targets: tuple[Name, ...] = Field(default=(), description="Only of these targets. Default: of all.")
+    databases: tuple[str, ...] = Field(
+        default=(), description="Only changes of these databases of the source, with * and ?. Default: of all."
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_safe(cls, url: str) -> str:
+        # No message shows it: an address of a webhook may hold a secret.
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if not host or parts.scheme not in {"http", "https"} or not (url.isascii() and url.isprintable()) or " " in url:
+            raise ValueError("this is not an address; write https://host:port/path")
+        if parts.scheme == "http" and not _is_loopback(host):
+            raise ValueError("names of tables would be readable on the way; write https:// or an address of loopback")
+        if "@" in parts.netloc:
+            raise ValueError("this has a user or a password, which would be shown; requests are signed instead")
+        return url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 class SparkConfig(_Section):
     """`[spark]`: the session over which `pysync verify --on-spark` is spread."""
 
@@ -348,6 +399,7 @@ class Sections(_Section):
     dump: DumpConfig = DumpConfig()
     verify: VerifyConfig = VerifyConfig()
     web: WebConfig = WebConfig()
+    notify: tuple[NotifyConfig, ...] = Field(default=(), description="Receivers of notifications.")
     spark: SparkConfig = SparkConfig()
     log: LogConfig = LogConfig()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from pysync.base.errors import PysyncError
@@ -43,8 +43,9 @@ Status = Mapping[str, Any]
 class Problem:
     """Something that somebody has to look at. Its codes are a promise: docs/status.md lists them.
 
-    `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty. The severity
-    is that of the alert for it: conf/monitoring.
+    `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty; `about` the
+    worker, listener or gap, where there may be several problems with this code. The severity is that of the alert for
+    it: conf/monitoring.
     """
 
     code: str
@@ -52,6 +53,12 @@ class Problem:
     text: str
     target: str = ""
     hint: str = ""
+    about: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same for as long as the problem lasts, while its words change; no other problem of a moment has it."""
+        return " ".join((self.code, self.target, self.about))
 
     def __str__(self) -> str:
         return f"{self.text} ({self.hint})" if self.hint else self.text
@@ -62,12 +69,13 @@ class Problem:
 
     def as_json(self) -> dict[str, str]:
         """As it stands in the status; `read` takes it back."""
-        return asdict(self)
+        return {it.name: getattr(self, it.name) for it in fields(self) if it.name != "about"}
 
     @classmethod
     def read(cls, status: Status) -> list[Problem]:
         """The problems of a status that a sidecar has sent."""
-        return [cls(**{it.name: problem[it.name] for it in fields(cls)}) for problem in status["problems"]]
+        names = [it.name for it in fields(cls) if it.name != "about"]
+        return [cls(**{name: problem[name] for name in names}) for problem in status["problems"]]
 
 
 def decide(target: str) -> str:
@@ -114,6 +122,7 @@ def failing(status: Status) -> list[Problem]:
             f"worker {it['name']} is {it['state']}{_why(it)}",
             target=target_of(it["name"]),
             hint="journalctl -u pysync",
+            about=it["name"],
         )
         for it in status["workers"]
         if it["state"] in _ILL
@@ -138,7 +147,7 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
     for it in status["workers"]:
         if it["name"] not in reported and _is_late(it, grace, now):
             text = f"worker {it['name']} {_waits(it, now)}"
-            yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]))
+            yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]), about=it["name"])
 
 
 def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:
@@ -171,17 +180,21 @@ def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
             f"{name} is lost: it has not reported {silence}, and its metastore did not report a shutdown; if the "
             "metastore is gone for good, remove the listener"
         )
-        yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {listener['instance']}")
+        instance = listener["instance"]
+        yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {instance}", about=instance)
     elif since is not None and now - since > grace:
         size = count(listener["waiting_bytes"], "byte")
         text = f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
-        yield Problem("listener_undelivered", "warning", text, hint="journalctl -u pysync")
+        hint = "journalctl -u pysync"
+        yield Problem("listener_undelivered", "warning", text, hint=hint, about=listener["instance"])
 
 
 def _gaps(status: Status) -> list[Problem]:
     """A problem for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
     return [
-        Problem("gap_open", "warning", f"a gap is open: {gap['reason']}", target=gap["target"] or "")
+        Problem(
+            "gap_open", "warning", f"a gap is open: {gap['reason']}", target=gap["target"] or "", about=gap["reason"]
+        )
         for gap in status["gaps"]
         if gap["state"] == "open"
     ]

@@ -26,6 +26,8 @@ _LATEST = f"""SELECT {journal_file.COLUMNS} FROM names CROSS JOIN records ON rec
     WHERE names.name = ? AND source_object = ? AND target = ?
     AND (milliseconds IS NOT NULL OR outcome IN ('shadowed', 'kept')) ORDER BY names.record DESC LIMIT 1"""  # noqa: S608
 
+_OLDEST = f"SELECT {journal_file.COLUMNS} FROM records ORDER BY id LIMIT 1"  # noqa: S608
+
 Bounds = tuple[int, int | None]
 """The first and the last id that may be found; None: any."""
 
@@ -70,6 +72,12 @@ class Reader:
             every = [_records(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
             merged = {it.id: it for it in islice(heapq.merge(*every, key=lambda it: -it.id), limit * len(every))}
             return list(merged.values())[:limit]
+
+    def oldest(self) -> Record | None:
+        """The oldest record that is kept; None if there is none."""
+        with self._reading() as connection:
+            row = connection.execute(_OLDEST).fetchone() if connection is not None else None
+            return None if row is None else _record(row)
 
     def latest(self, target: str, names: Sequence[str]) -> dict[str, Record]:
         """The last record at a target of an operation on each of these objects, by their names at the source.

@@ -39,6 +39,8 @@ def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
         checks["token file"] = partial(_token, config.bridge.token_file)
     if config.web and config.web.port is not None:
         checks["web server"] = partial(_web, config.web)
+    for it in config.notify:
+        checks[f"secret of receiver {it.name}"] = partial(_token, it.secret_file)
     if any(target.spark_request() for target in config.targets):
         copies = any(target.copy_files for target in config.targets)
         checks["Spark"] = lambda: _spark(copies=copies)

@@ -17,6 +17,7 @@ import structlog
 
 from pysync import __version__
 from pysync.base.errors import PysyncError
+from pysync.base.health import Problem, problems
 from pysync.base.measures import Counts, Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
@@ -28,7 +29,9 @@ from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
 from pysync.install import listener_jar
+from pysync.journal import Reader
 from pysync.metastore.client import Metastore
+from pysync.notify import Notifier
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
@@ -40,6 +43,7 @@ from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer, reading
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope
+from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.history import Curves
@@ -122,6 +126,7 @@ class Sidecar:
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
         self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
+        self._notifiers = [self._notifier(it) for it in config.notify] if bridge else []
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
         self.answers = answers = self._commands()
@@ -155,6 +160,8 @@ class Sidecar:
                 sweeper.start()
             for last_ids in self._last_ids:
                 last_ids.start()
+        for notifier in self._notifiers:
+            notifier.worker.start()
         self.bootstrapper.start()
         if self._origin is None:
             for name in enabled:
@@ -203,6 +210,8 @@ class Sidecar:
             self._web.stop()
         self._control.stop()
         self.journal.close()
+        for notifier in self._notifiers:
+            notifier.close(complete=not self.journal.status()["waiting"] and not hanging)
         # Last: until now the drains noted in it how far they are.
         self.queue.close()
         log.info("sidecar_stopped")
@@ -239,6 +248,7 @@ class Sidecar:
         workers = [
             part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
         ]
+        workers += [it.worker for it in self._notifiers]
         workers += [worker for it in self._resyncs.values() for worker in it.workers]
         return [worker for worker in workers if worker.started]
 
@@ -347,6 +357,13 @@ class Sidecar:
         """The verifier of a target. The pace is shared by all: it is what the source has to bear."""
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
+
+    def _notifier(self, settings: NotifyConfig) -> Notifier:
+        journal, grace = Reader(self.journal.file), self._config.status_grace
+        return Notifier(settings, self._config.source.name, self.queue, journal, self._problems, grace=grace)
+
+    def _problems(self) -> Sequence[Problem]:
+        return problems(self.status(), self._config.status_grace)
 
     def _sweeper(self, drain: Drain) -> Sweeper:
         return Sweeper(drain.settings, self._config.source.name, drain.paused)

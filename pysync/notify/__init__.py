@@ -1,0 +1,10 @@
+"""Notifications: what has become visible at targets, and which problems begin and end, by POST to receivers.
+
+A `Notifier` serves one `[[notify]]` of pysync.toml (docs/monitoring.md): at least once, in order, never in the way of
+replay.
+"""
+
+from pysync.notify.notifier import Notifier
+from pysync.notify.receiver import Refused
+
+__all__ = ["Notifier", "Refused"]

@@ -1,0 +1,85 @@
+"""One receiver: a signed POST, and what its answer means.
+
+Events are sent in CloudEvents' batched mode: one event a request would let through no more than twenty a second to a
+receiver that is 50 ms away, and a backlog is applied faster than that.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pysync.base.errors import PysyncError
+from pysync.base.text import error_text
+from pysync.base.token import read_token
+from pysync.notify.events import CloudEvent
+from pysync.sections import NotifyConfig
+
+_CONTENT = "application/cloudevents-batch+json; charset=utf-8"
+_TIMEOUT_SECONDS = 10.0
+_PASSES = frozenset({408, 429})
+
+
+class Refused(PysyncError):
+    """The receiver does not want these events: to send them again may not help."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer like another: events go nowhere but to the address in pysync.toml."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Receiver:
+    """Sends to the address of these settings. The secret is read at each request. `clock` gives seconds since 1970."""
+
+    def __init__(self, settings: NotifyConfig, clock: Callable[[], float] = time.time) -> None:
+        self._settings, self._clock = settings, clock
+        # A proxy of the environment serves addresses elsewhere; plain HTTP goes to this machine only.
+        proxies = [urllib.request.ProxyHandler({})] if settings.url.startswith("http:") else []
+        self._opener = urllib.request.build_opener(_NoRedirects(), *proxies)
+
+    def send(self, events: Sequence[CloudEvent]) -> None:
+        """Return once the receiver has taken them all.
+
+        Raises Refused for an answer that is no use trying again, any other PysyncError where the receiver, or the
+        secret, is not there. No message has the address: it may hold a secret.
+        """
+        body = json.dumps(events, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+        headers = {"Content-Type": _CONTENT, **signature(read_token(self._settings.secret_file), body, self._clock())}
+        request = urllib.request.Request(self._settings.url, body, headers, method="POST")  # noqa: S310 - checked
+        name = f"receiver {self._settings.name}"
+        try:
+            # The status is all that counts: the body of an answer is not read.
+            self._opener.open(request, timeout=_TIMEOUT_SECONDS).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            refuses = 300 <= error.code < 500 and error.code not in _PASSES
+            raise (Refused if refuses else PysyncError)(f"{name} answers {error.code}") from None
+        except urllib.error.URLError as error:
+            raise PysyncError(f"{name} cannot be reached: {_why(error.reason)}") from None
+        except (OSError, http.client.HTTPException, UnicodeError) as error:
+            raise PysyncError(f"{name} does not answer: {_why(error)}") from None
+
+
+def signature(secret: str, body: bytes, now: float) -> dict[str, str]:
+    """The headers that prove who has sent a body and when, as https://www.standardwebhooks.com has them."""
+    number, at = f"msg_{hashlib.sha256(body).hexdigest()[:32]}", str(int(now))
+    digest = hmac.digest(secret.encode(), f"{number}.{at}.".encode() + body, "sha256")
+    signed = f"v1,{base64.b64encode(digest).decode()}"
+    return {"Webhook-Id": number, "Webhook-Timestamp": at, "Webhook-Signature": signed}
+
+
+def _why(reason: object) -> str:
+    if isinstance(reason, OSError):
+        return error_text(reason)
+    return type(reason).__name__ if isinstance(reason, Exception) else str(reason)

@@ -1,0 +1,338 @@
+"""Notifications: receivers miss nothing, get everything in order, and hold nobody up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from pysync.base.errors import PysyncError
+from pysync.base.health import Problem
+from pysync.journal import Journal, Reader, Record
+from pysync.notify import Notifier, Refused, notifier, receiver
+from pysync.queue import EventQueue
+from pysync.sections import NotifyConfig
+from tests.support.receivers import SECRET, WebhookReceiver
+
+GRACE = 300.0
+HOUR = 3600.0
+
+
+class World:
+    """A journal, a queue and a receiver; the notifier is not started: its turns are taken by hand."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.receiver = WebhookReceiver()
+        self.queue = EventQueue(directory / "queue", min_free_bytes=0)
+        self.journal = Journal(directory / "journal.db", keep=1e12, max_bytes=10**9)
+        self.secret = directory / "secret"
+        self.secret.write_text(SECRET)
+        self.secret.chmod(0o600)
+        self.problems: list[Problem] = []
+        self.seconds = 0.0
+        self.notifier = self.begin()
+
+    def begin(self, **settings: Any) -> Notifier:
+        """Another sidecar; the one before was killed, unless it was closed."""
+        values = {"name": "hook", "url": self.receiver.url, "secret_file": self.secret, **settings}
+        self.notifier = Notifier(
+            NotifyConfig(**values),
+            "onprem",
+            self.queue,
+            Reader(self.journal.file),
+            lambda: self.problems,
+            grace=GRACE,
+            clock=lambda: self.seconds,
+            now=lambda: 1000.0 + self.seconds,
+        )
+        return self.notifier
+
+    def restart(self, **settings: Any) -> None:
+        self.notifier.close(complete=True)
+        self.begin(**settings)
+
+    def turn(self, seconds: float = 10.0) -> None:
+        """A turn after so many seconds, as the worker takes it."""
+        self.seconds += seconds
+        with suppress(PysyncError):
+            self.notifier.turn()
+
+    def write(self, *names: str, **values: Any) -> None:
+        for name in names:
+            known: dict[str, Any] = {"operation": "PutTable", "outcome": "applied", "target": "dr"}
+            self.journal.append(Record(**{"at": 1.5, **known, "object": name, "source_object": name, **values}))
+        self.journal.write()
+
+    def changed(self) -> list[str]:
+        """The tables whose changes were received."""
+        return [it["object"] for it in self.receiver.of("change.applied")]
+
+    def gaps(self) -> list[str]:
+        return [it["reason"] for it in self.receiver.of("gap")]
+
+    def close(self) -> None:
+        self.receiver.close()
+        self.journal.close()
+        self.queue.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    world.turn()
+    yield world
+    world.close()
+
+
+def names(number: int, first: int = 0) -> list[str]:
+    return [f"db.t{it:04}" for it in range(first, first + number)]
+
+
+def test_a_change_is_sent_as_a_signed_cloudevent(world: World) -> None:
+    partitions = {"partitions": ("day=1",), "partition_count": 30}
+    world.write("db.t", former="db.s", last_position=7, committed_at=1.25, reason="why", **partitions)
+    world.turn()
+    (event,) = world.receiver.events
+    assert (event["specversion"], event["id"], event["source"]) == ("1.0", "1-1500000", "onprem")
+    assert (event["type"], event["subject"]) == ("pysync.change.applied", "db.t")
+    assert (event["time"], event["datacontenttype"]) == ("1970-01-01T00:00:01.500000+00:00", "application/json")
+    said = event["data"]
+    assert (said["target"], said["object"], said["former"], said["operation"]) == ("dr", "db.t", "db.s", "PutTable")
+    assert (said["partitions"], said["partition_count"], said["last_position"]) == (["day=1"], 30, 7)
+    assert "reason" not in said
+    assert world.receiver.forged == 0
+
+
+def test_a_wrong_secret_does_not_sign(world: World) -> None:
+    world.secret.write_text("f" * 32)
+    world.write("db.t")
+    world.turn()
+    assert (world.changed(), world.receiver.forged) == (["db.t"], 1)
+
+
+def test_only_what_a_target_now_has_is_sent(world: World) -> None:
+    for outcome in ("parked", "failed", "held", "shadowed", "done", "refused", "unchanged"):
+        world.write(f"db.{outcome}", outcome=outcome)
+    world.write("db.again", outcome="unchanged", committed_at=1.0)  # applied before a crash, and again after it
+    world.turn()
+    assert world.changed() == ["db.again"]
+
+
+def test_a_receiver_gets_what_it_asks_for(world: World) -> None:
+    world.restart(targets=["dr"], databases=["sales_*", "HR"], events=["changes"])
+    world.problems = [Problem("queue_full", "critical", "full")]
+    world.write("sales_eu.a", "hr.b", "other.c", "sales.d")
+    world.write("sales_eu.e", target="lake")
+    world.turn()
+    assert world.changed() == ["sales_eu.a", "hr.b"]
+    assert world.receiver.of("problem.begun") == []
+
+
+@pytest.mark.parametrize("status", [500, 503, 408, 429])
+def test_an_outage_of_any_length_loses_nothing_and_keeps_the_order(world: World, status: int) -> None:
+    world.receiver.answer = lambda _: status
+    for first in range(0, 300, 100):
+        world.write(*names(100, first))
+        world.turn(HOUR)
+    assert world.changed() == []
+    world.receiver.answer = lambda _: 204
+    world.turn(HOUR)
+    assert world.changed() == names(300)
+
+
+def test_a_receiver_that_is_away_is_tried_less_and_less_often(world: World) -> None:
+    world.receiver.answer = lambda _: 500
+    world.write("db.t")
+    for _ in range(600):
+        world.turn(1.0)
+    assert 10 < len(world.receiver.refused) < 20
+
+
+def test_a_receiver_that_refuses_connections_or_hangs_is_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiver, "_TIMEOUT_SECONDS", 0.2)
+    world.write(*names(3))
+    world.receiver.answer = lambda _: None
+    with pytest.raises(PysyncError, match="receiver hook does not answer"):
+        world.notifier.turn()
+    port = world.receiver.port
+    world.receiver.close()
+    world.seconds += HOUR
+    with pytest.raises(PysyncError, match="receiver hook cannot be reached: Connection refused"):
+        world.notifier.turn()
+    world.receiver = WebhookReceiver(port)
+    world.turn(HOUR)
+    assert world.changed() == names(3)
+
+
+def test_an_event_that_is_refused_for_long_is_skipped_and_no_other(world: World) -> None:
+    def all_but_one(events: list[dict[str, Any]]) -> int:
+        return 400 if any(it["data"].get("object") == "db.t0002" for it in events) else 204
+
+    world.receiver.answer = all_but_one
+    world.write(*names(5))
+    with capture_logs() as logs:
+        for _ in range(4):
+            world.turn(notifier.REFUSED_SECONDS / 5)
+        assert world.changed() == names(2)
+        for _ in range(8):
+            world.turn(notifier.REFUSED_SECONDS / 5)
+    assert world.changed() == [*names(2), *names(2, first=3)]
+    assert [it["id"] for it in logs if it["event"] == "notification_skipped"] == ["3-1500000"]
+
+
+def test_a_redirect_is_not_followed(world: World) -> None:
+    world.receiver.answer = lambda _: 302
+    world.write("db.t")
+    with pytest.raises(Refused, match="receiver hook answers 302"):
+        world.notifier.turn()
+
+
+def test_a_restart_goes_on_where_the_receiver_is(world: World) -> None:
+    world.write(*names(2))
+    world.turn()
+    world.restart()
+    world.write(*names(2, first=2))
+    world.turn()
+    assert (world.changed(), world.gaps()) == (names(4), [])
+
+
+def test_a_kill_repeats_events_with_their_ids_and_is_told_as_a_gap(world: World, monkeypatch: Any) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(world.notifier, "_save", lambda _: None)  # sent, and not written down
+        world.write(*names(2))
+        world.turn()
+    world.begin()
+    world.write(*names(2, first=2))
+    world.turn()
+    changes = [it["id"] for it in world.receiver.events if it["type"] == "pysync.change.applied"]
+    assert (changes[:2], world.changed()) == (changes[2:4], [*names(2), *names(4)])
+    assert [it.partition(":")[0] for it in world.gaps()] == ["the sidecar did not end in order"]
+
+
+def test_a_new_receiver_begins_now(world: World) -> None:
+    world.write("db.before")
+    world.begin(name="new")
+    world.turn()
+    world.write("db.after")
+    world.turn()
+    assert world.changed() == ["db.after"]
+
+
+def trimmed(world: World) -> None:
+    world.write(*names(120))
+    world.journal.close()
+    world.journal = Journal(world.journal.file, keep=1.0, max_bytes=10**9)
+    world.write(*names(2, first=120), at=1e10)  # it keeps those, and the newest
+
+
+def begun_anew(world: World) -> None:
+    world.journal.close()
+    world.journal.file.unlink()
+    world.journal = Journal(world.journal.file, keep=1e12, max_bytes=10**9)
+    world.write(*names(3, first=119), at=2.5)
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [(trimmed, "the journal no longer has these changes"), (begun_anew, "the journal was begun anew")],
+)
+def test_what_the_journal_does_not_keep_is_told_as_a_gap(
+    world: World, happens: Callable[[World], None], reason: str
+) -> None:
+    world.write("db.first")
+    world.turn()
+    world.notifier.close(complete=True)
+    happens(world)
+    world.begin()
+    world.turn()
+    assert [it.partition(":")[0] for it in world.gaps()] == [reason]
+    assert world.changed()[-1] == "db.t0121"
+    world.turn()
+    assert len(world.gaps()) == 1
+
+
+def test_a_problem_is_told_when_it_begins_and_when_it_ends(world: World) -> None:
+    world.problems = [Problem("target_paused", "warning", "target dr is paused: x", target="dr", hint="resume")]
+    world.turn()
+    world.restart()
+    world.turn()
+    (begun,) = world.receiver.of("problem.begun")
+    assert begun == world.problems[0].as_json()
+    world.problems = []
+    world.restart()
+    world.turn()
+    world.turn()
+    assert (world.receiver.of("problem.begun"), world.receiver.of("problem.ended")) == ([begun], [begun])
+
+
+def test_a_problem_whose_words_change_is_the_same(world: World) -> None:
+    for seconds in (1, 2, 3):
+        text = f"worker {{}} has been waiting for {seconds}m"
+        world.problems = [
+            Problem("worker_waiting", "warning", text.format(it), about=it) for it in ("poller", "healer")
+        ]
+        world.turn()
+    assert len(world.receiver.of("problem.begun")) == 2
+    world.problems = world.problems[1:]
+    world.turn(2 * GRACE)
+    assert [it["text"] for it in world.receiver.of("problem.ended")] == ["worker poller has been waiting for 1m"]
+
+
+def test_what_began_and_ended_while_the_receiver_was_away_is_told(world: World) -> None:
+    world.receiver.answer = lambda _: 500
+    world.problems = [Problem("queue_full", "critical", "full")]
+    world.turn()
+    world.problems = []
+    world.turn()
+    world.begin()  # a kill in between
+    world.turn()
+    world.receiver.answer = lambda _: 204
+    world.turn(HOUR)
+    told = [it["type"] for it in world.receiver.events if it["type"] != "pysync.gap"]
+    assert told == ["pysync.problem.begun", "pysync.problem.ended"]
+
+
+def test_a_restart_does_not_end_a_problem_that_shows_only_with_time(world: World) -> None:
+    late = Problem("target_waiting", "critical", "target dr has been waiting", target="dr")
+    world.problems = [late]
+    world.turn()
+    world.restart()
+    world.problems = []
+    world.turn(GRACE / 2)
+    assert world.receiver.of("problem.ended") == []
+    world.turn(GRACE)
+    assert len(world.receiver.of("problem.ended")) == 1
+
+
+def test_a_receiver_is_not_told_that_it_is_away(world: World) -> None:
+    world.problems = [Problem("worker_waiting", "warning", "…", about=f"notify-{name}") for name in ("hook", "other")]
+    world.problems += [Problem("target_paused", "warning", "…", target="lake")]
+    world.restart(targets=["dr"])
+    world.turn()
+    assert len(world.receiver.of("problem.begun")) == 1
+
+
+def test_problems_that_come_and_go_for_long_are_bounded(world: World) -> None:
+    world.receiver.answer = lambda _: 500
+    for number in range(2 * notifier.MOST_WAITING):
+        world.problems = [Problem("queue_full", "critical", "full")] if number % 2 else []
+        world.turn()
+    world.receiver.answer = lambda _: 204
+    world.turn(HOUR)
+    assert len(world.receiver.events) <= notifier.MOST_WAITING + 1
+    assert world.gaps() == ["too many problems began and ended meanwhile"]
+
+
+def test_an_error_does_not_show_the_address(world: World) -> None:
+    world.receiver.answer = lambda _: 500
+    world.write("db.t")
+    with pytest.raises(PysyncError) as failed:
+        world.notifier.turn()
+    assert str(failed.value) == "receiver hook answers 500"
