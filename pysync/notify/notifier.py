@@ -44,6 +44,7 @@ _BY_TIME = frozenset(
 )
 """Problems of what does not answer for long: a sidecar that has just started cannot know whether they are over."""
 _KILLED = "the sidecar did not end in order: changes of its last second may be missing"
+_DROPPED = "the journal could not be written for long: changes are missing"
 _TRIMMED = "the journal no longer has these changes"
 _OTHER = "the journal was begun anew: changes may be missing"
 _TOO_MANY = "too many problems began and ended meanwhile"
@@ -96,8 +97,8 @@ class _Wanted:
 class Notifier:
     """Serves the receiver of these settings; `source` is the name that events bear.
 
-    `problems` gives those of now; those by time are known `grace` seconds after the start.
-    `clock` counts seconds and only grows, `now` gives seconds since 1970.
+    `problems` gives those of now; those by time are known `grace` seconds after the start. `dropped` counts records
+    that the journal could not keep. `clock` counts seconds and only grows, `now` gives seconds since 1970.
     """
 
     def __init__(
@@ -109,11 +110,13 @@ class Notifier:
         problems: Callable[[], Sequence[Problem]],
         *,
         grace: float,
+        dropped: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._source, self._notes, self._journal = settings, source, queue.notes, journal
         self._problems, self._clock, self._now = problems, clock, now
+        self._dropped, self._dropped_before = dropped, dropped()
         self._receiver = Receiver(settings, now)
         self.worker = Worker(f"notify-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
         self._wanted = _Wanted(settings, self.worker.name)
@@ -133,6 +136,9 @@ class Notifier:
         """Look at the problems, and send what there is. Raises PysyncError where disk or journal do not answer."""
         progress = self._progress()
         self._look(progress)
+        if (dropped := self._dropped()) > self._dropped_before:
+            self._note_gap(progress, _DROPPED, self._now())
+            self._dropped_before = dropped
         if self._clock() < self._trouble.due:
             return
         try:
@@ -177,7 +183,7 @@ class Notifier:
     def _note_gap(self, progress: Progress, reason: str, until: float) -> None:
         if "changes" in self._settings.events:
             progress.waiting.append(dict(gap_event(self._source, reason, progress.at or None, until)))
-            log.warning("notifications_missing", receiver=self._settings.name, reason=reason)
+            log.warning("webhook_gap", receiver=self._settings.name, reason=reason)
 
     # --- problems
 
@@ -249,6 +255,6 @@ class Notifier:
             if len(events) > 1 or self._clock() - trouble.refused_since < REFUSED_SECONDS:
                 raise
             name, it = self._settings.name, events[0]
-            log.error("notification_skipped", receiver=name, id=it["id"], type=it["type"], reason=str(error))
+            log.error("webhook_event_skipped", receiver=name, id=it["id"], type=it["type"], reason=str(error))
         trouble.refused_since = None
         trouble.singly = max(0, trouble.singly - 1)

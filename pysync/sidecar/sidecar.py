@@ -360,7 +360,8 @@ class Sidecar:
 
     def _notifier(self, settings: NotifyConfig) -> Notifier:
         journal, grace = Reader(self.journal.file), self._config.status_grace
-        return Notifier(settings, self._config.source.name, self.queue, journal, self._problems, grace=grace)
+        name, dropped = self._config.source.name, lambda: int(self.journal.status()["dropped"])
+        return Notifier(settings, name, self.queue, journal, self._problems, grace=grace, dropped=dropped)
 
     def _problems(self) -> Sequence[Problem]:
         return problems(self.status(), self._config.status_grace)

@@ -396,3 +396,42 @@ def test_a_name_that_no_proxy_has_is_refused(problems, name):
 def test_names_of_a_proxy_are_taken(load):
     names = ("metrics.example.com", "Proxy-1", "10.0.0.7", "my_host")
     assert load(SOURCE + f"[web]\nallowed_hosts = {list(names)}\n" + TARGET).web.allowed_hosts == names
+
+
+def notify(**more):
+    values = {"name": "hook", "url": "https://example.com/hook", "secret_file": "/s"} | more
+    return "[[notify]]\n" + "".join(f"{key} = {value!r}\n" for key, value in values.items())
+
+
+def test_a_receiver_gets_everything_unless_it_is_told(load):
+    (receiver,) = load(SOURCE + TARGET + notify()).notify
+    assert (receiver.events, receiver.targets, receiver.databases) == (("changes", "problems"), (), ())
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080/x", "http://[::1]/", "http://localhost/", "https://h:1/p?q=1"])
+def test_a_receiver_is_reached_by_https_or_on_this_machine(load, url):
+    assert load(SOURCE + TARGET + notify(url=url)).notify[0].url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://example.com/S", "http://10.0.0.1/S", "http://127.0.0.1.example.com/S", "ftp://h/S", "file:///etc/S"),
+        *("h/S", "", "https:///S", "https://h:x/S", "https://[S/", "https://h/S T", "https://h/éS"),
+        "https://user:S@example.com/",
+    ],
+)
+def test_another_address_of_a_receiver_is_refused_and_not_shown(problems, url):
+    (problem,) = problems(SOURCE + TARGET + notify(url=url))
+    assert problem.startswith("notify[0].url: ")
+    assert "S" not in problem.removeprefix("notify[0].url: ")
+
+
+def test_receivers_have_names_of_their_own_and_targets_that_are_there(problems):
+    more = notify(targets=["dr", "lake"]) + notify(events=["news"])
+    assert any(line.startswith("notify[1].events[0]: ") for line in problems(SOURCE + TARGET + more))
+    found = problems(SOURCE + TARGET + notify(targets=["dr", "lake"]) + notify())
+    assert sorted(found) == [
+        "notify: two receivers have the name 'hook'; every receiver needs its own name",
+        "notify[0].targets: there is no target 'lake'",
+    ]

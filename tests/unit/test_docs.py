@@ -20,6 +20,7 @@ from pysync.sections import (
     BridgeConfig,
     DumpConfig,
     LogConfig,
+    NotifyConfig,
     QueueConfig,
     Sections,
     SourceConfig,
@@ -36,6 +37,7 @@ from tests.support import commandtable
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
 MODELS = [SourceConfig, BridgeConfig, QueueConfig, DumpConfig, VerifyConfig, WebConfig, SparkConfig, LogConfig]
+MODELS += [NotifyConfig]
 MODELS += [TargetSettings, *(it.load().settings for it in entry_points(group=GROUP) if it.module.startswith("pysync."))]
 VERBS = frozenset(
     re.findall(

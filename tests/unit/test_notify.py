@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.server
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +37,7 @@ class World:
         self.secret.chmod(0o600)
         self.problems: list[Problem] = []
         self.seconds = 0.0
+        self.dropped = 0
         self.notifier = self.begin()
 
     def begin(self, **settings: Any) -> Notifier:
@@ -47,6 +50,7 @@ class World:
             Reader(self.journal.file),
             lambda: self.problems,
             grace=GRACE,
+            dropped=lambda: self.dropped,
             clock=lambda: self.seconds,
             now=lambda: 1000.0 + self.seconds,
         )
@@ -184,7 +188,7 @@ def test_an_event_that_is_refused_for_long_is_skipped_and_no_other(world: World)
         for _ in range(8):
             world.turn(notifier.REFUSED_SECONDS / 5)
     assert world.changed() == [*names(2), *names(2, first=3)]
-    assert [it["id"] for it in logs if it["event"] == "notification_skipped"] == ["3-1500000"]
+    assert [it["id"] for it in logs if it["event"] == "webhook_event_skipped"] == ["3-1500000"]
 
 
 def test_a_redirect_is_not_followed(world: World) -> None:
@@ -256,6 +260,13 @@ def test_what_the_journal_does_not_keep_is_told_as_a_gap(
     assert world.changed()[-1] == "db.t0121"
     world.turn()
     assert len(world.gaps()) == 1
+
+
+def test_what_the_journal_could_not_keep_is_told_as_a_gap(world: World) -> None:
+    world.dropped = 5
+    world.turn()
+    world.turn()
+    assert world.gaps() == ["the journal could not be written for long: changes are missing"]
 
 
 def test_a_problem_is_told_when_it_begins_and_when_it_ends(world: World) -> None:
@@ -336,3 +347,26 @@ def test_an_error_does_not_show_the_address(world: World) -> None:
     with pytest.raises(PysyncError) as failed:
         world.notifier.turn()
     assert str(failed.value) == "receiver hook answers 500"
+
+
+def test_the_receiver_of_the_docs_takes_what_is_signed(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0].partition("http.server.HTTPServer")[0]
+    monkeypatch.chdir(world.directory)
+    (world.directory / "webhook-secret").write_text(f"{SECRET}\n")
+    exec(code, known := {})  # noqa: S102
+    known["Handler"].log_message = lambda *_: None
+    world.receiver.close()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", world.receiver.port), known["Handler"]) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+        world.write("db.t")
+        world.turn()
+        world.secret.write_text("f" * 32)
+        world.write("db.forged")
+        with pytest.raises(Refused, match="receiver hook answers 401"):
+            world.notifier.turn()
+        server.shutdown()
+    out = capsys.readouterr().out
+    assert ("'object': 'db.t'" in out, "forged" in out) == (True, False)
