@@ -28,7 +28,7 @@ from pysync.worker import Worker
 MOST = 100
 """Events in one request."""
 MOST_WAITING = 200
-"""Beginnings and ends of problems that wait for a receiver that is away."""
+"""Gaps, beginnings and ends of problems that wait for a receiver that is away."""
 REFUSED_SECONDS = 300.0
 """For how long an event that the receiver refuses is sent again."""
 
@@ -47,7 +47,7 @@ _KILLED = "the sidecar did not end in order: changes of its last second may be m
 _DROPPED = "the journal could not be written for long: changes are missing"
 _TRIMMED = "the journal no longer has these changes"
 _OTHER = "the journal was begun anew: changes may be missing"
-_TOO_MANY = "too many problems began and ended meanwhile"
+_TOO_MANY = "too much happened while the receiver was away"
 
 log = structlog.get_logger(__name__)
 
@@ -182,8 +182,16 @@ class Notifier:
 
     def _note_gap(self, progress: Progress, reason: str, until: float) -> None:
         if "changes" in self._settings.events:
-            progress.waiting.append(dict(gap_event(self._source, reason, progress.at or None, until)))
+            self._add(progress, [gap_event(self._source, reason, progress.at or None, until)])
             log.warning("webhook_gap", receiver=self._settings.name, reason=reason)
+
+    def _add(self, progress: Progress, events: Sequence[CloudEvent]) -> None:
+        """Have events that are no records wait for the receiver. Too many become one gap."""
+        progress.waiting += map(dict, events)
+        if len(progress.waiting) > MOST_WAITING:
+            # A tenth more than needed, so that this is not done each time.
+            del progress.waiting[: -MOST_WAITING * 9 // 10]
+            progress.waiting.insert(0, dict(gap_event(self._source, _TOO_MANY, None, self._now())))
 
     # --- problems
 
@@ -197,11 +205,7 @@ class Notifier:
             found = {key: it for key, it in known.items() if it.code in _BY_TIME} | found
         changes = [("ended", it) for key, it in known.items() if key not in found]
         changes += [("begun", it) for key, it in found.items() if key not in known]
-        progress.waiting += [dict(problem_event(self._source, change, it, at)) for change, it in changes]
-        if len(progress.waiting) > MOST_WAITING:
-            # A tenth more than needed, so that this is not told each time.
-            del progress.waiting[: -MOST_WAITING * 9 // 10]
-            progress.waiting.insert(0, dict(gap_event(self._source, _TOO_MANY, None, at)))
+        self._add(progress, [problem_event(self._source, change, it, at) for change, it in changes])
         # The words of a problem change as it lasts; it ends with those by which it was told.
         progress.problems = {key: known.get(key, it) for key, it in found.items()}
         if changes:
@@ -256,5 +260,8 @@ class Notifier:
                 raise
             name, it = self._settings.name, events[0]
             log.error("webhook_event_skipped", receiver=name, id=it["id"], type=it["type"], reason=str(error))
+        except PysyncError:
+            trouble.refused_since = None  # an outage says nothing of the event
+            raise
         trouble.refused_since = None
         trouble.singly = max(0, trouble.singly - 1)

@@ -191,6 +191,16 @@ def test_an_event_that_is_refused_for_long_is_skipped_and_no_other(world: World)
     assert [it["id"] for it in logs if it["event"] == "webhook_event_skipped"] == ["3-1500000"]
 
 
+def test_an_outage_does_not_count_as_refusal(world: World) -> None:
+    world.write("db.t")
+    for status in (400, 503, 400, 503, 400):
+        world.receiver.answer = lambda _, status=status: status
+        world.turn(notifier.REFUSED_SECONDS)
+    world.receiver.answer = lambda _: 204
+    world.turn(HOUR)
+    assert world.changed() == ["db.t"]
+
+
 def test_a_redirect_is_not_followed(world: World) -> None:
     world.receiver.answer = lambda _: 302
     world.write("db.t")
@@ -338,7 +348,7 @@ def test_problems_that_come_and_go_for_long_are_bounded(world: World) -> None:
     world.receiver.answer = lambda _: 204
     world.turn(HOUR)
     assert len(world.receiver.events) <= notifier.MOST_WAITING + 1
-    assert world.gaps() == ["too many problems began and ended meanwhile"]
+    assert world.gaps() == ["too much happened while the receiver was away"]
 
 
 def test_an_error_does_not_show_the_address(world: World) -> None:
