@@ -230,6 +230,15 @@ def test_a_kill_repeats_events_with_their_ids_and_is_told_as_a_gap(world: World,
     assert [it.partition(":")[0] for it in world.gaps()] == ["the sidecar did not end in order"]
 
 
+def test_a_kill_between_turns_repeats_nothing(world: World) -> None:
+    for name in names(3):
+        world.write(name)
+        world.turn(0.3)
+    world.begin()
+    world.turn()
+    assert (world.changed(), len(world.gaps())) == (names(3), 1)
+
+
 def test_a_new_receiver_begins_now(world: World) -> None:
     world.write("db.before")
     world.begin(name="new")
@@ -318,6 +327,22 @@ def test_what_began_and_ended_while_the_receiver_was_away_is_told(world: World) 
     world.turn(HOUR)
     told = [it["type"] for it in world.receiver.events if it["type"] != "pysync.gap"]
     assert told == ["pysync.problem.begun", "pysync.problem.ended"]
+
+
+def test_a_problem_of_the_time_between_two_tries_survives_a_kill(world: World) -> None:
+    world.receiver.answer = lambda _: 500
+    world.write("db.t")
+    for _ in range(6):
+        world.turn(100)
+    tries = len(world.receiver.refused)
+    world.problems = [Problem("queue_full", "critical", "full")]
+    world.turn(6)
+    world.problems = []
+    world.begin()
+    assert len(world.receiver.refused) == tries
+    world.receiver.answer = lambda _: 204
+    world.turn()
+    assert (len(world.receiver.of("problem.begun")), len(world.receiver.of("problem.ended"))) == (1, 1)
 
 
 def test_a_restart_does_not_end_a_problem_that_shows_only_with_time(world: World) -> None:
