@@ -2,118 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from pysync.config import load_config
 from pysync.config_file.edits import read
-from pysync.install import listener_jar, listener_settings
 from pysync.jobs import promoting
 from pysync.jobs.promoting import Promotion
-from pysync.lab import EmbeddedMetastore
-from pysync.metastore.client import Metastore
 from pysync.model.mark import MARK_KEYS, Mark
+from tests.integration.test_copy_drain import COPY, files_in
 from tests.support import partition, table, wait_until
 from tests.support.dumps import fill
-from tests.support.federation import Cluster
 from tests.support.sidecars import pysync
-
-pytestmark = pytest.mark.servers
-
-_SECTIONS = """
-[bridge]
-port = {port}
-token_file = "{directory}/token"
-[queue]
-directory = "{directory}/queue"
-min_free_mb = 1
-"""
-_FIRST = """
-[source]
-name = "onprem"
-metastore = "{here.uri}"
-[[targets]]
-name = "dr"
-kind = "hms"
-metastore = "{there.uri}"
-databases = {{ shop = "dr_shop" }}
-include = ["shop.*", "crm"]
-locations = {{ "file:{here.directory}/hms/warehouse" = "file:{there.directory}/hms/warehouse" }}
-max_drop_share = 0
-"""
+from tests.support.sites import Site, two_sites
 
 
-class Site(Cluster):
-    """A metastore with a listener, and the place of a sidecar."""
-
-    def install(self, text: str) -> None:
-        """Make this the pysync.toml, with the sections that the test's directories need."""
-        self.file.write_text(text + _SECTIONS.format(port=self.bridge_port, directory=self.directory))
-
-    def serve(self) -> EmbeddedMetastore:
-        overrides = listener_settings(load_config(self.file), self.directory / "spool")
-        return EmbeddedMetastore(
-            self.directory / "hms", port=self.port, jars=[listener_jar()], overrides=overrides, name=self.here
-        )
-
-    def run(self) -> None:
-        self.start()
-        wait_until(self.answers, seconds=90, what=f"the sidecar of {self.here}")
-
-    def command(self, *arguments: object, code: int = 0) -> str:
-        done = pysync(*arguments, "-c", self.file, seconds=120)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
-
-    def asked(self, *arguments: object, code: int = 0) -> dict[str, Any]:
-        return json.loads(self.command(*arguments, "--json", code=code))
-
-    def tables(self, database: str) -> dict[str, Any]:
-        with closing(Metastore(self.uri)) as metastore:
-            return {it.tableName: it for it in metastore.tables_by_name(database, metastore.tables(database))}
-
-    def call(self, request: Any) -> None:
-        with closing(Metastore(self.uri)) as metastore:
-            metastore.call(request)
-
-    def change(self, database: str, name: str) -> None:
-        """Set a parameter of a table."""
-        with closing(Metastore(self.uri)) as metastore:
-            changed = metastore.table(database, name)
-            changed.parameters["changed"] = self.here
-            metastore.call(lambda client: client.alter_table(database, name, changed))
+def _fill(uri: str) -> None:
+    fill(uri, "shop", tables=2, large=3, key=False)
+    fill(uri, "crm", tables=0, large=1, key=False)
+    fill(uri, "private", tables=0, large=1, key=False)
 
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Iterator[tuple[Site, Site]]:
-    """`onprem`, whose sidecar runs and has filled `dr`; the latter's listener has a spool, but no sidecar yet."""
-    onprem, dr = Site(tmp_path, "onprem"), Site(tmp_path, "dr")
-    with ExitStack() as stack:
-        onprem.install(_FIRST.format(here=onprem, there=dr))
-        dr.install(_FIRST.format(here=dr, there=onprem).replace('"onprem"', '"x"').replace('"dr"', '"onprem"'))
-        dr.file.write_text(dr.file.read_text().replace('"x"', '"dr"'))
-        for site in (onprem, dr):
-            stack.enter_context(site.serve())
-            stack.callback(site.kill)
-        onprem.run()
-        fill(onprem.uri, "shop", tables=2, large=3, key=False)
-        fill(onprem.uri, "crm", tables=0, large=1, key=False)
-        fill(onprem.uri, "private", tables=0, large=1, key=False)
-        _rest(onprem, 2)
-        yield onprem, dr
-
-
-def _rest(site: Site, databases: int) -> None:
-    def is_at_rest() -> bool:
-        (target,) = site.status()["targets"]
-        return target["queued"] == 0 and site.verified() == ""
-
-    wait_until(is_at_rest, seconds=90, what=f"the target of {site.here}")
+    with two_sites(tmp_path, _fill) as running:
+        yield running
 
 
 def _owners(site: Site, database: str) -> set[str | None]:
@@ -138,6 +54,7 @@ def _hand_over_until_killed(onprem: Site, monkeypatch: pytest.MonkeyPatch) -> No
             promotion.hand_over(lambda *_: None)
 
 
+@pytest.mark.servers
 @pytest.mark.timeout(600)
 def test_a_target_takes_the_place_of_its_source_and_gives_it_back(
     sites: tuple[Site, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -166,7 +83,7 @@ def test_a_target_takes_the_place_of_its_source_and_gives_it_back(
     dr.call(lambda client: client.add_partition(partition(dr.tables("dr_shop")["large"], ["new"])))
     dr.call(lambda client: client.create_table(table("crm", "made_at_dr")))
     wait_until(lambda: "made_at_dr" in onprem.tables("crm"), seconds=60, what="the new table at onprem")
-    _rest(dr, 2)
+    dr.rest()
     assert onprem.tables("shop")["plain"].parameters["changed"] == "dr"
     assert "t000" not in onprem.tables("shop"), "a drop goes back, too"
     assert _owners(onprem, "private") == {None}
@@ -178,10 +95,11 @@ def test_a_target_takes_the_place_of_its_source_and_gives_it_back(
     onprem.command("target", "enable", "dr")
     onprem.change("shop", "t001")
     wait_until(lambda: "changed" in dr.tables("dr_shop")["t001"].parameters, seconds=60, what="the change at dr")
-    _rest(onprem, 2)
+    onprem.rest()
     assert not any(MARK_KEYS & it.parameters.keys() for it in onprem.tables("shop").values())
 
 
+@pytest.mark.servers
 @pytest.mark.timeout(300)
 def test_nothing_changes_sides_where_the_ends_differ(sites: tuple[Site, Site], tmp_path: Path) -> None:
     onprem, dr = sites
@@ -199,3 +117,42 @@ def test_nothing_changes_sides_where_the_ends_differ(sites: tuple[Site, Site], t
     done = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s")
     assert done.returncode == 1
     assert "1 events still wait for target dr" in done.stderr
+
+
+def _directory(site: Site, database: str) -> Path:
+    return Path(urlsplit(site.tables(database)["plain"].sd.location).path)
+
+
+def _overwrite(site: Site, database: str, content: bytes) -> None:
+    """As an INSERT OVERWRITE: another file in place of all others, then the metastore hears of it."""
+    directory = _directory(site, database)
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in directory.glob("part-*"):
+        old.unlink()
+    (directory / f"part-{content.decode()}").write_bytes(content)
+    site.change(database, "plain", content.decode())
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_the_data_goes_both_ways_too(tmp_path: Path) -> None:
+    """What was copied from the former source is known as a copy there: files that are gone at the new one go."""
+    with two_sites(tmp_path, _fill, COPY) as (onprem, dr):
+        _overwrite(onprem, "shop", b"1")
+        wait_until(lambda: _directory(dr, "dr_shop").is_dir(), seconds=120, what="the copy")
+        onprem.rest()
+        ends = _directory(onprem, "shop"), _directory(dr, "dr_shop")
+        assert [files_in(it) for it in ends] == [{"part-1": b"1"}] * 2
+
+        onprem.command("promote", "dr", "--out", tmp_path / "back.toml", "--yes")
+        dr.install((tmp_path / "back.toml").read_text())
+        dr.run()
+        dr.command("bootstrap")
+        _overwrite(dr, "dr_shop", b"2")
+        wait_until(lambda: files_in(ends[0]) == {"part-2": b"2"}, seconds=120, what="the files at onprem")
+
+        dr.command("promote", "onprem", "--out", tmp_path / "again.toml", "--yes")
+        onprem.command("target", "enable", "dr")
+        onprem.command("bootstrap")
+        _overwrite(onprem, "shop", b"3")
+        wait_until(lambda: files_in(ends[1]) == {"part-3": b"3"}, seconds=120, what="the files at dr")

@@ -36,6 +36,7 @@ COMMANDS = [
     "run",
     "status",
     "actions",
+    "tables",
     "why",
     "web-password",
     "plan",
@@ -55,6 +56,7 @@ COMMANDS = [
     "dump",
     "load",
     "parked",
+    "promote",
     "listener",
     "target",
     "check",
@@ -67,6 +69,7 @@ COMMANDS = [
     "import-rule",
     "init",
     "man",
+    "monitoring",
     "uninstall",
 ]
 
