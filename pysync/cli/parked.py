@@ -178,10 +178,10 @@ def _list_lines(answer: Json, *, every: bool, is_part: bool) -> Iterator[str]:
         return
     yield f"target {target}: {_numbers(tables)} parked, {count(len(groups), 'reason')}"
     for group in groups:
-        its = [it for it in tables if (it["group"], it["kind"]) == (group["reason"], group["kind"])]
+        members = [it for it in tables if (it["group"], it["kind"]) == (group["reason"], group["kind"])]
         yield ""
-        yield from _group_lines(group, its, every=every)
-        yield from (f"  {it}" for it in _remedy(target, group, its, is_all=len(groups) == 1))
+        yield from _group_lines(group, members, every=every)
+        yield from (f"  {it}" for it in _remedy(target, group, members, is_all=len(groups) == 1))
 
 
 def _group_lines(group: Json, tables: Sequence[Json], *, every: bool) -> Iterator[str]:

@@ -62,14 +62,14 @@ def tables(
     The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
     """
     request = {"state": state and state.replace("-", "_"), "database": database, "part": name, "target": target}
-    answer = dict(_asked(config, request, begin, limit))
+    answer = dict(_all_pages(config, request, begin, limit))
     if as_json:
         print_json(answer)
         return
     show(_parts(answer, time.time()))
 
 
-def _asked(config: Any, request: Json, begin: str | None, limit: int) -> Json:
+def _all_pages(config: Any, request: Json, begin: str | None, limit: int) -> Json:
     """As many as were asked for, or all that there are: an answer may hold fewer, and go on."""
     answer = ask_about(config, command="tables", begin=begin, limit=limit, **request)
     objects = list(answer["objects"])

@@ -87,10 +87,10 @@ class Reader:
         with self._reading() as connection:
             if connection is None:
                 return {}
-            found = (
+            rows = (
                 (name, connection.execute(_LATEST, (plain(name), plain(name), target)).fetchone()) for name in names
             )
-            return {name: _record(row) for name, row in found if row is not None}
+            return {name: _record(row) for name, row in rows if row is not None}
 
     def renames(self, name: str) -> list[Record]:
         """The last renames that gave or took this name, newest first."""

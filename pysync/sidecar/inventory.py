@@ -58,13 +58,13 @@ LastResult = Callable[[], Mapping[str, Any]]
 class Listed:
     """A table by its name at the source; None for `at_source`: that was not looked at.
 
-    `goes_on`: no table, but where another answer has to begin, as the time of this one is over.
+    `is_continuation`: no table, but where another answer has to begin, as the time of this one is over.
     """
 
     name: str
     at_source: bool | None
     definition: Any = None
-    goes_on: bool = False
+    is_continuation: bool = False
 
     @property
     def place(self) -> tuple[str, str]:
@@ -242,7 +242,7 @@ class Inventory:
         until = time.monotonic() + _SECONDS
         listed = self._listed(wanted, targets, until)
         while chunk := list(islice(listed, _CHUNK)):
-            begin = chunk.pop() if chunk[-1].goes_on else None
+            begin = chunk.pop() if chunk[-1].is_continuation else None
             rows += [it for it in self._rows(chunk, targets) if _has(it, wanted.state)]
             if len(rows) > wanted.limit or time.monotonic() > until:
                 begin = begin or next(listed, None)
@@ -269,9 +269,9 @@ class Inventory:
             there = self._of_source(source, wanted, until, defines=defines)
             every = merge(there, (Listed(name, at_source=False) for name in known), key=lambda it: it.place)
             for _, same in groupby(every, key=lambda it: it.place):
-                listed = max(same, key=lambda it: (it.goes_on, bool(it.at_source)))
+                listed = max(same, key=lambda it: (it.is_continuation, bool(it.at_source)))
                 yield listed
-                if listed.goes_on:
+                if listed.is_continuation:
                     return
 
     def _of_source(self, source: Reads, wanted: _Filter, until: float, *, defines: bool) -> Iterator[Listed]:
@@ -279,16 +279,16 @@ class Inventory:
         names = filter(wanted.takes_database, source.databases())
         for at, database in enumerate(it for it in sorted(names) if it >= database_of(wanted.begin)):
             if at and time.monotonic() > until:
-                yield Listed(database, at_source=None, goes_on=True)
+                yield Listed(database, at_source=None, is_continuation=True)
                 return
             tables = (f"{database}.{it}" for it in sorted(source.tables(database)))
             taken = filter(wanted.takes, tables)
             while chunk := list(islice(taken, _CHUNK)):
-                found = {}
+                definitions = {}
                 if defines:
                     bare = [it.partition(".")[2] for it in chunk]
-                    found = {f"{database}.{it.tableName}": it for it in source.tables_by_name(database, bare)}
-                yield from (Listed(name, at_source=True, definition=found.get(name)) for name in chunk)
+                    definitions = {f"{database}.{it.tableName}": it for it in source.tables_by_name(database, bare)}
+                yield from (Listed(name, at_source=True, definition=definitions.get(name)) for name in chunk)
 
     # --- their states
 

@@ -46,8 +46,8 @@ def grouped(tables: Sequence[ParkedTable]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[ParkedTable]] = {}
     for it in tables:
         groups.setdefault((it.kind, common_reason(it.reason, it.table)), []).append(it)
-    found = [_group(kind, reason, its) for (kind, reason), its in groups.items()]
-    return sorted(found, key=lambda it: (it["kind"] == "waits", -it["tables"], it["reason"]))
+    rows = [_group(kind, reason, members) for (kind, reason), members in groups.items()]
+    return sorted(rows, key=lambda it: (it["kind"] == "waits", -it["tables"], it["reason"]))
 
 
 def _group(kind: str, reason: str, tables: Sequence[ParkedTable]) -> dict[str, Any]:

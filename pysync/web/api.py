@@ -25,13 +25,13 @@ _BEARER = "bearer "
 _DIGITS = 18
 
 
-class Wrong(PysyncError):
+class BadRequest(PysyncError):
     """A request that makes no sense."""
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise Wrong(f"{text[:80]!r} is not a whole number")
+        raise BadRequest(f"{text[:80]!r} is not a whole number")
     return int(text)
 
 
@@ -39,7 +39,7 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise Wrong(f"{text[:80]!r} is not a time in seconds since 1970") from None
+        raise BadRequest(f"{text[:80]!r} is not a time in seconds since 1970") from None
 
 
 def _text(text: str) -> str:
@@ -135,7 +135,7 @@ class Api:
 
     def _handler(self, answer: Callable[[Request], Mapping[str, Any]]) -> Callable[[Request], Response]:
         def handled(request: Request) -> Response:
-            if not self._is_known(request):
+            if not self._is_authorized(request):
                 headers = {"WWW-Authenticate": "Bearer"}
                 return _refused(
                     PysyncError("the token is missing or wrong", "Authorization: Bearer TOKEN"), 401, headers
@@ -147,7 +147,7 @@ class Api:
 
         return handled
 
-    def _is_known(self, request: Request) -> bool:
+    def _is_authorized(self, request: Request) -> bool:
         given = request.headers.get("authorization", "")
         if not given.lower().startswith(_BEARER):
             return False
@@ -156,7 +156,7 @@ class Api:
     def _answer(self, endpoint: Endpoint, request: Request) -> Mapping[str, Any]:
         unknown = request.query_params.keys() - endpoint.query.keys()
         if unknown:
-            raise Wrong(f"there is no parameter {min(unknown)[:80]!r}", f"parameters: {', '.join(endpoint.query)}")
+            raise BadRequest(f"there is no parameter {min(unknown)[:80]!r}", f"parameters: {', '.join(endpoint.query)}")
         wanted = {key: endpoint.query[key](value) for key, value in request.query_params.items() if value}
         path = {key: _number(value) if key == "position" else value for key, value in request.path_params.items()}
         if endpoint.command == "status":
@@ -197,13 +197,13 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     path = [_parameter(it, "path", "integer" if it == "position" else "string") for it in endpoint.names]
     query = [_parameter(name, "query", _TYPES[read]) for name, read in endpoint.query.items()]
     content = {"application/json": {"schema": {"type": "object"}}}
-    said = f"The keys: {endpoint.page}"
+    keys = f"The keys: {endpoint.page}"
     return {
         "operationId": endpoint.command.replace(" ", "_"),
         "summary": endpoint.summary,
         "parameters": [*path, *query],
         "responses": {
-            "200": {"description": said, "content": content},
+            "200": {"description": keys, "content": content},
             "304": {"description": "The same as the ETag of If-None-Match."},
             "400": {"description": "The request makes no sense, or cannot be answered now.", "content": content},
             "401": {"description": "The token is missing or wrong.", "content": content},
