@@ -26,6 +26,7 @@ from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
     Forbidden,
     Incomplete,
+    Missing,
     MissingDatabase,
     Outcome,
     OutcomeUnknown,
@@ -105,7 +106,8 @@ log = structlog.get_logger(__name__)
 class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
-    `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once. `unfinished`
+    `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once.
+    `is_removed_later` tells whether a later event of the queue removes the place of an operation. `unfinished`
     knows the tables that are at the target only in part. `recorder` is told of every operation that has ended,
     `visible` of the works that are done. From the position `first_new` on no event was applied before, so none should
     be stale.
@@ -118,6 +120,7 @@ class Applier:
         stop: threading.Event,
         refresher: Refresher,
         *,
+        is_removed_later: Callable[[Job, Operation], bool],
         unfinished: Unfinished,
         recorder: Recorder,
         visible: Visible,
@@ -127,6 +130,7 @@ class Applier:
         self._first_new = first_new
         self._refresher = refresher
         self._visible = visible
+        self._is_removed_later = is_removed_later
         self._unfinished = unfinished
         self._recorder = recorder
         self._settings = settings
@@ -185,24 +189,32 @@ class Applier:
         try:
             return self._with_database(lane, job, operation)
         except Rejected as error:
-            self._progress.errors.add(kind_of(error))
-            raise
+            if not (isinstance(error, Missing) and self._is_removed(job, operation, error)):
+                self._progress.errors.add(kind_of(error))
+                raise
+            left = leftover(operation)
+            return self._try(lane, job, left) if left else Outcome.STALE
+
+    def _is_removed(self, job: Job, operation: Operation, error: Missing) -> bool:
+        """Whether what the operation misses is removed at the source: its event follows, or the source has it no more.
+
+        Then it is not missed. A load of a dump, say, may have removed it before.
+        """
+        if self._is_removed_later(job, operation):
+            return True
+        return isinstance(error, MissingDatabase) and self._refresher.is_gone(operation)
 
     def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation. If its database may be missing, create that from the source first, and try again.
 
-        A database that is gone at the source as well is not missed: its drop was applied (events come again from a
-        restored queue), or will come.
+        A database that is gone at the source as well is not missed: the event of its drop will come.
         """
         try:
             return self._as_a_whole(lane, job, operation)
         except MissingDatabase:
             refresh = self._refresher.database(operation)
-            if refresh is None and not self._refresher.is_gone(operation):
+            if refresh is None:
                 raise
-        if refresh is None:
-            left = leftover(operation)
-            return self._try(lane, job, left) if left else Outcome.STALE
         self._try(lane, job, refresh)
         try:
             return self._as_a_whole(lane, job, operation)

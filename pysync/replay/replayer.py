@@ -15,7 +15,7 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
-from pysync.model.operation import DropDatabase
+from pysync.model.operation import DropDatabase, Operation
 from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
@@ -25,7 +25,7 @@ from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
-from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all
+from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all, removals, removes
 from pysync.replay.window.order import Holds, Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
@@ -89,6 +89,8 @@ _WINDOW_BYTES = 16 * 1024 * 1024
 _FLIGHT_BYTES = 32 * 1024 * 1024
 """While the windows under way hold more data than this, no other is taken."""
 _FLIGHT_WINDOWS = 16
+_LOOK_AHEAD = 10_000
+"""Events in which the removal of what an operation misses is looked for."""
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
 _STUCK_SECONDS = 30.0
@@ -148,6 +150,7 @@ class Replayer:
             progress,
             halt,
             self._refresher,
+            is_removed_later=self._is_removed_later,
             unfinished=_unfinished(queue, settings.name),
             recorder=self._recorder,
             visible=Visible(progress.latency, clock_offset),
@@ -468,6 +471,13 @@ class Replayer:
         return draft(events, self._translator, self._writer(), blocks)
 
     # --- what cannot be done, or not now
+
+    def _is_removed_later(self, job: Job, operation: Operation) -> bool:
+        """Whether an event behind the work's own removes the place of the operation. Called by lanes, seldom."""
+        after = max(job.work.positions)
+        own = [change for at, (_, change) in job.batch.draft.changes.items() if at > after]
+        events = self._queue.events(after, _LOOK_AHEAD, _WINDOW_BYTES)
+        return any(removes(it, operation, job.work.keys) for it in [*own, *removals(events, self._translator)])
 
     def _waits_for_hold(self, job: Job) -> bool:
         """Whether a work has to wait for the end of a hold."""

@@ -61,6 +61,24 @@ _RETRY_BEHIND_A_REFRESH: History = (
     Step("client", 0, 10, 1, 229),
     Step("client", 0, 14, 5, 181),
 )
+_LOADED_WITHOUT_ITS_DATABASE: History = (
+    Step("client", 0, 173, 2, 254),
+    Step("client", 0, 30, 0, 123),
+    Step("ship", 0, 185, 171, 228),
+    Step("client", 0, 169, 4, 215),
+    Step("load", 0, 14, 106, 175),
+    Step("client", 0, 169, 2, 150),
+    Step("load", 0, 236, 30, 150),
+)
+_LOADED_BEFORE_ITS_DATABASE: History = (
+    Step("client", 0, 0, 0, 167),
+    Step("settle"),
+    Step("client", 0, 30, 0, 72),
+    Step("client", 0, 101, 4, 96),
+    Step("dump", 0, 209, 0, 37),
+    Step("late", 0, 88, 0, 232),
+    Step("load", 0, 56, 167, 201),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -72,6 +90,12 @@ FOUND: dict[str, tuple[str, int, History]] = {
         202994,
         _LOADED_BEFORE_ITS_EVENTS,
     ),
+    "a load removes the database of a function before its events, and the source has it again": (
+        "loads",
+        7542,
+        _LOADED_WITHOUT_ITS_DATABASE,
+    ),
+    "the same, and it has tables by then": ("loads", 8743, _LOADED_BEFORE_ITS_DATABASE),
     "a refused event waits to be parked behind a table that fails": ("hanging", 9, _REFUSED_BEHIND_WHAT_FAILS),
     "the retry of one table waits for the refresh of another, which fails": ("hanging", 9210, _RETRY_BEHIND_A_REFRESH),
     "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),

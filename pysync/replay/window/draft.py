@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pysync.base.errors import PysyncError
@@ -11,6 +12,7 @@ from pysync.base.masking import masked
 from pysync.model.change import Change
 from pysync.model.event import USER, Kind
 from pysync.model.mark import Writer
+from pysync.model.operation import Operation, PutConstraint, RenameTable
 from pysync.model.reread import REQUEST_NAME
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
@@ -193,6 +195,31 @@ def refreshes_all(event: Queued) -> bool:
     except PysyncError:
         return False
     return decoded.kind is Kind.REFRESH and not decoded.attributes.get("database")
+
+
+_REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kind.REFRESH})
+
+
+def removals(events: Iterable[Queued], translator: Translator) -> Iterator[Change]:
+    """The changes among these events that may remove an object; what cannot be translated is left out."""
+    for event in events:
+        with suppress(Exception):  # it is told when the event is replayed
+            change = decode_event(event.data).kind in _REMOVES and translator.translate(event.data, event.position)
+            if change:
+                yield change
+
+
+def removes(change: Change, operation: Operation, keys: Collection[str]) -> bool:
+    """Whether a later change removes the place of an operation, whose work has these keys.
+
+    Of a constraint that is any of its tables. Of anything else it is the database: a missing table is read whole.
+    """
+    if change.kind is Kind.DROP_DATABASE:
+        name = operation.new_name.database if isinstance(operation, RenameTable) else database_of(operation.key)
+        return change.database in {name, *map(database_of, keys if isinstance(operation, PutConstraint) else ())}
+    renamed = change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
+    is_gone = renamed or change.kind in {Kind.DROP_TABLE, Kind.REFRESH}
+    return is_gone and isinstance(operation, PutConstraint) and str(change.table_name) in keys
 
 
 def _translations(events: Sequence[Queued], translator: Translator, finished: Set[int]) -> Iterator[Translated]:
