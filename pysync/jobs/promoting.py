@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import meant, quoted
 from pysync.config import Config, load_config
 from pysync.config_file.reversal import reversed_configuration
 from pysync.config_file.targets import Setting, altered, enabled
@@ -46,7 +47,8 @@ class Promotion:
         config = load_config(file)
         settings = next((it for it in config.targets if it.name == target), None)
         if settings is None:
-            raise UsageError(f"{file} has no target {target!r}", "pysync target list")
+            names = [it.name for it in config.targets]
+            raise UsageError(f"{file} has no target {quoted(target)}", meant(target, names, "its targets"))
         if not isinstance(settings, HmsSettings):
             raise UsageError(f"target {target} is of kind {settings.kind}: only a metastore can be a source")
         if settings.both_ways:

@@ -138,8 +138,7 @@ class Replayer:
         self._translator = translator
         self._keeping = translator.without_drops()
         self._progress = progress
-        self._clock = clock
-        self._open_lanes = open_lanes
+        self._clock, self._open_lanes = clock, open_lanes
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, halt)

@@ -105,9 +105,9 @@ class Sidecar:
         self._settle_names(file)
         self.reloads = Reloads(config, file, self.queue) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
-        watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
+        self._watch = watch = GapWatch(self.queue, config.source.silence_seconds)
+        self._roll, self._clocks, overlaps = watch.roll, watch.clocks, Overlaps()
         overlaps.recall(self.queue)
-        self._watch, self._roll, self._clocks = watch, watch.roll, watch.clocks
         self._lags = Lags(self.queue, self._clocks.offset)
         lost = [translator.lost for _, translator in translated]
         self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps, lost)) if token else None
@@ -115,8 +115,8 @@ class Sidecar:
         if self.poller:
             watch.retire()
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
-        names, note = [it.name for it in settings], origin.note if origin else BOOTSTRAP
-        self._checkpoints = Checkpoints(self.queue.notes, names, note)
+        note = origin.note if origin else BOOTSTRAP
+        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], note)
         refreshes = Refreshes(self.queue, config.source.name)
         self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
@@ -130,8 +130,7 @@ class Sidecar:
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
         self.answers = answers = self._commands()
-        has_page = bridge and config.web.port is not None
-        self._web = WebServer(config.web, self.status, answers) if has_page else None
+        self._web = WebServer(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
 
     def start(self) -> int:

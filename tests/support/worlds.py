@@ -117,6 +117,7 @@ class Link:
             self.progress,
             threading.Event(),
             refresher,
+            is_removed_later=lambda *_: False,
             unfinished=Unfinished(),
             recorder=recorder,
             visible=visible,

@@ -72,7 +72,8 @@ class Bench:
         args = (self.settings, Progress("west", "faulty"), threading.Event(), refresher)
         recorder = Recorder(self.settings.name, translator.mapping, None)
         visible = Visible(args[1].latency, same_clock)
-        self.applier = Applier(*args, unfinished=unfinished, recorder=recorder, visible=visible)
+        parts = {"unfinished": unfinished, "recorder": recorder, "visible": visible}
+        self.applier = Applier(*args, is_removed_later=lambda *_: False, **parts)
         self.translator = translator
 
     def call(self, request: Any) -> None:
