@@ -195,7 +195,8 @@ def test_with_files_only(shown: Shown, tmp_path: Path) -> None:
     if "rules.txt" in shown.text:
         assert load_config(tmp_path / "pysync.toml").targets[0].name == "dr"
     if "token" in shown.words():
-        assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
+        name = Path(shown.words()[shown.words().index("token") + 1]).name
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
 # --- with Spark, an AWS of this machine, or servers of their own
