@@ -67,6 +67,8 @@ def promote(
         with _shown() as on_progress:
             drift, handed = promotion.differences(on_progress), promotion.hand_over(on_progress, dry_run=True)
         _print(promotion, out, drift, handed, is_done=False, as_json=as_json)
+        if drift:
+            raise typer.Exit(1)
         return
     question = f"{target} takes the place of {promotion.config.source.name}. Have all changes there stopped? Continue?"
     if not yes and not typer.confirm(question, err=True):

@@ -153,8 +153,12 @@ class Promotion:
                     yield self._pair(table, original, f"{database}.{table.tableName}")
 
     def _mark(self, replica: Any | None) -> Mark | None:
+        """The mark that this target has written; None for an object of others, and of another target in its place."""
         mark = Mark.read(replica.parameters) if replica is not None else None
-        return mark if mark is not None and mark.source == self.config.source.name and mark.object else None
+        if mark is None or mark.source != self.config.source.name or not mark.object:
+            return None
+        others = {it.name for it in self.config.targets} - {self.settings.name}
+        return None if mark.target in others else mark
 
     def _pair(self, replica: Any, original: Any | None, name: str) -> _Pair:
         mark = Mark.read(original.parameters) if original is not None else None
