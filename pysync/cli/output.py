@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,11 +76,6 @@ def chosen(config: Path, target: str | None, targets: Iterable[TargetSettings]) 
     if not selected:
         raise UsageError(f"all targets in {config} are disabled", "pysync target enable TARGET, or name one: --target")
     return selected
-
-
-def moment(seconds: float) -> str:
-    """A time, in this machine's zone, to the second."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
 def print_json(value: Any) -> None:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count, duration
+from pysync.base.text import count, duration, local_time
 from pysync.cli.arguments import number
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
 
 Position = Annotated[
     int,
@@ -87,13 +87,13 @@ def show(config: ConfigFile, target: TargetName, position: Position, as_json: As
     rows = [
         ("event", event["kind"]),
         ("id", event.get("id")),
-        ("source time", event.get("time") and moment(event["time"])),
+        ("source time", event.get("time") and local_time(event["time"])),
         ("tables", ", ".join(answer["tables"])),
         ("kind of refusal", answer["kind"]),
         ("reason", answer["reason"]),
         ("attempts", answer["attempts"]),
-        ("since", moment(answer["first_at"])),
-        ("last attempt", moment(answer["last_at"])),
+        ("since", local_time(answer["first_at"])),
+        ("last attempt", local_time(answer["last_at"])),
     ]
     print_table(f"parked event {position} of {target}", ("", ""), rows)
 

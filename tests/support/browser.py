@@ -110,6 +110,14 @@ class Browser:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
+    def zone(self, name: str) -> None:
+        """The time zone of pages that are opened from now on."""
+        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": name})
+
+    def hover(self, selector: str) -> None:
+        """Put the pointer in the middle of an element."""
+        ActionChains(self.driver).move_to_element(self.find(selector)).perform()
+
     def prefer(self, theme: str) -> None:
         """What the system prefers: light or dark. And no motion, which a picture would catch half-way."""
         features = [{"name": "prefers-color-scheme", "value": theme}]

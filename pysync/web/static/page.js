@@ -1,4 +1,5 @@
-// What the page does with JavaScript: it keeps itself up to date. Without it everything works but that.
+// What the page does with JavaScript: it keeps itself up to date, and shows times in the reader's zone. Without it
+// everything works, with times in UTC.
 
 const SLOWEST = 60_000;
 
@@ -9,6 +10,29 @@ let wait = pace;
 let heard = Date.now();
 const old = "what you see is old.";
 const signedOut = 403;
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** `2026-11-23 12:40:02+01:00`, as the commands print it. */
+function local(date) {
+  const ahead = -date.getTimezoneOffset();
+  const zone = `${ahead < 0 ? "-" : "+"}${two(Math.floor(Math.abs(ahead) / 60))}:${two(Math.abs(ahead) % 60)}`;
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}${zone}`;
+}
+
+/** Show a time in the reader's zone; UTC is its title. Where it is told as an age, the title has both. */
+function localize(time) {
+  const shown = time.textContent === time.title ? time : time.querySelector(".absolute");
+  const text = local(new Date(time.dateTime));
+  if (shown) shown.textContent = text;
+  else time.title = `${text} = ${time.title}`;
+}
+
+/** Make a part of the page ready to be shown. */
+function prepare(part) {
+  part.querySelectorAll("time[datetime]").forEach(localize);
+}
 
 /** Whether somebody is typing or choosing in this part: then it stays as it is. */
 function isInUse(part) {
@@ -23,7 +47,7 @@ function pathOf(element) {
   return link ? `a[href="${CSS.escape(link)}"]` : null;
 }
 
-/** Put the content of `fresh` in; what was open stays open, and what had the focus has it again. */
+/** Put the content of `fresh` in, which is ready; what was open stays open, and what had the focus has it again. */
 function replace(shown, fresh) {
   if (isInUse(shown) || shown.innerHTML === fresh.innerHTML) return;
   const active = document.activeElement;
@@ -51,6 +75,7 @@ async function refresh() {
     }
     if (!answer.ok) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    prepare(fresh);
     for (const shown of document.querySelectorAll("[data-live-part]")) {
       const part = fresh.getElementById(shown.id);
       if (part) replace(shown, part);
@@ -63,6 +88,8 @@ async function refresh() {
     tell(`No answer from the sidecar for ${Math.round((Date.now() - heard) / 1000)} s: ${old}`);
   }
 }
+
+prepare(document);
 
 async function keepFresh() {
   if (!document.hidden) await refresh();
