@@ -128,7 +128,7 @@ class Sidecar:
         self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
         self._notifiers = [self._notifier(it) for it in config.notify] if bridge else []
         self._credentials = Credentials(config)
-        self._curves = Curves([drain.name for drain in self.drains], self.status)
+        self._curves = Curves({drain.name: drain for drain in self.drains}, self.status, self.journal)
         self.answers = answers = self._commands()
         self._web = WebServer(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})

@@ -252,8 +252,13 @@ def _times(table: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def a_history(now: float = NOW, hours: int = 24) -> dict[str, Any]:
-    """A day with a peak, and an hour in which the sidecar did not run."""
-    points = []
+    """A day with a peak, and an hour in which the sidecar did not run; of more than a day half hours."""
+    points: list[dict[str, Any]] = []
+    if hours > 24:
+        for at in range(int(now) - hours * 3600, int(now), 1800):
+            lag = 1.0 + at // 1800 % 48 * 0.3 + (900 if at // 1800 % 331 == 0 else 0)
+            points.append({"at": at, "lag_seconds": lag, "applied": 900 + at // 1800 % 48 * 40, "parked": 0})
+        return {"step_seconds": 1800, "points": points}
     for minute in range(hours * 60):
         at = now - hours * 3600 + minute * 60
         if 300 < minute < 360:
@@ -390,7 +395,7 @@ class FakeSidecar:
         released = {"skipped": 0, "tried": 2, "left": 0, "reason": None, "finished": True}
         self.answers: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "actions": self._actions,
-            "history": lambda _: a_history(self.now),
+            "history": lambda it: a_history(self.now, it["hours"]),
             "why": lambda it: a_why(it["table"], self.now),
             "tables": lambda it: some_tables(it, [it["name"] for it in self.answer["targets"]], self.now),
             "plan": lambda it: a_plan(it["target"]),

@@ -318,6 +318,16 @@ def test_nothing_is_skipped_without_saying_so(alice: PageVisitor, sidecar: FakeS
     assert "parked skip" not in [name for name, _ in sidecar.asked]
 
 
+@pytest.mark.parametrize(("range_", "hours"), [("1h", 1), ("6h", 6), ("30d", 720), ("", 24), ("x", 24)])
+def test_curves_show_the_time_that_is_chosen(
+    reader: PageVisitor, sidecar: FakeSidecar, range_: str, hours: int
+) -> None:
+    seen = reader.get(f"/targets/dr?range={range_}").body
+    assert [request["hours"] for name, request in sidecar.asked if name == "history"] == [hours]
+    assert re.search(r'range=(\w+)" aria-current="true"', seen)[1] == (range_ if hours != 24 else "24h")
+    assert "data-values='[[" in seen
+
+
 def test_an_event_of_no_table_is_skipped_by_its_position(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     sidecar.tables[0]["table"] = ""
     page = alice.get("/targets/lake/parked/")

@@ -1,5 +1,5 @@
-// What the page does with JavaScript: it keeps itself up to date, and shows times in the reader's zone. Without it
-// everything works, with times in UTC.
+// What the page does with JavaScript: it keeps itself up to date, shows times in the reader's zone, and reads values of
+// curves. Without it everything works, with times in UTC.
 
 const SLOWEST = 60_000;
 
@@ -29,9 +29,67 @@ function localize(time) {
   else time.title = `${text} = ${time.title}`;
 }
 
+let chosen = null; // the curve that somebody reads, and the time of the value
+
+/** Have the values of a curve told where the pointer is, and by the arrow keys. */
+function makeReadable(curve) {
+  const values = JSON.parse(curve.dataset.values);
+  const reading = curve.closest("figure").querySelector(".reading");
+  const [line, dot] = curve.querySelectorAll(".chosen");
+  const latest = reading.textContent;
+  let place = values.length - 1;
+
+  function show(next) {
+    place = Math.max(0, Math.min(values.length - 1, next));
+    const [x, y, at, label] = values[place];
+    const text = `${label} at ${local(new Date(at * 1000))}`;
+    line.setAttribute("d", `M${x} 0V100`);
+    dot.setAttribute("d", `M${x} ${y}h0.01`);
+    reading.textContent = text;
+    curve.setAttribute("aria-valuenow", place);
+    curve.setAttribute("aria-valuetext", text);
+    chosen = { id: curve.id, at };
+  }
+
+  function leave() {
+    line.setAttribute("d", "");
+    dot.setAttribute("d", "");
+    reading.textContent = latest;
+    chosen = null;
+  }
+
+  /** The value that is nearest by a number of it. */
+  function nearest(wanted, part) {
+    const apart = values.map((it) => Math.abs(it[part] - wanted));
+    return apart.indexOf(Math.min(...apart));
+  }
+
+  const attributes = { role: "slider", tabindex: 0, "aria-readonly": true, "aria-valuemin": 0 };
+  Object.entries(attributes).forEach(([name, value]) => curve.setAttribute(name, value));
+  curve.setAttribute("aria-valuemax", values.length - 1);
+  curve.setAttribute("aria-valuenow", place);
+  curve.setAttribute("aria-valuetext", latest);
+  curve.addEventListener("pointermove", (event) => {
+    const box = curve.getBoundingClientRect();
+    show(nearest(((event.clientX - box.left) / box.width) * 1000, 0));
+  });
+  curve.addEventListener("pointerleave", () => document.activeElement === curve || leave());
+  curve.addEventListener("focus", () => show(place));
+  curve.addEventListener("blur", leave);
+  curve.addEventListener("keydown", (event) => {
+    const page = Math.ceil(values.length / 10);
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageDown: -page, PageUp: page, Home: -values.length, End: values.length };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    show(place + steps[event.key]);
+  });
+  if (chosen?.id === curve.id) show(nearest(chosen.at, 2));
+}
+
 /** Make a part of the page ready to be shown. */
 function prepare(part) {
   part.querySelectorAll("time[datetime]").forEach(localize);
+  part.querySelectorAll("svg[data-values]").forEach(makeReadable);
 }
 
 /** Whether somebody is typing or choosing in this part: then it stays as it is. */
