@@ -86,8 +86,16 @@ function makeReadable(curve) {
   if (chosen?.id === curve.id) show(nearest(chosen.at, 2));
 }
 
+const narrow = matchMedia("(max-width: 46rem)");
+
+/** On a phone the boxes show their figures alone, until they are opened. Elsewhere nothing can be folded. */
+function fold(part) {
+  for (const it of part.querySelectorAll("details.fold")) it.open = !narrow.matches;
+}
+
 /** Make a part of the page ready to be shown. */
 function prepare(part) {
+  fold(part);
   part.querySelectorAll("time[datetime]").forEach(localize);
   part.querySelectorAll("svg[data-values]").forEach(makeReadable);
 }
@@ -148,6 +156,7 @@ async function refresh() {
 }
 
 prepare(document);
+narrow.addEventListener("change", () => fold(document));
 
 async function keepFresh() {
   if (!document.hidden) await refresh();
