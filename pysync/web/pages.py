@@ -25,7 +25,7 @@ from pysync.web.views.objects import (
     table_view,
 )
 from pysync.web.views.tables import FILTERS as TABLE_FILTERS
-from pysync.web.views.tables import TONES, filter_of, tables_page, tables_request
+from pysync.web.views.tables import SORTS, TONES, filter_of, tables_page, tables_request
 from pysync.web.views.targets import overview, target_view
 from pysync.web.views.verify import Object, Tile, VerifyView, of_database, verify_view
 
@@ -137,6 +137,7 @@ class Pages:
             problem=answer.problem,
             chosen={key: query.get(key, "") for key in TABLE_FILTERS},
             states=TONES,
+            sorts=SORTS,
             targets=[it["name"] for it in self._site.status()["targets"]],
         )
 
