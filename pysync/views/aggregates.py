@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.views.casts import as_double
-from pysync.views.functions import number
 from pysync.views.types import (
     BIGINT,
     DOUBLE,
@@ -19,6 +18,7 @@ from pysync.views.types import (
     Typed,
     array,
     decimal,
+    number,
     repeated,
 )
 

@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
 from pysync.views.casts import BITWISE, arithmetic, cast, compared, is_constant, negative, unified, whole_quotient
-from pysync.views.functions import call, chosen, field_of, is_null, item_of, like, regexp_like, truth
+from pysync.views.functions import call, chosen, field_of, is_null, item_of, truth
 from pysync.views.scopes import Scope
+from pysync.views.strings import like, regexp_like
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
