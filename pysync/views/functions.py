@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pysync.views.casts import arithmetic, as_double, cast, common, compared, unified, widened
 from pysync.views.moments import MOMENTS
-from pysync.views.strings import OF_SPARK, STRINGS
+from pysync.views.strings import STRINGS
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -153,12 +153,23 @@ def field_of(value: Typed, name: str) -> Typed:
     return Typed(f"{value.sql}.{quoted(name.lower())}", value.type.within[names.index(name.lower())])
 
 
+def _sort_array(value: Typed) -> Typed:
+    """NULLs come first in Hive, last in Trino."""
+    item = value.type.within[0] if value.type.name == "array" else None
+    if item is None or not (item.is_exact or item.name in {"string", "date", "timestamp"}):
+        raise CannotTranslate(f"the function sort_array of {value.type}")
+    order = "WHEN x < y THEN -1 WHEN x > y THEN 1 WHEN x IS NULL AND y IS NOT NULL THEN -1"
+    order += " WHEN y IS NULL AND x IS NOT NULL THEN 1 ELSE 0"
+    return Typed(f"array_sort({value.sql}, (x, y) -> CASE {order} END)", value.type)
+
+
 COLLECTIONS: Mapping[str, Callable[..., Typed]] = {
     "array": _array,
     "array_contains": _array_contains,
     "map": _map,
     "named_struct": _named_struct,
     "size": _size,
+    "sort_array": _sort_array,
     "struct": _struct,
 }
 
@@ -284,18 +295,18 @@ _REASONS: Mapping[str, str] = {
         "its result depends on the time zone of the session",
     ),
     **dict.fromkeys(("to_utc_timestamp", "now"), "its result depends on the time zone of the session"),
-    **dict.fromkeys(("lower", "lcase"), "Java has two small letters for a Greek sigma, Trino one"),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
-    **dict.fromkeys(
-        ("stddev", "stddev_samp", "std", "variance", "var_samp", "add_months", "map_keys", "map_values"),
-        "Hive's versions and Spark differ in its result",
-    ),
+    **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
+    **dict.fromkeys(("get_json_object", "json_tuple", "percentile"), "Trino has no such function"),
 }
 
 
-def call(name: str, arguments: Sequence[Typed], *, of_spark: bool = False) -> Typed:
-    """A call of the function `name`, in lower case. Raises CannotTranslate for those that are not known well."""
-    function = (of_spark and OF_SPARK.get(name)) or FUNCTIONS.get(name)
+def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..., Typed]]) -> Typed:
+    """A call of the function `name`, in lower case; `others` come before those that are known here.
+
+    Raises CannotTranslate for functions that are not known well.
+    """
+    function = others.get(name) or FUNCTIONS.get(name)
     if function is None:
         reason = _REASONS.get(name)
         raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from pysync.views.casts import as_date, as_integer, cast
-from pysync.views.types import DATE, INT, STRING, TIMESTAMP, CannotTranslate, Typed, text, written
+from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP, CannotTranslate, Typed, text, written
 
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"]")
 _TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
@@ -58,6 +58,28 @@ def _date_format(value: Typed, pattern: Typed) -> Typed:
     return Typed(f"date_format({cast(value, TIMESTAMP).sql}, {text(trino)})", STRING)
 
 
+_MONTHS = "(year(x[1]) - year(x[2])) * 12 + month(x[1]) - month(x[2])"
+_SAME_DAY = "day(x[1]) = day(x[2])"
+_LAST_DAYS = " AND ".join(f"day(x[{it}]) = day(last_day_of_month(x[{it}]))" for it in (1, 2))
+_SECOND = "(day(x[{0}]) * 86400 + hour(x[{0}]) * 3600 + minute(x[{0}]) * 60 + second(x[{0}]))"
+_PART = f"({_SECOND.format(1)} - {_SECOND.format(2)}) / 2678400e0"
+
+
+def _months_between(end: Typed, start: Typed) -> Typed:
+    """Whole months between two of the same day, or two last days of months; else with a part of 31 days."""
+    pair = ", ".join(cast(it if it.type == TIMESTAMP else as_date(it), TIMESTAMP).sql for it in (end, start))
+    rounded = f"CAST(CAST(CAST({_MONTHS} + {_PART} AS varchar) AS decimal(38,8)) AS double)"
+    months = f"IF({_SAME_DAY} OR ({_LAST_DAYS}), CAST({_MONTHS} AS double), {rounded})"
+    return Typed(f"element_at(transform(ARRAY[ROW({pair})], x -> {months}), 1)", DOUBLE)
+
+
+def moved(value: Typed, count: int, unit: str) -> Typed:
+    """A date, that many days, months or years later. Raises CannotTranslate."""
+    if value.type != DATE or unit not in {"day", "month", "year"}:
+        raise CannotTranslate(f"an interval of {unit}s beside {value.type}")
+    return Typed(f"date_add('{unit}', {count}, {value.sql})", DATE)
+
+
 MOMENTS: Mapping[str, Callable[..., Typed]] = {
     "date_add": _date_add,
     "date_format": _date_format,
@@ -70,6 +92,7 @@ MOMENTS: Mapping[str, Callable[..., Typed]] = {
     "last_day": lambda value: Typed(f"last_day_of_month({as_date(value).sql})", DATE),
     "minute": _time_part("minute"),
     "month": _part("month"),
+    "months_between": _months_between,
     "quarter": _part("quarter"),
     "second": _time_part("second"),
     "to_date": as_date,

@@ -79,6 +79,44 @@ def _upper(value: Typed) -> Typed:
     return Typed(f"upper({written_out})", STRING)
 
 
+# Java's small letter of a capital sigma is another one at the end of a word. Letters of words, and what may be within.
+_CASED_LETTERS = r"\p{Lu}\p{Ll}\p{Lt}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{37a}\x{2160}-\x{217f}"
+_CASED, _IDEOGRAPHS = rf"{_CASED_LETTERS}\x{{345}}", r"\x{3005}-\x{30ff}\x{4e00}-\x{9fa5}\x{f900}-\x{fa2d}"
+_OF_WORDS = r"\p{L}\p{Nd}\p{No}\p{Pc}"
+_WORD = f"[{_OF_WORDS}&&[^{_IDEOGRAPHS}]]"
+_WITHIN = (
+    rf"(?:[{_OF_WORDS}\p{{Mn}}\p{{Me}}\p{{Cf}}&&[^{_CASED}{_IDEOGRAPHS}]]|[\p{{Pd}}\x{{ad}}\x{{2027}}\"'.](?={_WORD}))*"
+)
+_LAST_SIGMA = rf"((?:[{_CASED_LETTERS}]|(?<={_WORD})\x{{345}}){_WITHIN})\u03a3(?!{_WITHIN}[{_CASED}])"
+# The same in ICU, which Spark 4 has: characters of cased letters, and those that do not count between letters.
+_ICU_CASED = r"\p{Lu}\p{Ll}\p{Lt}\x{aa}\x{ba}\x{2160}-\x{217f}\x{24b6}-\x{24e9}"
+_ICU_IGNORED = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}':.\x{b7}\x{387}\x{55f}\x{5f4}\x{2018}\x{2019}\x{2024}\x{2027}"
+_ICU_IGNORED += r"\x{fe13}\x{fe52}\x{fe55}\x{ff07}\x{ff0e}\x{ff1a}"
+_ICU_LAST_SIGMA = rf"([{_ICU_CASED}][{_ICU_IGNORED}]*)\u03a3(?![{_ICU_IGNORED}]*[{_ICU_CASED}])"
+_BLANK = r"\p{Z}\t-\r\x1c-\x1f&&[^\x{a0}\x{2007}\x{202f}]"
+# Georgian letters have no capitals at the beginning of a word; letters of two have such of one.
+_NO_CAPITALS = r"[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]"
+_FIRST = rf"(?<![^{_BLANK}])([\p{{Ll}}\x{{345}}\x{{2170}}-\x{{217f}}\x{{24d0}}-\x{{24e9}}&&{_NO_CAPITALS}])"
+_TWO_LETTERS = "\u01c6\u01c9\u01cc\u01f3"
+
+
+def _lower(last_sigma: str) -> Callable[[Typed], Typed]:
+    """There are two small letters for a capital sigma, and two characters for a dotted I."""
+    sigmas = f"IF(strpos(x, '\u03a3') > 0, regexp_replace(x, {text(last_sigma)}, '$1\u03c2'), x)"
+
+    def of(value: Typed) -> Typed:
+        dotted = f"replace({as_string(value).sql}, '\u0130', 'i\u0307')"
+        return Typed(f"lower(element_at(transform(ARRAY[{dotted}], x -> {sigmas}), 1))", STRING)
+
+    return of
+
+
+def _initcap(value: Typed) -> Typed:
+    """Small letters, but for the first one behind blanks."""
+    capital = f"IF(strpos('{_TWO_LETTERS}', x[1]) > 0, chr(codepoint(CAST(x[1] AS varchar(1))) - 1), upper(x[1]))"
+    return Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{_FIRST}', x -> {capital})", STRING)
+
+
 def _length(value: Typed) -> Typed:
     return Typed(f"CAST(length({as_string(value).sql}) AS integer)", INT)
 
@@ -87,8 +125,15 @@ def _instr(value: Typed, part: Typed) -> Typed:
     return Typed(f"CAST(strpos({as_string(value).sql}, {as_string(part).sql}) AS integer)", INT)
 
 
-def _locate(part: Typed, value: Typed) -> Typed:
-    return _instr(value, part)
+def _locate(part: Typed, value: Typed, start: Typed | None = None) -> Typed:
+    """Where a part begins, at `start` or behind it, counted from 1; 0 if it is not there."""
+    if start is None:
+        return _instr(value, part)
+    if not written(part, "what locate looks for from a place"):
+        raise CannotTranslate("the function locate of nothing")
+    first, string = number(start, "a start of locate", 1), as_string(value).sql
+    place = f"strpos(substr({string}, {first}), {as_string(part).sql})"
+    return Typed(f"CAST(COALESCE(NULLIF({place}, 0) + {first - 1}, {place}) AS integer)", INT)
 
 
 def _replace(value: Typed, old: Typed, new: Typed) -> Typed:
@@ -144,29 +189,40 @@ def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) ->
     return Typed(f"IF({string} IS NULL, NULL, COALESCE({extract}, ''))", STRING)
 
 
+_GROUP = re.compile(r"\$([0-9])(?![0-9])")
+
+
 def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
     regex, new = written(pattern, "a pattern"), written(replacement, "a replacement")
-    if "$" in new or "\\" in new or may_be_empty(regex):
+    groups = [int(it) for it in _GROUP.findall(new)]
+    is_known = all(it <= number_of_groups(regex) for it in groups) and not (any(groups) and has_optional_group(regex))
+    if "$" in _GROUP.sub("", new) or "\\" in new or may_be_empty(regex) or not is_known:
         raise CannotTranslate(f"a replacement of {regex!r} by {new!r}")
     return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
 
 
 def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
-    """LIKE: a backslash is Hive's way to mean a % itself, so it is refused.
+    """LIKE: a backslash before a % or _ means the character itself, one before others is a backslash to Hive alone.
 
     A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
     """
     wanted = written(pattern, "a pattern of LIKE")
-    if "\\" in wanted or any(it in wanted for it in LINE_ENDS):
-        raise CannotTranslate("LIKE with a backslash, or a line feed")
+    escaped = _ESCAPED.sub("", wanted)
+    if any(it in wanted for it in LINE_ENDS) or ("\\" in escaped and (of_spark or "\\\\" in wanted)):
+        raise CannotTranslate("LIKE with a line feed, or a backslash before other characters")
     string = repeated(as_string(value), 2).sql
     match = f"{string} LIKE {pattern.sql}"
-    if of_spark or _SIMPLE_PATTERN.fullmatch(wanted):
+    if "\\" in wanted:
+        sql = text(_BACKSLASH.sub(r"\\\\", wanted))
+        match = f"{string} LIKE {sql} ESCAPE '\\'"
+    if of_spark or _SIMPLE_PATTERN.fullmatch(escaped):
         return condition(match)
     return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
 
 
 _SIMPLE_PATTERN = re.compile("%?[^%_]*%?", re.DOTALL)
+_ESCAPED = re.compile(r"\\[%_]")
+_BACKSLASH = re.compile(r"\\(?![%_])")
 
 
 def _md5(value: Typed) -> Typed:
@@ -177,11 +233,14 @@ def _md5(value: Typed) -> Typed:
 STRINGS: Mapping[str, Callable[..., Typed]] = {
     "concat": _concat,
     "concat_ws": _concat_ws,
+    "initcap": _initcap,
     "instr": _instr,
+    "lcase": _lower(_LAST_SIGMA),
     "length": _length,
     "char_length": _length,
     "character_length": _length,
     "locate": _locate,
+    "lower": _lower(_LAST_SIGMA),
     "lpad": _in_units(_padded("lpad")),
     "ltrim": _of_text("trim(LEADING ' ' FROM {})"),
     "md5": _md5,
@@ -207,3 +266,9 @@ OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "substring": _substr,
 }
 """Those that count characters in views of Spark."""
+OF_SPARK_4: Mapping[str, Callable[..., Typed]] = {
+    **OF_SPARK,
+    "lcase": _lower(_ICU_LAST_SIGMA),
+    "lower": _lower(_ICU_LAST_SIGMA),
+}
+"""The same since Spark 4, which asks ICU for small letters."""
