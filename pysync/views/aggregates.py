@@ -53,19 +53,27 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool) -> str:
         parts.append(f"PARTITION BY {', '.join(translate(it).sql for it in node.args['partition_by'])}")
     if items:
         parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
-    if has_frame and node.args.get("spec"):
-        frame = _frame(node.args["spec"])
-        if _BY_VALUES.search(frame) and not all(translate(it.this).type.is_integer for it in items):
-            raise CannotTranslate("a frame by values that are no integers")
-        if _BY_VALUES.search(frame) and not _WITH_ROW.search(frame):  # Hive's of a NULL is empty
-            raise CannotTranslate("a frame by values without the current row")
-        parts.append(frame)
+    frame = _frame(node.args["spec"]) if has_frame and node.args.get("spec") else ""
+    if _BY_VALUES.search(frame):
+        parts[-1] = f"ORDER BY {_by_values(frame, items, translate)}"
+    parts += [frame] if frame else []
     return f" OVER ({' '.join(parts)})"
 
 
 _KNOWN = {"this", "partition_by", "order", "spec", "alias", "over", "first"}
+_UNBOUNDED = 2**31 - 1  # as Hive writes it
 _BY_VALUES = re.compile(r"RANGE .*\d")
 _WITH_ROW = re.compile(r"BETWEEN (?:.* PRECEDING|CURRENT ROW) AND (?:.* FOLLOWING|CURRENT ROW)")
+
+
+def _by_values(frame: str, items: Sequence[exp.Ordered], translate: Translate) -> str:
+    """The order of a frame by values, in a type that sums with an integer do not overflow."""
+    values = [translate(it.this) for it in items]
+    if len(values) != 1 or not values[0].type.is_integer or values[0].type == BIGINT:
+        raise CannotTranslate("a frame by values that are not of one int")
+    if not _WITH_ROW.search(frame):  # Hive's of a NULL is empty
+        raise CannotTranslate("a frame by values without the current row")
+    return ordered(items[0], Typed(f"CAST({values[0].sql} AS bigint)", BIGINT))
 
 
 def _frame(spec: exp.WindowSpec) -> str:
@@ -78,7 +86,7 @@ def _frame(spec: exp.WindowSpec) -> str:
 
 def _bound(spec: exp.WindowSpec, end: str) -> str:
     value, side = spec.args.get(end), str(spec.args.get(f"{end}_side") or "").upper()
-    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit() and int(value.this) < _UNBOUNDED:
         return f"{value.this} {side}"
     word = str(value).upper()
     if word == "CURRENT ROW":

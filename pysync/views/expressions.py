@@ -156,7 +156,8 @@ class Expressions:
         value, least = self._side(node.this), self._side(node.args["low"])
         low = self._compared(value, ">=", least)
         high = self._compared(value, "<=", self._side(node.args["high"]))
-        if self._scope.rules.of_spark or is_constant(least):
+        is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
+        if self._scope.rules.of_spark or (is_constant(least) and not is_read):
             return condition(f"{low.sql} AND {high.sql}")
         return Typed(f"IF({low.sql}, {high.sql}, {low.sql})", BOOLEAN)  # NULL if the first is, whatever the second
 
@@ -338,9 +339,15 @@ class Expressions:
 
 
 def _assert_alike(values: Sequence[Typed], what: str) -> None:
-    """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0."""
+    """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0.
+
+    Blanks at the end of a constant count beside a char and a string, and do not beside a char alone.
+    """
     types = [it.type for it in values if it.type != VOID]
     are_mixed = any(it.is_text for it in types) and not all(it.is_text or it == DATE for it in types)
+    are_mixed |= any(it.name == "char" for it in types) and any(
+        it.type.name != "char" for it in values if it.literal is None
+    )
     if are_mixed or any(it.name in {"double", "float"} for it in types):
         raise CannotTranslate(f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}")
 

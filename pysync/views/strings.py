@@ -79,15 +79,17 @@ def _upper(value: Typed) -> Typed:
     return Typed(f"upper({written_out})", STRING)
 
 
-# Java's small letter of a capital sigma is another one at the end of a word. Letters of words, and what may be within.
-_CASED_LETTERS = r"\p{Lu}\p{Ll}\p{Lt}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{37a}\x{2160}-\x{217f}"
-_CASED, _IDEOGRAPHS = rf"{_CASED_LETTERS}\x{{345}}", r"\x{3005}-\x{30ff}\x{4e00}-\x{9fa5}\x{f900}-\x{fa2d}"
-_OF_WORDS = r"\p{L}\p{Nd}\p{No}\p{Pc}"
-_WORD = f"[{_OF_WORDS}&&[^{_IDEOGRAPHS}]]"
-_WITHIN = (
-    rf"(?:[{_OF_WORDS}\p{{Mn}}\p{{Me}}\p{{Cf}}&&[^{_CASED}{_IDEOGRAPHS}]]|[\p{{Pd}}\x{{ad}}\x{{2027}}\"'.](?={_WORD}))*"
-)
-_LAST_SIGMA = rf"((?:[{_CASED_LETTERS}]|(?<={_WORD})\x{{345}}){_WITHIN})\u03a3(?!{_WITHIN}[{_CASED}])"
+# Java's small letter of a capital sigma is another one at the end of a word: letters, also with a dash, dot or quote
+# between two of them, and numbers, also with a comma, dot or quote; ideographs stand alone.
+_CASED = r"\p{Lu}\p{Ll}\p{Lt}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{37a}\x{2160}-\x{217f}"
+_IDEOGRAPHS = r"\x{3005}-\x{30ff}\x{4e00}-\x{9fa5}\x{f900}-\x{fa2d}"
+_LETTER, _MARK = rf"[\p{{L}}&&[^{_IDEOGRAPHS}]]", r"[\p{Mn}\p{Me}]"
+_BEHIND_LETTER = f"(?<={_LETTER}|{_LETTER}{_MARK}|{_LETTER}{_MARK}{_MARK})"
+_BETWEEN = rf"{_BEHIND_LETTER}[\p{{Pd}}\p{{Pc}}\x{{ad}}\x{{2027}}\"'.](?={_LETTER})"
+_BETWEEN += r"|(?<=\p{N})[\"',.\x{66b}](?=\p{N})"
+_WITHIN = rf"(?:[\p{{L}}\p{{N}}\p{{Mn}}\p{{Me}}\p{{Cf}}&&[^{_CASED}\x{{345}}{_IDEOGRAPHS}\x{{ad}}]]|{_BETWEEN})*"
+_BEFORE = rf"(?:[{_CASED}]|(?<=[\p{{L}}\p{{N}}&&[^{_IDEOGRAPHS}]])\x{{345}}){_WITHIN}"
+_LAST_SIGMA = rf"({_BEFORE})\u03a3(?!{_WITHIN}[{_CASED}\x{{345}}])"
 # The same in ICU, which Spark 4 has: characters of cased letters, and those that do not count between letters.
 _ICU_CASED = r"\p{Lu}\p{Ll}\p{Lt}\x{aa}\x{ba}\x{2160}-\x{217f}\x{24b6}-\x{24e9}"
 _ICU_IGNORED = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}':.\x{b7}\x{387}\x{55f}\x{5f4}\x{2018}\x{2019}\x{2024}\x{2027}"

@@ -116,7 +116,7 @@ from tests.support.hive_views import expression, refusal, type_of
         ("last_value(s, true) over (order by id)", "last_value(s) IGNORE NULLS OVER (ORDER BY id ASC NULLS FIRST)"),
         (
             "count(*) over (order by id range 2 preceding)",
-            "count(*) OVER (ORDER BY id ASC NULLS FIRST RANGE BETWEEN 2 PRECEDING AND CURRENT ROW)",
+            "count(*) OVER (ORDER BY CAST(id AS bigint) ASC NULLS FIRST RANGE BETWEEN 2 PRECEDING AND CURRENT ROW)",
         ),
         ("sum(d)", "CAST(sum(d) AS decimal(17,2))"),
         ("avg(d)", "CAST(CAST(sum(d) AS decimal(38,6)) / NULLIF(count(d), 0) AS decimal(11,6))"),
@@ -236,6 +236,9 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over w", "with a name"),
         ("sum(distinct id) over ()", "over a window"),
         ("sum(id) over (order by f range between 1 preceding and current row)", "a frame by values"),
+        ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
+        ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
+        ("c in ('a ', s)", "IN of char(5) and string"),
         ("first_value(id, ok) over ()", "of 2 values"),
         ("99999999999999999999", "too large"),
         ("collect_set(s) over ()", "over a window"),
