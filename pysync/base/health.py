@@ -34,6 +34,8 @@ _WORKERS_OF_TARGETS = (
     "verify-",
     "views-",
 )
+_RECEIVERS = "notify-"
+"""How the names of workers begin that serve receivers of webhooks: no target needs them."""
 _OF_WORKERS = frozenset({"worker_failing", "worker_waiting"})
 
 Status = Mapping[str, Any]
@@ -44,8 +46,8 @@ class Problem:
     """Something that somebody has to look at. Its codes are a promise: docs/status.md lists them.
 
     `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty; `about` the
-    worker, listener or gap, where there may be several problems with this code. The severity is that of the alert for
-    it: conf/monitoring.
+    worker, listener or gap, where there may be several problems with this code, or empty. The severity is that of the
+    alert for it: conf/monitoring.
     """
 
     code: str
@@ -65,17 +67,18 @@ class Problem:
 
     def concerns(self, target: str) -> bool:
         """Whether this target has the problem: its own problems, and those of workers that serve all targets."""
-        return self.target == target or (not self.target and self.code in _OF_WORKERS)
+        serves_all = self.code in _OF_WORKERS and not self.about.startswith(_RECEIVERS)
+        return self.target == target or (not self.target and serves_all)
 
     def as_json(self) -> dict[str, str]:
         """As it stands in the status; `read` takes it back."""
-        return {it.name: getattr(self, it.name) for it in fields(self) if it.name != "about"}
+        return {it.name: getattr(self, it.name) for it in fields(self)}
 
     @classmethod
     def read(cls, status: Status) -> list[Problem]:
         """The problems of a status that a sidecar has sent."""
-        names = [it.name for it in fields(cls) if it.name != "about"]
-        return [cls(**{name: problem[name] for name in names}) for problem in status["problems"]]
+        names = [it.name for it in fields(cls)]
+        return [cls(**{name: problem[name] for name in names if name in problem}) for problem in status["problems"]]
 
 
 def decide(target: str) -> str:
@@ -95,7 +98,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
     itself.
     """
     now = time.time() if now is None else now
-    found = [
+    unsorted = [
         *failing(status),
         *_full(status["queue"]),
         *_waiting_workers(status, grace, now),
@@ -105,7 +108,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
         *_disorder(status["targets"], now),
         *_waiting_targets(status["targets"], grace, now),
     ]
-    return sorted(found, key=lambda it: it.severity != "critical")
+    return sorted(unsorted, key=lambda it: it.severity != "critical")
 
 
 def without_status(error: PysyncError) -> Problem:

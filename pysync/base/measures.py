@@ -352,6 +352,12 @@ class Latency:
             self._turn(now)
             self._open.add(name, delays, now)
 
+    def recall(self, slowest: Iterable[Worst]) -> None:
+        """Know again what was slow before the start."""
+        with self._lock:
+            for it in sorted(slowest, key=lambda it: it.at):
+                self._quarters.at(it.at).blame(it)
+
     def status(self, now: float) -> dict[str, Any]:
         """As in `pysync status --json`; durations are seconds, null where there are none."""
         with self._lock:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
@@ -120,6 +121,11 @@ def duration(seconds: float) -> str:
         if number or parts:
             parts.append(f"{number}{unit}")
     return " ".join(it for it in parts[:2] if not it.startswith("0"))
+
+
+def local_time(seconds: float) -> str:
+    """`2026-11-23 12:40:02+01:00`: a time in seconds since 1970, in this machine's zone; all commands show it so."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
 def toml_string(value: str) -> str:

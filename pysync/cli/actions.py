@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pysync.base.text import count, duration, shortened
+from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
 from pysync.control.client import NoSidecar, ask
@@ -34,7 +33,7 @@ Json = Mapping[str, Any]
 def lines(record: Json) -> Iterator[str]:
     """A line for the record, then what it changed and why, indented."""
     target = f"{record['target']}  " if record["target"] else ""
-    yield f"{clock(record['at'])}  {target}{record['outcome']:<9}  {what(record)}"
+    yield f"{local_time(record['at'])}  {target}{record['outcome']:<9}  {what(record)}"
     if record["reason"]:
         yield f"    {_short(record['reason'])}"
     for each in record["differences"][:_MOST_FIELDS]:
@@ -48,11 +47,6 @@ def what(record: Json) -> str:
     name = record["object"] or record["source_object"]
     former = f"{record['former']} -> " if record["former"] else ""
     return ", ".join([f"{record['operation']} {former}{name or ''}".strip(), *_numbers(record)])
-
-
-def clock(seconds: float) -> str:
-    """A time in this machine's zone, to the second."""
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _numbers(record: Json) -> Iterator[str]:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.base.text import count, span
+from pysync.base.text import count, local_time, span
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
-from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress, say
+from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, progress, say
 from pysync.control.client import ask
 from pysync.model.names import TableName
 from pysync.sections import load_outline
@@ -84,7 +84,7 @@ def _title(answer: dict[str, Any]) -> str:
 def _row(event: dict[str, Any]) -> tuple[Any, ...]:
     return (
         event["position"],
-        moment(event["at"]),
+        local_time(event["at"]),
         event["kind"] or "unreadable",
         ", ".join(event["objects"]),
         event["bytes"],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -18,6 +19,14 @@ from pysync.cli.arguments import path
 from pysync.control.client import ask
 from pysync.sections import load_outline
 from pysync.targets.settings import TargetSettings
+
+
+class ShowProgress(Protocol):
+    """Shows what is done now, and how much of how much; without a `total` only what."""
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Show it."""
+
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[
@@ -79,11 +88,6 @@ def chosen(config: Path, target: str | None, targets: Iterable[TargetSettings]) 
     return selected
 
 
-def moment(seconds: float) -> str:
-    """A time, in this machine's zone, to the second."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
-
-
 def print_json(value: Any) -> None:
     """One JSON value, indented."""
     typer.echo(json.dumps(value, indent=2))
@@ -136,6 +140,44 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(Text(plain(what))) as status:
         yield lambda state: status.update(Text(plain(f"{what}: {state}")))
+
+
+@contextmanager
+def progress_bar(title: str = "") -> Iterator[ShowProgress]:
+    """A bar on standard error, where that is a terminal: what is done now, and how much of how much."""
+    from rich.console import Console  # noqa: PLC0415 - as in print_table
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    console, is_off = Console(stderr=True), not sys.stderr.isatty()
+    with Progress(*columns, console=console, transient=True, disable=is_off) as bars:
+        task = bars.add_task(title, total=None)
+
+        def show(what: str, done: int = 0, total: int | None = None) -> None:
+            description = plain(f"{title}: {what}" if title else what)
+            bars.update(task, description=description, completed=done, total=total)
+
+        yield show
+
+
+def write_private(file: Path, data: bytes, option: str, *, overwrites: bool = True) -> None:
+    """Write a file that only this user may read.
+
+    Raises UsageError where that cannot be done, and, unless it `overwrites`, where the file has another content;
+    `option` is the one that names the file.
+    """
+    flags = os.O_TRUNC if overwrites else os.O_EXCL | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | flags, 0o600)
+        with os.fdopen(descriptor, "wb") as written:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not /dev/stdout
+                os.fchmod(descriptor, 0o600)
+            written.write(data)
+    except FileExistsError as error:
+        if not file.is_file() or file.read_bytes() != data:
+            raise UsageError(f"{file} exists and has another content", f"name another file: {option} FILE") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}", f"give another {option} FILE") from error
 
 
 def counts(values: Mapping[str, int]) -> str:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count, duration
+from pysync.base.text import count, duration, local_time
 from pysync.cli.arguments import number
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
 
 Position = Annotated[
     int,
@@ -44,15 +44,21 @@ _GIVE_UP = """\
 The events that wait behind them are tried immediately. Continue?"""
 
 
+_TAKE_OVER = """\
+These tables at {target} become the source's, whoever made them: {what}.
+What they are now is overwritten. Continue?"""
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     group = Family(
-        help="Show, retry or skip the events that a target refused.",
+        help="Show, retry, skip or adopt what a target refused.",
     )
     group.command("list")(list_parked)
     group.command()(show)
     group.command()(retry)
     group.command()(skip)
+    group.command()(adopt)
     app.add_typer(group, name="parked")
 
 
@@ -87,13 +93,13 @@ def show(config: ConfigFile, target: TargetName, position: Position, as_json: As
     rows = [
         ("event", event["kind"]),
         ("id", event.get("id")),
-        ("source time", event.get("time") and moment(event["time"])),
+        ("source time", event.get("time") and local_time(event["time"])),
         ("tables", ", ".join(answer["tables"])),
         ("kind of refusal", answer["kind"]),
         ("reason", answer["reason"]),
         ("attempts", answer["attempts"]),
-        ("since", moment(answer["first_at"])),
-        ("last attempt", moment(answer["last_at"])),
+        ("since", local_time(answer["first_at"])),
+        ("last attempt", local_time(answer["last_at"])),
     ]
     print_table(f"parked event {position} of {target}", ("", ""), rows)
 
@@ -139,12 +145,54 @@ def skip(
     )
 
 
+def adopt(
+    config: ConfigFile,
+    target: TargetName,
+    *,
+    table: OfTable = None,
+    reason: OfReason = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make tables of the target that are in the way of parked events the source's, whoever created them.
+
+    Each gets the definition and partitions that the source has, and pysync's mark: it follows the source from then on.
+    So does on_conflict = "adopt" with all tables. A table with other partition keys, or of another type, is not taken
+    over. See first which ones: `pysync parked list`, with the same options. Exit code 1 if an event is still parked.
+    """
+    if not yes:
+        tables = ask_about(config, target, "parked list", table=table, reason=reason)["tables"]
+        named = _named([it for it in tables if it["adoptable"]])
+        if not typer.confirm(_TAKE_OVER.format(target=target, what=named), err=True):
+            raise typer.Exit(1)
+    answer = ask_about(config, target, "parked adopt", table=table, reason=reason)
+    if not as_json:
+        _print_adopted(answer, target)
+    if as_json or answer["tried"] or not answer["finished"]:
+        _print_released(answer, target, as_json)
+    if answer["refused"] or answer["more"]:
+        raise typer.Exit(1)
+
+
+def _print_adopted(answer: Json, target: str) -> None:
+    say(f"adopted: {count(answer['adopted'], 'table')}")
+    for name, why in answer["refused"].items():
+        say(f"not adopted: {name}: {why}")
+    if answer["more"]:
+        say(f"{count(answer['more'], 'more table')}; again: pysync parked adopt {target}")
+
+
 def _counted(config: Path, target: str, table: str | None, reason: str | None) -> str:
     """How many events of which tables would be skipped."""
     tables = ask_about(config, target, "parked list", table=table, reason=reason)["tables"]
-    named = ", ".join(it["table"] for it in tables[:_MOST_NAMED])
+    return f"{_numbers(tables)} ({_named(tables)})"
+
+
+def _named(tables: Sequence[Json]) -> str:
+    """The names of the first few."""
+    named = ", ".join(it["table"] for it in tables[:_MOST_NAMED]) or "none"
     more = f" and {len(tables) - _MOST_NAMED:,} more" if len(tables) > _MOST_NAMED else ""
-    return f"{_numbers(tables)} ({named}{more})"
+    return named + more
 
 
 def _numbers(tables: Sequence[Json]) -> str:
@@ -202,7 +250,7 @@ def _age(at: float, now: float) -> str:
 
 
 def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -> Iterator[str]:
-    """What helps, first. The sidecar retries by itself, so a retry comes last."""
+    """What helps, first. The sidecar retries by itself, so a retry comes last, if it can help at all."""
     position, name = tables[0]["position"], tables[0]["table"]
     if group["kind"] == "waits":
         yield f"what it waits for: pysync why {name} --target {target}"
@@ -210,15 +258,20 @@ def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -
     yield f"details: pysync parked show {target} {position}"
     if group["kind"] == "bug":
         yield "a fault of pysync: journalctl -u pysync"
-    only = "" if is_all else f" --table {name}" if len(tables) == 1 else f" --reason {_telling(group['reason'])}"
-    yield f"when the cause is gone: pysync parked retry {target}{only}"
+    only = "" if is_all else f" --table {name}" if len(tables) == 1 else f" --reason {_longest_part(group['reason'])}"
+    if group["adoptable"]:
+        yield f"to take these tables over: pysync parked adopt {target}{only}"
+        every = only or " --table '*'"
+        yield f"to leave them as they are: pysync parked skip {target}{every}"
+    else:
+        yield f"when the cause is gone: pysync parked retry {target}{only}"
 
 
-def _telling(reason: str) -> str:
+def _longest_part(reason: str) -> str:
     """The longest part of a reason between names, as a word for the shell."""
     return shlex.quote(max(reason.split("…"), key=len).strip(" ,;:'\"")[:_WIDTH])
 
 
 def _line(reason: str | None) -> str:
-    """The telling line of a reason: the last one, of a traceback."""
+    """The last line of a reason, which says the most where it is a traceback."""
     return (reason or "").strip().splitlines()[-1] if (reason or "").strip() else ""

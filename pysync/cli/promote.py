@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync.base import logs
-from pysync.base.errors import UsageError
-from pysync.base.text import count, plain
+from pysync.base.text import count
 from pysync.cli.arguments import path, period
-from pysync.cli.output import AsJson, ConfigFile, TargetName, print_json, print_table, say
-from pysync.jobs.promoting import HandedOver, OnProgress, Promotion
+from pysync.cli.output import AsJson, ConfigFile, TargetName, print_json, print_table, progress_bar, say, write_private
+from pysync.jobs.promoting import HandedOver, Promotion
 from pysync.verify.compare import Compared
 from pysync.verify.report import difference
 
@@ -64,7 +57,7 @@ def promote(
     logs.configure("error", "console")
     promotion = Promotion.of(config, target)
     if dry_run:
-        with _shown() as on_progress:
+        with progress_bar() as on_progress:
             drift, handed = promotion.differences(on_progress), promotion.hand_over(on_progress, dry_run=True)
         _print(promotion, out, drift, handed, is_done=False, as_json=as_json)
         if drift:
@@ -73,8 +66,8 @@ def promote(
     question = f"{target} takes the place of {promotion.config.source.name}. Have all changes there stopped? Continue?"
     if not yes and not typer.confirm(question, err=True):
         raise typer.Exit(1)
-    _write(out, promotion.reversed_text)
-    with _shown() as on_progress:
+    write_private(out, promotion.reversed_text.encode(), "--out", overwrites=False)
+    with progress_bar() as on_progress:
         promotion.drain(timeout, on_progress)
         promotion.stop_replication()
         drift = promotion.differences(on_progress)
@@ -84,30 +77,6 @@ def promote(
     _print(promotion, out, drift, handed, is_done=not drift, as_json=as_json)
     if drift or handed.refused:
         raise typer.Exit(1)
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file that only this user may read; one with another content stays, and is an error."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        if file.read_text(encoding="utf-8") != text:
-            raise UsageError(f"{file} exists and has another content", "name another file: --out FILE") from None
-        return
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}", "name another file: --out FILE") from error
-    with os.fdopen(descriptor, "w", encoding="utf-8") as written:
-        written.write(text)
-
-
-@contextmanager
-def _shown() -> Iterator[OnProgress]:
-    """A progress bar on standard error, where that is a terminal."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bars:
-        task = bars.add_task("")
-        yield lambda what, done, total: bars.update(task, description=plain(what), completed=done, total=total)
 
 
 def _print(

@@ -13,9 +13,9 @@ import typer
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import DISABLED, Problem, ways_out
-from pysync.base.text import count, duration, shortened
+from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.arguments import database_or_table
-from pysync.cli.output import AsJson, ConfigFile, assert_target, counts, moment, offered, print_json
+from pysync.cli.output import AsJson, ConfigFile, assert_target, counts, offered, print_json
 from pysync.cli.progress import bootstrap_lines, replay_so_far
 from pysync.cli.status_text import (
     STATES,
@@ -122,7 +122,7 @@ def _progress(target: Status, now: float) -> Iterator[Line]:
     paused, waiting, lag = target["paused"], target["waiting_since"], target["lag_seconds"]
     state = state_of(target)
     if paused and state != DISABLED:
-        state += f" since {moment(paused['at'])}: {paused['reason']}"
+        state += f" since {local_time(paused['at'])}: {paused['reason']}"
     elif waiting is not None:
         state += f" for {duration(max(0.0, now - waiting))}"
     yield _line("state", state, bad=STATES.get(target["state"]) == "bad")
@@ -215,13 +215,13 @@ def _history(target: Status, now: float) -> Iterator[Line]:
         yield _line("last done", f"event {done['position']:,}, {ago(done['at'], now)}")
     if error:
         over = " (recovered)" if error["over"] else ""
-        yield _line("last error", f"at {moment(error['at'])}{over}: {error['reason']}", bad=not error["over"])
+        yield _line("last error", f"at {local_time(error['at'])}{over}: {error['reason']}", bad=not error["over"])
     verify, scope = target["verify"], target["scope"]
-    text = "no comparison yet" if verify is None else f"at {moment(verify['ended_at'])}: {_verified(verify)}"
+    text = "no comparison yet" if verify is None else f"at {local_time(verify['ended_at'])}: {_verified(verify)}"
     yield _line("verify", text, bad=bool(verify and verify["drift"]))
     if scope:
         how = "done" if scope["done"] else f"under way, out of scope: {scope['out_of_scope']}"
-        yield _line("scope", f"changed at {moment(scope['changed_at'])}, {how}")
+        yield _line("scope", f"changed at {local_time(scope['changed_at'])}, {how}")
         yield from (_line("", change) for change in scope["changes"])
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pysync.base.health import DISABLED, Problem
-from pysync.base.text import count, duration, plain, shortened
-from pysync.cli.output import counts, moment
+from pysync.base.text import count, duration, local_time, plain, shortened
+from pysync.cli.output import counts
 from pysync.cli.progress import bootstrap_lines, bootstrap_so_far
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def capture(bridge: Status | None, log: Status | None) -> str:
     """Return how changes come in: by the bridge, by the notification log, or not at all."""
     if bridge:
         refused = bridge["refused_connections"]
-        last = f"; refused logins: {refused}, the last at {moment(bridge['refused_last_at'])}" if refused else ""
+        last = f"; refused logins: {refused}, the last at {local_time(bridge['refused_last_at'])}" if refused else ""
         return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}{last}"
     if log:
         read = "no event read yet" if log["position"] is None else f"read up to event {log['position']}"

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.base.errors import UsageError
 from pysync.base.text import count, duration
 from pysync.cli.arguments import choice, database_or_table, number
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json
 from pysync.cli.status_text import Cell, Column, Grid, Line, Part, Style, show
+from pysync.model.names import TABLE_STATES
 
-STATES = ("in-sync", "behind", "parked", "held", "foreign", "out-of-scope", "drifted", "dropped", "unknown")
-
+_STATES = tuple(it.replace("_", "-") for it in TABLE_STATES)
 _WIDEST = 50
 _STYLES: Mapping[str, Style] = {
     "in_sync": "good",
@@ -36,7 +37,9 @@ def tables(
     *,
     state: Annotated[
         str | None,
-        typer.Option(metavar="STATE", parser=choice(*STATES), help=f"Only tables in this state: {', '.join(STATES)}."),
+        typer.Option(
+            metavar="STATE", parser=choice(*_STATES), help=f"Only tables in this state: {', '.join(_STATES)}."
+        ),
     ] = None,
     database: Annotated[
         str | None,
@@ -44,10 +47,18 @@ def tables(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Only tables with this text in their names.")] = None,
     target: Annotated[str | None, one_target("Show only this target.")] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="ORDER",
+            parser=choice("name", "last-done"),
+            help="Order: name, or last-done: where something was done last comes first, of the tables in the journal.",
+        ),
+    ] = "name",
     begin: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="DB.TABLE", parser=database_or_table, help="Begin with this name, in the order of names."
+            "--from", metavar="DB.TABLE", parser=database_or_table, help="Begin with this name; not with --sort."
         ),
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", parser=number(1), help="Most tables to list.")] = 100,
@@ -61,12 +72,16 @@ def tables(
 
     The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
     """
+    if begin is not None and sort != "name":
+        raise UsageError("--from and --sort exclude each other", "give one of them")
     request = {"state": state and state.replace("-", "_"), "database": database, "part": name, "target": target}
+    request["sort"] = sort.replace("-", "_")
     answer = dict(_all_pages(config, request, begin, limit))
     if as_json:
         print_json(answer)
         return
-    show(_parts(answer, time.time()))
+    more = f"--from {answer['next']}" if sort == "name" else f"--limit {2 * limit}"
+    show(_parts(answer, time.time(), more))
 
 
 def _all_pages(config: Any, request: Json, begin: str | None, limit: int) -> Json:
@@ -79,7 +94,7 @@ def _all_pages(config: Any, request: Json, begin: str | None, limit: int) -> Jso
     return {"as_of": answer["as_of"], "objects": objects, "next": answer["next"]}
 
 
-def _parts(answer: Json, now: float) -> Iterator[Part]:
+def _parts(answer: Json, now: float, more: str) -> Iterator[Part]:
     rows = answer["objects"]
     if not rows:
         yield Line("no table fits")
@@ -88,7 +103,7 @@ def _parts(answer: Json, now: float) -> Iterator[Part]:
     columns = [Column("table", widest=_WIDEST), *(Column(it, widest=24) for it in names), Column("last done")]
     yield Grid(columns, [_row(it, now) for it in rows])
     if answer["next"] is not None:
-        yield Line(f"{count(len(rows), 'table')}; more: --from {answer['next']}", "faint")
+        yield Line(f"{count(len(rows), 'table')}; more: {more}", "faint")
 
 
 def _row(row: Json, now: float) -> list[Cell]:

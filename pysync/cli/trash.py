@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.base.text import count
-from pysync.cli.actions import clock
+from pysync.base.text import count, local_time
 from pysync.cli.arguments import ago, line
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.family import Family
@@ -32,7 +31,7 @@ def list_trash(config: ConfigFile, target: TargetName, as_json: AsJson = False) 
     if as_json:
         print_json(answer)
         return
-    rows = [(it["name"], it["table"], clock(it["at"]), clock(it["expires_at"])) for it in answer["tables"]]
+    rows = [(it["name"], it["table"], local_time(it["at"]), local_time(it["expires_at"])) for it in answer["tables"]]
     print_table(f"trash of {target}", ("name", "table", "dropped", "expires"), rows)
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count, nearest
 from pysync.cli.arguments import database_or_table, path
-from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    ShowProgress,
+    chosen,
+    one_target,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+    write_private,
+)
 from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.jobs.repairing import have_compared_again, repair, wait_for_repair
@@ -100,9 +105,9 @@ def verify(
     reports = [_verified(Verification(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
-        _write(junit_file, junit(reports), "--junit")
+        write_private(junit_file, junit(reports), "--junit")
     if html_file is not None:
-        _write(html_file, _html(loaded, reports), "--html")
+        write_private(html_file, _html(loaded, reports), "--html")
     if as_json:
         print_json({"drift": sum(len(it.drift) for it in reports), "targets": [it.as_json() for it in reports]})
     else:
@@ -125,26 +130,24 @@ def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
 
 def _verified(verification: Verification, selection: Selection | None, *, fix: bool) -> Report:
     began = time.monotonic()
-    with _shown(verification.settings.name) as bar:
-        report = Report(
-            verification.settings.name, verification.settings.kind, list(verification.run(selection, bar.show_progress))
-        )
+    with progress_bar(verification.settings.name) as show:
+        report = Report(verification.settings.name, verification.settings.kind, list(verification.run(selection, show)))
         if fix and report.drift:
-            _mend(verification, report, bar)
+            _mend(verification, report, show)
     report.seconds = time.monotonic() - began
     return report
 
 
-def _mend(verification: Verification, report: Report, bar: _Bar) -> None:
+def _mend(verification: Verification, report: Report, show: ShowProgress) -> None:
     repair(
         verification.config,
         report.target,
         verification.metadata(report.drift),
-        lambda state: bar.show_state(f"repair: {state}"),
+        lambda state: show(f"repair: {state}"),
     )
-    verification.copy_files(report.drift, bar.show_progress)
+    verification.copy_files(report.drift, show)
     for _ in wait_for_repair(verification.config, report.target):
-        report.replace(list(verification.run(report.again(), bar.show_progress)))
+        report.replace(list(verification.run(report.again(), show)))
         if not report.drift:
             have_compared_again(verification.config, report.target)
             return
@@ -160,50 +163,12 @@ def _mind_unknown(selection: Selection | None, reports: Sequence[Report]) -> Non
         raise UsageError(f"no object {unknown[0]} is in the scope of a target", hint)
 
 
-class _Bar:
-    """The progress bar of one target."""
-
-    def __init__(self, progress: Progress, target: str) -> None:
-        self._progress = progress
-        self._target = target
-        self._task = progress.add_task(target, total=None)
-
-    def show_state(self, state: str) -> None:
-        """Show a few words."""
-        self._progress.update(self._task, description=f"{self._target}: {state}", total=None)
-
-    def show_progress(self, what: str, done: int, total: int) -> None:
-        """Show what is looked at, and how many of how many are done."""
-        self._progress.update(self._task, description=f"{self._target}: {what}", completed=done, total=total)
-
-
-@contextmanager
-def _shown(target: str) -> Iterator[_Bar]:
-    """A progress bar on standard error, where that is a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-        yield _Bar(progress, target)
-
-
 def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
     from pysync.web.pages import verify_html  # noqa: PLC0415 - an extra
 
     documents = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
     return verify_html(loaded.source.name, documents, time.time()).encode()
-
-
-def _write(file: Path, data: bytes, option: str) -> None:
-    """Write a report that only this user may read: it has names, locations and parameters."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as written:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not /dev/stdout
-                os.fchmod(descriptor, 0o600)
-            written.write(data)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}", f"give another {option} FILE") from error
 
 
 def _print(report: Report) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.base.text import count
-from pysync.cli.actions import clock, lines
+from pysync.base.text import count, local_time
+from pysync.cli.actions import lines
 from pysync.cli.arguments import database_or_table, instant
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, say
 from pysync.control.client import NoSidecar
@@ -101,14 +101,14 @@ def _verdict(target: Json) -> Iterator[str]:
         yield f"    run: {hint}"
     if verified := target["verify"]:
         drift = {True: "it had drifted", False: "it was the same", None: "there was drift"}[verified["drifted"]]
-        yield f"    verified {clock(verified['at'])}, {count(verified['objects'], 'object')}: {drift}"
+        yield f"    verified {local_time(verified['at'])}, {count(verified['objects'], 'object')}: {drift}"
 
 
 def _timeline(answer: Json) -> Iterator[tuple[float, list[str]]]:
     for event in answer["source"]["events"]:
-        committed = f", committed {clock(event['committed_at'])}" if event["committed_at"] else ""
-        line = f"{clock(event['at'])}  source  event {event['position']}  {event['kind']} {event['object']}{committed}"
-        yield event["at"], [line]
+        committed = f", committed {local_time(event['committed_at'])}" if event["committed_at"] else ""
+        what = f"event {event['position']}  {event['kind']} {event['object']}{committed}"
+        yield event["at"], [f"{local_time(event['at'])}  source  {what}"]
     for target in answer["targets"]:
         for record in target["records"]:
             yield record["at"], list(lines(record))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count
+from pysync.base.text import count, local_time
 from pysync.capture.notifications import Position, instance_of
 from pysync.config import Config
 from pysync.dump.index import Dump
@@ -58,14 +57,14 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
     reports = [
         it for it in queue.intake.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source
     ]
-    began = f"the dump began at {_moment(manifest.began_at)}"
+    began = f"the dump began at {local_time(manifest.began_at)}"
     began_ms = int(manifest.began_at * _MS)  # what came in the same millisecond may have come after it
     latest = max((it.last_at_ms for it in reports), default=0)
     if latest >= began_ms:
-        return f"the last change of the source arrived at {_moment(latest / _MS)}, but {began}"
+        return f"the last change of the source arrived at {local_time(latest / _MS)}, but {began}"
     read = int(queue.notes.get(LIVING) or 0)
     if read >= began_ms:
-        return f"the target was compared with the source at {_moment(read / _MS)}, but {began}"
+        return f"the target was compared with the source at {local_time(read / _MS)}, but {began}"
     return None
 
 
@@ -141,10 +140,6 @@ class Survey:
             change = self.translator.translate(encode_event(event), end)
             for work in plan(fold([change] if change else []), self.writer):
                 yield from (it for it in work.operations if isinstance(it, Refresh))
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
 def _some(names: list[str]) -> str:

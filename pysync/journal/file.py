@@ -1,4 +1,4 @@
-"""The journal's file: its schema, and how it is opened. SQLite with a write-ahead log; SQL only.
+"""The journal's file: the schema of records, and how it is opened. SQLite with a write-ahead log; SQL only.
 
 `names` is the index of records by name: those of their objects, at both ends and before a rename, and of databases. So
 all records of a name are found in order, however many others there are. Of outcomes and operations only rare ones have
@@ -12,6 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from pysync.journal import curves
 
 FILE = "journal.db"
 VERSION = 1
@@ -109,6 +111,7 @@ def _begin(connection: sqlite3.Connection) -> int:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
+    curves.create(connection)
     connection.execute("SELECT name, record FROM names LIMIT 1").fetchone()
     connection.execute(f"SELECT {COLUMNS} FROM records LIMIT 1").fetchone()  # noqa: S608
     return int(connection.execute("SELECT max(id) FROM records").fetchone()[0] or 0)
@@ -120,6 +123,17 @@ def insert(connection: sqlite3.Connection, rows: Sequence[Row], names: Iterable[
     try:
         connection.executemany(_INSERT, rows)
         connection.executemany(_NAME, names)
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def insert_samples(connection: sqlite3.Connection, samples: Sequence[curves.Sample], now: float) -> None:
+    """Add samples of targets, in one transaction; `now` is seconds since 1970."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        curves.add(connection, samples, now)
         connection.execute("COMMIT")
     except BaseException:
         _roll_back(connection)
@@ -144,8 +158,9 @@ def remove(connection: sqlite3.Connection, upto: int, names: Iterable[Named]) ->
 
 
 def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Have all records of a target bear another name."""
+    """Have all that is kept of a target bear another name."""
     connection.execute("UPDATE records SET target = ? WHERE target = ?", (new, old))
+    curves.rename_target(connection, old, new)
 
 
 def pages(connection: sqlite3.Connection) -> tuple[int, int, int]:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.measures import Worst
 from pysync.base.text import plain
+from pysync.journal import curves
 from pysync.journal import file as journal_file
 from pysync.journal.record import Record
 from pysync.model.difference import Difference
@@ -95,6 +97,16 @@ class Reader:
     def renames(self, name: str) -> list[Record]:
         """The last renames that gave or took this name, newest first."""
         return self.records(Query(names=(name,), operation="RenameTable"), _MOST_RENAMES)
+
+    def points(self, target: str, step: int, since: float) -> list[curves.Point]:
+        """The curve of a target after a time, in points of so many seconds each, the oldest first."""
+        with self._reading() as connection:
+            return [] if connection is None else curves.points(connection, target, step, since)
+
+    def slowest(self, target: str) -> list[Worst]:
+        """The tables whose changes took longest at a target in the day before its last sample."""
+        with self._reading() as connection:
+            return [] if connection is None else curves.slowest(connection, target)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:

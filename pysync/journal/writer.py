@@ -21,10 +21,12 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.base.text import plain
 from pysync.journal import file as journal_file
+from pysync.journal.curves import Sample
 from pysync.journal.record import Record, names_of
 from pysync.worker import Worker
 
 _MOST_WAITING = 10_000
+_MOST_SAMPLES = 1000
 _EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 2.0
 _LOCK_SECONDS = 1.0
@@ -60,6 +62,7 @@ class Journal:
         self._keep, self._max_bytes, self._is_tight, self._clock = keep, max_bytes, is_tight, clock
         self._lock = threading.Lock()
         self._waiting: deque[Record] = deque()
+        self._samples: deque[Sample] = deque(maxlen=_MOST_SAMPLES)
         self._dropped = self._untold = 0
         self._connection: sqlite3.Connection | None = None
         self._last = 0
@@ -73,6 +76,16 @@ class Journal:
             self._waiting.append(record)
             if len(self._waiting) > _MOST_WAITING:
                 self._drop(1)
+
+    def sample(self, samples: Iterable[Sample]) -> None:
+        """Have samples of targets written; returns at once, and never fails."""
+        with self._lock:
+            self._samples.extend(samples)
+
+    @property
+    def last(self) -> int:
+        """The id of the last record; 0 before the first write."""
+        return self._last
 
     def status(self) -> dict[str, Any]:
         """As in `pysync status --json`."""
@@ -89,13 +102,27 @@ class Journal:
         except BaseException:
             self._give_back(records)
             raise
+        self._write_samples()
         with self._opened() as connection:
             self._trim(connection)
         self.worker.well()
         self._tell_dropped()
 
+    def _write_samples(self) -> None:
+        with self._lock:
+            samples = list(self._samples)
+            self._samples.clear()
+        try:
+            if samples:
+                with self._opened() as connection:
+                    journal_file.insert_samples(connection, samples, self._clock())
+        except BaseException:
+            with self._lock:
+                self._samples.extendleft(reversed(samples))
+            raise
+
     def rename_target(self, old: str, new: str) -> None:
-        """Have all records of a target bear its new name. Raises PysyncError as `write`."""
+        """Have all that is kept of a target bear its new name. Raises PysyncError as `write`."""
         with self._opened() as connection:
             journal_file.rename_target(connection, old, new)
 

@@ -1,4 +1,4 @@
-"""Names as the Hive Metastore stores them."""
+"""Names as the Hive Metastore stores them, and those of the states of a table at a target."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pysync.base.text import quoted
 
 DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+TABLE_STATES = ("in_sync", "behind", "parked", "held", "foreign", "out_of_scope", "drifted", "dropped", "unknown")
+"""What a target's state of a table can be; docs/status.md explains each."""
 
 _QUOTED = re.compile("^`(.*)`$")
 

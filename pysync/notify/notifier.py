@@ -20,8 +20,8 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
 from pysync.journal import Query, Reader, Record
 from pysync.notify.events import CloudEvent, change_event, gap_event, is_visible, problem_event
+from pysync.notify.notes import ReceiverNotes
 from pysync.notify.receiver import Receiver, Refused
-from pysync.queue import EventQueue
 from pysync.sections import NotifyConfig
 from pysync.worker import Worker
 
@@ -33,7 +33,7 @@ REFUSED_SECONDS = 300.0
 """For how long an event that the receiver refuses is sent again."""
 
 _EVERY_SECONDS = 1.0
-_LOOK_SECONDS = 5.0
+_COMPARE_SECONDS = 5.0
 _SAVE_SECONDS = 1.0
 _LONGEST_WAIT = 60.0
 _BY_TIME = frozenset(
@@ -97,33 +97,43 @@ class _Wanted:
 class Notifier:
     """Serves the receiver of these settings; `source` is the name that events bear.
 
-    `problems` gives those of now; those by time are known `grace` seconds after the start. `dropped` counts records
-    that the journal could not keep. `clock` counts seconds and only grows, `now` gives seconds since 1970.
+    `problems` gives those of now; those by time are known `grace` seconds after the start. `newest` gives the id of the
+    journal's last record, and `dropped` counts records that it could not keep. `clock` counts seconds and only grows,
+    `now` gives seconds since 1970.
     """
 
     def __init__(
         self,
         settings: NotifyConfig,
         source: str,
-        queue: EventQueue,
+        notes: ReceiverNotes,
         journal: Reader,
         problems: Callable[[], Sequence[Problem]],
         *,
         grace: float,
+        newest: Callable[[], int],
         dropped: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._source, self._notes, self._journal = settings, source, queue.notes, journal
-        self._problems, self._clock, self._now = problems, clock, now
+        self._settings, self._source, self._notes, self._journal = settings, source, notes, journal
+        self._problems, self._clock, self._now, self._newest = problems, clock, now, newest
         self._dropped, self._dropped_before = dropped, dropped()
         self._receiver = Receiver(settings, now)
         self.worker = Worker(f"notify-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
         self._wanted = _Wanted(settings, self.worker.name)
-        self._note = f"notify:{settings.name}"
         self._known: Progress | None = None
-        self._saved, self._saved_at, self._looked_at = "", 0.0, -_LOOK_SECONDS
-        self._trouble, self._sure_at = _Trouble(), clock() + grace + _LOOK_SECONDS
+        self._saved, self._saved_at, self._compared_at = "", 0.0, -_COMPARE_SECONDS
+        self._counts = dict.fromkeys(("delivered", "failed", "skipped"), 0)
+        self._trouble, self._grace_ends_at = _Trouble(), clock() + grace + _COMPARE_SECONDS
+
+    def status(self) -> dict[str, Any]:
+        """As in `pysync status --json`."""
+        known, behind = self._known, 0
+        if known is not None:
+            behind = len(known.waiting)
+            behind += max(0, self._newest() - known.record) if "changes" in self._settings.events else 0
+        return {"name": self._settings.name, **self._counts, "behind": behind}
 
     def close(self, *, complete: bool) -> None:
         """After the worker has ended: note that nothing is missing, if the journal is `complete`."""
@@ -133,9 +143,9 @@ class Notifier:
                 self._save(self._known)
 
     def turn(self) -> None:
-        """Look at the problems, and send what there is. Raises PysyncError where disk or journal do not answer."""
+        """Compare the problems, and send what there is. Raises PysyncError where disk or journal do not answer."""
         progress = self._progress()
-        self._look(progress)
+        self._compare_problems(progress)
         if (dropped := self._dropped()) > self._dropped_before:
             self._note_gap(progress, _DROPPED, self._now())
             self._dropped_before = dropped
@@ -159,7 +169,7 @@ class Notifier:
     def _progress(self) -> Progress:
         if self._known is not None:
             return self._known
-        text = self._notes.get(self._note)
+        text = self._notes.get(self._settings.name)
         if text is not None:
             progress = Progress.model_validate_json(text)
             if progress.running:
@@ -176,7 +186,7 @@ class Notifier:
     def _save(self, progress: Progress) -> None:
         text = progress.model_dump_json()
         if text != self._saved:
-            self._notes.put(self._note, text)
+            self._notes.put(self._settings.name, text)
             self._saved = text
         self._saved_at = self._clock()
 
@@ -195,13 +205,13 @@ class Notifier:
 
     # --- problems
 
-    def _look(self, progress: Progress) -> None:
-        """Have what began and what ended since the last look wait for the receiver, on disk."""
-        if "problems" not in self._settings.events or self._clock() - self._looked_at < _LOOK_SECONDS:
+    def _compare_problems(self, progress: Progress) -> None:
+        """Have what began and what ended since the last comparison wait for the receiver, on disk."""
+        if "problems" not in self._settings.events or self._clock() - self._compared_at < _COMPARE_SECONDS:
             return
         found = {it.key: it for it in self._problems() if self._wanted.concerns(it)}
         known, at = progress.problems, self._now()
-        if self._clock() < self._sure_at:
+        if self._clock() < self._grace_ends_at:
             found = {key: it for key, it in known.items() if it.code in _BY_TIME} | found
         changes = [("ended", it) for key, it in known.items() if key not in found]
         changes += [("begun", it) for key, it in found.items() if key not in known]
@@ -210,7 +220,7 @@ class Notifier:
         progress.problems = {key: known.get(key, it) for key, it in found.items()}
         if changes:
             self._save(progress)
-        self._looked_at = self._clock()
+        self._compared_at = self._clock()
 
     # --- sending
 
@@ -251,16 +261,20 @@ class Notifier:
         trouble = self._trouble
         try:
             self._receiver.send(events)
+            self._counts["delivered"] += len(events)
         except Refused as error:
+            self._counts["failed"] += 1
             if trouble.refused_since is None:
                 trouble.refused_since = self._clock()
             if len(events) > 1:
                 trouble.singly = len(events)
             if len(events) > 1 or self._clock() - trouble.refused_since < REFUSED_SECONDS:
                 raise
+            self._counts["skipped"] += 1
             name, it = self._settings.name, events[0]
             log.error("webhook_event_skipped", receiver=name, id=it["id"], type=it["type"], reason=str(error))
         except PysyncError:
+            self._counts["failed"] += 1
             trouble.refused_since = None  # an outage says nothing of the event
             raise
         trouble.refused_since = None

@@ -6,11 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.text import shortened, shown
+from pysync.base.text import local_time, shortened, shown
 from pysync.model.change import objects_of
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
@@ -163,7 +162,7 @@ def _end(queue: EventQueue, request: Mapping[str, Any]) -> int:
 def _deleted(queue: EventQueue) -> PysyncError:
     if not queue.size:
         return PysyncError("the queue holds no event", "[queue] retain sets how long events are kept")
-    came = datetime.fromtimestamp(_came(queue, queue.first)).astimezone().isoformat(" ", "seconds")
+    came = local_time(_came(queue, queue.first))
     return PysyncError(
         f"the history does not reach back so far: it begins with event {queue.first}, of {came}",
         f"replay that: --from {queue.first}; or bring everything: pysync bootstrap",

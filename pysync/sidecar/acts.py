@@ -87,6 +87,7 @@ ACTS: Mapping[str, str] = {
     "reload": "Reload",
     "parked retry": "Retry",
     "parked skip": "Skip",
+    "parked adopt": "Adopt",
 }
 """The commands that change something, and the name of each in the journal."""
 
@@ -171,7 +172,8 @@ def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
     """What is to be said of an act that was done: what it came to, or the reason that was given for it."""
     if "tried" in answer:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
-        return f"{answer['skipped']} skipped, {answer['tried']} tried{left}"
+        adopted = f"{answer['adopted']} adopted, " if "adopted" in answer else ""
+        return f"{adopted}{answer['skipped']} skipped, {answer['tried']} tried{left}"
     if answer.get("kept"):
         return f"without the drops: {answer['was']}"
     if "restored" in answer:

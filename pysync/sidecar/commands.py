@@ -22,6 +22,7 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
+from pysync.sidecar.adoption import Adoption
 from pysync.sidecar.history import listed
 from pysync.sidecar.inventory import Inventory
 from pysync.sidecar.plans import parked_event, plan_of
@@ -62,6 +63,7 @@ class Commands:
         def listeners() -> Sequence[Mapping[str, Any]]:
             return roll.status(queue.intake.instances())
 
+        self._ends = ends
         self._why = Why(queue, self._drains, self._reader, listeners, ends)
         last_results = {name: it.last_result for name, it in verifiers.items()}
         self._inventory = Inventory(queue, self._drains, self._reader, last_results, listeners, ends)
@@ -93,6 +95,7 @@ class Commands:
             "parked show": self.parked_show,
             "parked retry": self.parked_retry,
             "parked skip": self.parked_skip,
+            "parked adopt": self.parked_adopt,
         }
         return {name: checked(it) for name, it in recorded(commands, self._journal.append).items()}
 
@@ -213,6 +216,13 @@ class Commands:
     def parked_skip(self, request: Request) -> dict[str, Any]:
         """Give parked events up."""
         return parked.skipped(self._drain(request), self._parked(request), request, _position(request))
+
+    def parked_adopt(self, request: Request) -> dict[str, Any]:
+        """Make tables of the target that are in the way of parked events the source's."""
+        adoption = Adoption(
+            self._queue, self._drain(request), self._ends.source, lambda it: self._healer.refresh(it, ())
+        )
+        return adoption(self._parked(request), request)
 
     def _parked(self, request: Request) -> Sequence[ParkedTable]:
         return self._queue.target(self._drain(request).name).parked.tables()

@@ -1,88 +1,89 @@
-"""History for the page: curves of lag and rate in memory, and what the events of the queue were."""
+"""History: curves of lag and rate for the page, and what the events of the queue were."""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.measures import Worst
 from pysync.base.text import meant, quoted, shortened, shown
+from pysync.journal import DAY_HOURS, MONTH_HOURS, Journal, Reader, Sample, step_of
 from pysync.model.change import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
+from pysync.replay.drain import Drain
 
-# --- Curves: lag and throughput of each target, minute by minute, for up to a day. In memory, since the start
+# --- Curves: lag and throughput of each target over time, in the journal
 
-STEP_SECONDS = 60
-_HOURS = 24
-_POINTS = _HOURS * 3600 // STEP_SECONDS
-
-
-@dataclass(slots=True)
-class _Curve:
-    points: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=_POINTS))
-    applied: int = 0  # since the start, at the last point
+SAMPLE_SECONDS = 60
 
 
 class Curves:
-    """A curve for each target. `status` answers as `pysync status --json` does; it is asked once a minute."""
+    """Samples the targets of `drains` once a minute, and answers with what was sampled.
 
-    def __init__(self, targets: Collection[str], status: Callable[[], Mapping[str, Any]]) -> None:
-        self._status = status
-        self._lock = threading.Lock()
-        self._curves = {name: _Curve() for name in targets}
+    `status` answers as `pysync status --json` does.
+    """
+
+    def __init__(
+        self,
+        drains: Mapping[str, Drain],
+        status: Callable[[], Mapping[str, Any]],
+        journal: Journal,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._drains, self._status, self._clock = drains, status, clock
+        self._journal, self._reader = journal, Reader(journal.file)
+        self._applied = dict.fromkeys(drains, 0)  # since the start, at the last sample
         self._last: float | None = None
 
     def sample(self, now: float) -> None:
         """Add a point to each curve if a minute has passed; `now` is seconds since 1970. For one thread."""
         if self._last is None:
             self._last = now
+            self._recall()
         # A clock that was set back must not stop the curves.
-        if 0 <= now - self._last < STEP_SECONDS:
+        if 0 <= now - self._last < SAMPLE_SECONDS:
             return
         self._last = now
-        try:
-            targets = self._status()["targets"]
-        except Exception:  # noqa: BLE001 - a point less; whoever asks for the status is told why
-            return
-        with self._lock:
-            for it in targets:
-                _add(self._curves[it["name"]], it, now)
+        # What goes wrong costs a point; whoever asks for the status is told why.
+        with suppress(Exception):
+            self._journal.sample([self._sampled(it, now) for it in self._status()["targets"]])
 
     def history(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The `points` of `target` in the last `hours`, the oldest first: `at`, `lag_seconds`, `applied`, `parked`.
 
-        `applied` is how many operations have changed the target since the point before. Raises PysyncError for another
-        target or number.
+        A point is for the `step_seconds` from `at` on: the greatest lag, and how many operations have changed the
+        target. Raises PysyncError for another target or number, and where the journal cannot be read.
         """
-        curve, hours = self._curve(request), _hours(request)
-        with self._lock:
-            points = list(curve.points)
-        return {"step_seconds": STEP_SECONDS, "points": points[-hours * 3600 // STEP_SECONDS :]}
+        name, hours = str(request.get("target")), _hours(request)
+        if name not in self._drains:
+            raise PysyncError(f"the sidecar has no target {quoted(name)}", meant(name, self._drains, "its targets"))
+        step = step_of(hours)
+        points = self._reader.points(name, step, self._clock() - hours * 3600 - step)
+        return {"step_seconds": step, "points": [asdict(it) for it in points]}
 
-    def _curve(self, request: Mapping[str, Any]) -> _Curve:
-        name = str(request.get("target"))
-        if name not in self._curves:
-            raise PysyncError(f"the sidecar has no target {quoted(name)}", meant(name, self._curves, "its targets"))
-        return self._curves[name]
+    def _recall(self) -> None:
+        """Have the latencies know again what was slow before the start."""
+        for name, drain in self._drains.items():
+            with suppress(PysyncError):
+                drain.progress.latency.recall(self._reader.slowest(name))
 
-
-def _add(curve: _Curve, target: Mapping[str, Any], now: float) -> None:
-    applied = target["counts"].get("applied", 0)
-    point = {"at": now, "lag_seconds": target["lag_seconds"], "applied": applied - curve.applied}
-    curve.points.append({**point, "parked": target["parked"]})
-    curve.applied = applied
+    def _sampled(self, target: Mapping[str, Any], now: float) -> Sample:
+        name, applied = target["name"], target["counts"].get("applied", 0)
+        before, self._applied[name] = self._applied[name], applied
+        slowest = tuple(Worst(**it) for it in target["latency"]["worst"])
+        return Sample(name, now, target["lag_seconds"], applied - before, target["parked"], slowest)
 
 
 def _hours(request: Mapping[str, Any]) -> int:
-    hours = request.get("hours", _HOURS)
-    if type(hours) is not int or not 1 <= hours <= _HOURS:  # not isinstance: true is an int, too
-        raise PysyncError(f"hours must be a whole number from 1 to {_HOURS}, not {shortened(shown(hours), 80)}")
+    hours = request.get("hours", DAY_HOURS)
+    if type(hours) is not int or not 1 <= hours <= MONTH_HOURS:  # not isinstance: true is an int, too
+        raise PysyncError(f"hours must be a whole number from 1 to {MONTH_HOURS}, not {shortened(shown(hours), 80)}")
     return hours
 
 

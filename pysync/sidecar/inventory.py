@@ -16,9 +16,9 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, meant, quoted, shortened, shown
-from pysync.journal import Reader, Record
+from pysync.journal import Query, Reader, Record
 from pysync.metastore.client import Reads
-from pysync.model.names import TableName
+from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.ledger import Hold
@@ -27,13 +27,15 @@ from pysync.sidecar.why.events import Scan, Seen, scan_after
 from pysync.sidecar.why.facts import EndsReader, Facts, rule_against
 from pysync.sidecar.why.reasons import Reason, reasons
 
-STATES = ("in_sync", "behind", "parked", "held", "foreign", "out_of_scope", "drifted", "dropped", "unknown")
-"""What a target's state of a table can be; docs/status.md explains each."""
-
 MOST = 1000
 """Objects in one answer."""
 
+SORTS = ("name", "last_done")
+"""The orders of a page."""
+
 _LIMIT = 100
+_DIGITS = 19
+_LATEST = 10 ** (_DIGITS - 1)  # beyond every record
 _SECONDS = 2.0  # of one answer: whoever wants more asks again
 _CHUNK = 200
 _KNOWN_BY_NAME = frozenset({"parked", "drifted"})
@@ -86,16 +88,29 @@ class _Filter:
     part: str | None
     begin: str
     limit: int
+    before: int | None
+    """Where a page begins that is sorted by what was done last: before this record of the journal."""
 
     @classmethod
     def of(cls, request: Request) -> _Filter:
         state, limit = request.get("state"), request.get("limit") or _LIMIT
-        if state is not None and state not in STATES:
-            raise PysyncError(f"there is no state {quoted(str(state))}", meant(str(state), STATES, "states"))
+        if state is not None and state not in TABLE_STATES:
+            raise PysyncError(f"there is no state {quoted(str(state))}", meant(str(state), TABLE_STATES, "states"))
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise PysyncError(f"limit must be a whole number of at least 1, not {shortened(shown(limit), 80)}")
         database, part, begin = (_text(request, key) for key in ("database", "part", "begin"))
-        return cls(state, database, part, begin or "", min(limit, MOST))
+        sort = request.get("sort") or SORTS[0]
+        if sort not in SORTS:
+            raise PysyncError(f"there is no order {quoted(str(sort))}", meant(str(sort), SORTS, "orders"))
+        if sort == SORTS[0]:
+            return cls(state, database, part, begin or "", min(limit, MOST), None)
+        if begin is not None and not (begin.isascii() and begin.isdecimal() and len(begin) < _DIGITS):
+            raise PysyncError(f"{quoted(begin)} is no record of the journal", "begin with what `next` says")
+        return cls(state, database, part, "", min(limit, MOST), int(begin) if begin else _LATEST)
+
+    @property
+    def is_by_last_done(self) -> bool:
+        return self.before is not None
 
     def takes_database(self, name: str) -> bool:
         return self.database is None or fnmatchcase(name, self.database)
@@ -229,6 +244,7 @@ class Inventory:
     def __call__(self, request: Request) -> dict[str, Any]:
         """A page, as in docs/status.md: `objects` in the order of their names, and where the `next` page begins.
 
+        With `sort` "last_done" those come first at which something was done last, as far as the journal has it.
         It may have fewer than were asked for, or none, before the end: what a filter leaves out takes time, too. Raises
         PysyncError for arguments that make no sense, and where the source cannot be read.
         """
@@ -238,6 +254,8 @@ class Inventory:
         drains = [it for it in self.drains.values() if name in {None, it.name}]
         now = self.clock()
         targets = self._targets(drains, now)
+        if wanted.is_by_last_done:
+            return {"as_of": now, **self._by_last_done(wanted, targets)}
         rows, begin = list[dict[str, Any]](), None
         until = time.monotonic() + _SECONDS
         listed = self._listed(wanted, targets, until)
@@ -290,6 +308,36 @@ class Inventory:
                     definitions = {f"{database}.{it.tableName}": it for it in source.tables_by_name(database, bare)}
                 yield from (Listed(name, at_source=True, definition=definitions.get(name)) for name in chunk)
 
+    def _by_last_done(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+        """The page of tables by their last records, the newest first. A table without a record is not in it."""
+        names = {it.drain.name for it in targets}
+        found, before = list[tuple[int, dict[str, Any]]](), wanted.before
+        until = time.monotonic() + _SECONDS
+        while len(found) <= wanted.limit and time.monotonic() < until:
+            records = self.reader.records(Query(before=before), _CHUNK)
+            if not records:
+                before = None
+                break
+            before = records[-1].id
+            fitting = [it for it in records if it.target in names and _is_table(it) and wanted.takes(it.source_object)]
+            newest = self._newest([it.source_object for it in fitting], targets)
+            chosen = [it for it in fitting if newest.get(it.source_object) == it.id]
+            listed = [Listed(it.source_object, at_source=None) for it in chosen]
+            rows = self._rows(listed, targets)
+            found += [(it.id, row) for it, row in zip(chosen, rows, strict=True) if _has(row, wanted.state)]
+        if len(found) > wanted.limit:
+            before = found[wanted.limit - 1][0]
+        objects = [row for _, row in found[: wanted.limit]]
+        return {"objects": objects, "next": None if before is None else str(before)}
+
+    def _newest(self, names: Sequence[str], targets: Sequence[_Target]) -> dict[str, int]:
+        """The id of the last record of each object."""
+        newest = dict[str, int]()
+        for it in targets:
+            for name, record in self.reader.latest(it.drain.name, list(dict.fromkeys(names))).items():
+                newest[name] = max(record.id, newest.get(name, 0))
+        return newest
+
     # --- their states
 
     def _rows(self, listed: Sequence[Listed], targets: Sequence[_Target]) -> Iterator[dict[str, Any]]:
@@ -339,6 +387,10 @@ class Inventory:
             all_drift_is_named=len(drifted) >= int(compared.get("drift") or 0),
             as_of=min([as_of, *gaps]),
         )
+
+
+def _is_table(record: Record) -> bool:
+    return "." in record.source_object and "(" not in record.source_object
 
 
 def _has(row: Mapping[str, Any], state: str | None) -> bool:

@@ -23,11 +23,14 @@ RELEASE_SECONDS = 7.0
 NAME = "…"
 """What stands in the reason of a group for the names and numbers in which the reasons of its tables differ."""
 
+_ADVICE = 'on_conflict = "adopt"'
+"""A part of the advice in the reason of such a refusal (targets/apply/judge_one_way)."""
+
 _NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)\b")
 
 
 def common_reason(reason: str, table: str) -> str:
-    """The telling line of a reason (the last one), with NAME for the names of its table and for numbers."""
+    """The last line of a reason, which says the most, with NAME for the names of its table and for numbers."""
     line = one_line((reason.strip().splitlines() or [""])[-1])
     last = re.split(r"[./]", table)[-1]
     names = [re.escape(table), rf"[\w$-]+\.{re.escape(last)}", *map(_in_quotes, re.split(r"[./@]", table))]
@@ -50,10 +53,16 @@ def grouped(tables: Sequence[ParkedTable]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda it: (it["kind"] == "waits", -it["tables"], it["reason"]))
 
 
+def is_adoptable(table: ParkedTable) -> bool:
+    """Whether its first event is parked because the target's table is not the source's, and may become so."""
+    return table.kind == "rejected" and "." in table.table and _ADVICE in table.reason
+
+
 def _group(kind: str, reason: str, tables: Sequence[ParkedTable]) -> dict[str, Any]:
     return {
         "reason": reason,
         "kind": kind,
+        "adoptable": all(map(is_adoptable, tables)),
         "tables": len(tables),
         "events": sum(it.events for it in tables),
         "attempts": max(it.attempts for it in tables),
@@ -98,7 +107,10 @@ class Selection:
 def listed(drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, Any]) -> dict[str, Any]:
     """`tables`: what is parked, or the part of it that the request selects, table by table; `groups`: by reason."""
     selected = Selection.of(request).tables(parked)
-    rows = [{**parked_table(it), "group": common_reason(it.reason, it.table)} for it in selected]
+    rows = [
+        {**parked_table(it), "group": common_reason(it.reason, it.table), "adoptable": is_adoptable(it)}
+        for it in selected
+    ]
     return {"target": drain.name, "tables": rows, "groups": grouped(selected)}
 
 
@@ -120,6 +132,11 @@ def skipped(
     if not selection.is_pattern:
         return _released([drain.skip(position=position, table=selection.table)])
     return _released([drain.skip(table=it) for it in _chosen(drain, selection, parked)])
+
+
+def retried_tables(drain: Drain, tables: Sequence[str]) -> dict[str, Any]:
+    """Try the events of these tables again."""
+    return _released([drain.retry_tables(tables)] if tables else [])
 
 
 def _chosen(drain: Drain, selection: Selection, parked: Sequence[ParkedTable]) -> list[str]:

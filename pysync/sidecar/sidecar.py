@@ -31,7 +31,7 @@ from pysync.copy.copies import Copies
 from pysync.install import listener_jar
 from pysync.journal import Reader
 from pysync.metastore.client import Metastore
-from pysync.notify import Notifier
+from pysync.notify import Notifier, ReceiverNotes
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
@@ -126,9 +126,10 @@ class Sidecar:
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
         self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
-        self._notifiers = [self._notifier(it) for it in config.notify] if bridge else []
+        receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None
+        self._notifiers = [self._notifier(it, receivers) for it in config.notify] if receivers else []
         self._credentials = Credentials(config)
-        self._curves = Curves([drain.name for drain in self.drains], self.status)
+        self._curves = Curves({drain.name: drain for drain in self.drains}, self.status, self.journal)
         self.answers = answers = self._commands()
         self._web = WebServer(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
@@ -223,11 +224,12 @@ class Sidecar:
             "notification_log": self.poller and self.poller.status(),
         }
         bootstrap = {"bootstrap": self.bootstrapper.status(), "copy": self._copies.status()}
+        receivers = {"receivers": [it.status() for it in self._notifiers]}
         return sidecar_status(
             self._config,
             self._started,
             self.queue,
-            {**capture, **bootstrap},
+            {**capture, **bootstrap, **receivers},
             self.drains,
             roll=self._roll,
             clocks=self._clocks,
@@ -357,10 +359,17 @@ class Sidecar:
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
-    def _notifier(self, settings: NotifyConfig) -> Notifier:
-        journal, grace = Reader(self.journal.file), self._config.status_grace
-        name, dropped = self._config.source.name, lambda: int(self.journal.status()["dropped"])
-        return Notifier(settings, name, self.queue, journal, self._problems, grace=grace, dropped=dropped)
+    def _notifier(self, settings: NotifyConfig, notes: ReceiverNotes) -> Notifier:
+        return Notifier(
+            settings,
+            self._config.source.name,
+            notes,
+            Reader(self.journal.file),
+            self._problems,
+            grace=self._config.status_grace,
+            newest=lambda: self.journal.last,
+            dropped=lambda: int(self.journal.status()["dropped"]),
+        )
 
     def _problems(self) -> Sequence[Problem]:
         return problems(self.status(), self._config.status_grace)

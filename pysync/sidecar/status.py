@@ -123,7 +123,8 @@ def sidecar_status(
     scopes: Mapping[str, dict[str, Any] | None],
     replays: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
-    """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in.
+    """The whole status as JSON values; times are seconds since 1970. `capture` tells how events come in,
+    of bootstraps and copies, and of receivers of webhooks.
 
     `file` tells how pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each
     target when it was last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.

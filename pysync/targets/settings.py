@@ -283,6 +283,11 @@ class TargetSettings(PolicySettings):
     # What only some kinds have; these override it.
 
     @property
+    def written_catalogs(self) -> tuple[str, ...]:
+        """The catalogs of the target that pysync writes in beside `hive`."""
+        return ()
+
+    @property
     def address(self) -> str | None:
         """The addresses of the metastore that is the target; None for other places."""
         return None

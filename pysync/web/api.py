@@ -81,7 +81,7 @@ ENDPOINTS = (
         "The tables of the source with their states at the targets, page by page.",
         "docs/status.md#pysync-tables---json",
         {
-            **dict.fromkeys(("state", "target", "database", "part", "begin"), _text),
+            **dict.fromkeys(("state", "target", "database", "part", "begin", "sort"), _text),
             "limit": _number,
         },
     ),

@@ -138,6 +138,15 @@ def _released(answer: Mapping[str, Any]) -> ActResult:
     return GOOD, "; ".join(done) or "nothing was parked"
 
 
+def _adopted(answer: Mapping[str, Any]) -> ActResult:
+    """What an adoption came to."""
+    tone, text = _released(answer)
+    refused = [f"{name} was not adopted: {one_line(why)}" for name, why in list(answer["refused"].items())[:1]]
+    if answer["more"]:
+        refused.append(f"{count(answer['more'], 'table')} left: adopt again")
+    return (BAD if refused else tone), "; ".join([f"{count(answer['adopted'], 'table')} adopted", text, *refused])
+
+
 def _resumed(answer: Mapping[str, Any]) -> ActResult:
     was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
     return GOOD, f"{answer['target']} {what}; it was paused: {was}" if was else f"{answer['target']} was not paused"
@@ -150,6 +159,7 @@ ACTS: Mapping[str, Act] = {
     "drop": Act("resume", ("target", "through"), _resumed),
     "retry": Act("parked retry", ("target", "table", "reason"), _released),
     "skip": Act("parked skip", ("target", "table", "position", "reason"), _released),
+    "adopt": Act("parked adopt", ("target", "table", "reason"), _adopted),
     "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
     "verify": Act(
         "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")
@@ -158,7 +168,11 @@ ACTS: Mapping[str, Act] = {
 """By their names in /acts/NAME."""
 
 
-_NEEDS_TICK: Mapping[str, str] = {"skip": "nothing was skipped", "drop": "nothing was dropped"}
+_NEEDS_TICK: Mapping[str, str] = {
+    "skip": "nothing was skipped",
+    "drop": "nothing was dropped",
+    "adopt": "nothing was adopted",
+}
 """The acts that cannot be undone, and what to say where the box is not ticked."""
 
 

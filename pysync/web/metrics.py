@@ -80,6 +80,11 @@ _EVENTS = {
     "skipped": "Events that are not for the target: out of scope, or of an excluded kind.",
     "parked": "Events that were parked, each counted once.",
 }
+_RECEIVER_COUNTERS = {
+    "delivered": ("delivered_events", "Events that the receiver has taken."),
+    "failed": ("failed_requests", "Requests that the receiver refused or did not answer."),
+    "skipped": ("skipped_events", "Events that were given up, as the receiver refused them."),
+}
 _LISTENER = ["listener", "source"]  # not `instance`: Prometheus gives that label to what it scrapes
 _COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
 _LEFT = {"files_left": "Files that are still to be copied.", "bytes_left": "Bytes that are still to be copied."}
@@ -98,6 +103,7 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield _credentials(status["credentials"])
     yield from _queue(status["queue"])
     yield _dropped(status["journal"])
+    yield from _receivers(status["receivers"])
     yield from _targets(status["targets"])
     yield from latencies(status["targets"])
     yield from tries(status["targets"])
@@ -215,6 +221,21 @@ def _dropped(journal: Mapping[str, Any]) -> Metric:
     dropped = CounterMetricFamily("pysync_journal_dropped_records", "Records that the journal could not write.")
     dropped.add_metric([], journal["dropped"])
     return dropped
+
+
+def _receivers(receivers: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
+    """What the receivers of webhooks were sent."""
+    for key, (name, text) in _RECEIVER_COUNTERS.items():
+        counter = CounterMetricFamily(f"pysync_notify_{name}", text, labels=["receiver"])
+        for it in receivers:
+            counter.add_metric([it["name"]], it[key])
+        yield counter
+    behind = GaugeMetricFamily(
+        "pysync_notify_behind", "Records and problems that the receiver was not sent yet.", labels=["receiver"]
+    )
+    for it in receivers:
+        behind.add_metric([it["name"]], it["behind"])
+    yield behind
 
 
 def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from pysync.web.site import STATIC, Answer, Site, environment, segment
-from pysync.web.views.charts import OUTCOMES
+from pysync.web.views.charts import DEFAULT_RANGE, OUTCOMES, RANGES
 from pysync.web.views.objects import (
     FILTERS,
     differences_of,
@@ -25,11 +25,10 @@ from pysync.web.views.objects import (
     table_view,
 )
 from pysync.web.views.tables import FILTERS as TABLE_FILTERS
-from pysync.web.views.tables import TONES, filter_of, tables_page, tables_request
+from pysync.web.views.tables import SORTS, TONES, filter_of, tables_page, tables_request
 from pysync.web.views.targets import overview, target_view
 from pysync.web.views.verify import Object, Tile, VerifyView, of_database, verify_view
 
-_HISTORY_HOURS = 24
 _RECENT = 10
 
 
@@ -65,12 +64,15 @@ class Pages:
         """One target."""
         name, status = request.path_params["target"], self._site.status()
         target = self._target(status, name)
-        history = self._site.ask("history", target=name, hours=_HISTORY_HOURS)
+        chosen = request.query_params.get("range", "")
+        chosen = chosen if chosen in RANGES else DEFAULT_RANGE
+        history = self._site.ask("history", target=name, hours=RANGES[chosen])
         # It reads a window of events: not for everybody who reaches the port.
         plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
         now = self._site.clock()
-        view = target_view(target, status.get("gaps") or (), history.value, plan.value, now)
-        return self._site.render(request, "target.html", view=view, history=history, plan=plan)
+        view = target_view(target, status.get("gaps") or (), history.value, plan.value, now, hours=RANGES[chosen])
+        values: dict[str, Any] = {"view": view, "history": history, "plan": plan, "ranges": RANGES, "range": chosen}
+        return self._site.render(request, "target.html", **values)
 
     def parked(self, request: Request) -> Response:
         """What a target refused, table by table."""
@@ -135,6 +137,7 @@ class Pages:
             problem=answer.problem,
             chosen={key: query.get(key, "") for key in TABLE_FILTERS},
             states=TONES,
+            sorts=SORTS,
             targets=[it["name"] for it in self._site.status()["targets"]],
         )
 

@@ -46,6 +46,7 @@ def browser(opened: Browser) -> Iterator[Browser]:
     opened.forget()
     opened.prefer("light")
     opened.size(DESK)
+    opened.zone("UTC")
     opened.faults()
     yield opened
     assert opened.faults() == []

@@ -95,12 +95,13 @@ def test_a_parked_table_is_retried(browser: Browser, world: World) -> None:
     with world.running.parked() as position:
         world.sign_in(browser, "/targets/dr/parked")
         assert f"event {position}" in browser.text("tbody")
-        browser.click("tbody form[action='/acts/retry'] button")
-        assert "1 event still parked" in browser.text()
+        browser.click(".reason-groups a")
         browser.click(".reason-groups form[action='/acts/retry'] button")
         assert "1 event still parked" in browser.text(), "by its reason"
         browser.click("tbody a.name")
         assert "CREATE_TABLE" in browser.text()
+        browser.click("form[action='/acts/retry'] button")
+        assert "1 event still parked" in browser.text()
         world.running.mend()
         browser.click("form[action='/acts/retry'] button")
         assert "1 of 1 event applied" in browser.text()
@@ -113,11 +114,22 @@ def test_a_parked_table_is_skipped_only_by_who_is_sure(browser: Browser, world: 
         browser.click("tbody a.name")
         browser.find("form[action='/acts/skip'] button").click()
         assert world.running.dr()["parked"] == 1, "the browser asks for the tick first"
-        browser.find("input[name=sure]").click()
+        browser.find("form[action='/acts/skip'] input[name=sure]").click()
         browser.click("form[action='/acts/skip'] button")
         assert browser.path() == "/targets/dr/parked"
         assert "1 event skipped" in browser.text()
         assert world.running.dr()["parked"] == 0
+
+
+def test_tables_in_conflict_are_adopted_by_their_reason(browser: Browser, world: World) -> None:
+    with world.running.parked():
+        world.sign_in(browser, "/targets/dr/parked")
+        browser.click(".reason-groups a")
+        browser.find("form[action='/acts/adopt'] input[name=sure]").click()
+        browser.click("form[action='/acts/adopt'] button")
+        assert "1 table adopted; 1 of 1 event applied" in browser.text()
+        assert browser.path() == "/targets/dr/parked"
+        world.running.rests(queued=0, parked=0)
 
 
 def test_everything_is_refreshed(browser: Browser, world: World) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -13,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.conftest import RIGHT, USER, Served
 from tests.support import wait_until
 from tests.support.browser import DESK, PHONE, WALL, Browser
-from tests.support.pages import EVIL, LONG, FakeSidecar, a_status, fresh, in_trouble
+from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, in_trouble
 
 pytestmark = pytest.mark.browser
 
@@ -24,9 +27,11 @@ VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "overview-quiet": (a_status, "/"),
     "overview-trouble": (in_trouble, "/"),
     "target": (a_status, "/targets/dr"),
+    "target-month": (a_status, "/targets/dr?range=30d"),
     "target-paused": (in_trouble, "/targets/dr"),
     "actions": (a_status, "/actions"),
     "parked": (in_trouble, "/targets/lake/parked"),
+    "parked-conflict": (in_trouble, f"/targets/lake/parked?{urlencode({'reason': CONFLICT})}"),
     "parked-table": (in_trouble, f"/targets/lake/parked/{quote(LONG)}"),
     "table": (a_status, f"/tables/{quote(EVIL, safe='')}"),
     "tables": (in_trouble, "/tables"),
@@ -99,10 +104,20 @@ def test_parked_tables_are_retried_and_skipped_by_their_reason(browser: Browser,
     assert {it.text for it in browser.all("td[data-label=why] .reason")} == {sidecar.tables[0]["reason"]}
     browser.click(".reason-groups form[action='/acts/retry'] button")
     assert ("parked retry", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
-    browser.find("input[name=sure]").click()
+    browser.find("form[action='/acts/skip'] input[name=sure]").click()
     browser.click(".reason-groups form[action='/acts/skip'] button")
     assert ("parked skip", sidecar.tables[0]["reason"]) in [(name, it.get("reason")) for name, it in sidecar.asked]
     assert browser.path() == "/targets/lake/parked"
+
+
+def test_tables_in_conflict_are_adopted_by_their_reason(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh(in_trouble, tables=1000)
+    served = serve(sidecar)
+    sign_in(browser, served, f"/targets/lake/parked?{urlencode({'reason': CONFLICT})}")
+    browser.find("form[action='/acts/adopt'] input[name=sure]").click()
+    browser.click(".reason-groups form[action='/acts/adopt'] button")
+    assert ("parked adopt", CONFLICT) in [(name, it.get("reason")) for name, it in sidecar.asked]
+    assert "2 tables adopted" in browser.text()
 
 
 def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(browser: Browser, serve: Serve) -> None:
@@ -147,6 +162,73 @@ def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> Non
     assert browser.driver.execute_script("return window.kept") is True
     assert browser.find("details").get_attribute("open") is not None
     assert browser.active().get_attribute("href").endswith("/targets/lake")
+
+
+def test_values_of_a_curve_are_read_by_pointer_and_by_keyboard(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    browser.zone("Asia/Kolkata")
+    browser.go(served.base + "/targets/dr?range=6h")
+    latest = browser.text(".reading")
+    browser.hover("#curve-lag")
+    assert re.fullmatch(r"\d+ ms at 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\+05:30", browser.text(".reading"))
+    browser.hover("h1")
+    assert browser.text(".reading") == latest
+    curve = browser.tab_to("#curve-lag")
+    at_end = browser.text(".reading")
+    browser.type(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    told = browser.text(".reading")
+    assert told != at_end
+    assert curve.get_attribute("aria-valuetext") == told
+    browser.type(Keys.HOME)
+    first = browser.text(".reading")
+    served.sidecar.answer["targets"][0]["queued"] = 4321
+    wait_until(lambda: "4,321" in browser.text(), seconds=30, what="the next update")
+    assert (browser.active().get_attribute("id"), browser.text(".reading")) == ("curve-lag", first)
+
+
+def test_the_time_of_the_curves_is_chosen_and_stays(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    browser.go(served.base + "/targets/dr")
+    browser.click(".ranges a[href$='30d']")
+    assert browser.text(".ranges [aria-current]") == "30d"
+    assert "-30 d" in browser.text(".times")
+    served.sidecar.answer["targets"][0]["queued"] = 4321
+    wait_until(lambda: "4,321" in browser.text(), seconds=30, what="the next update")
+    assert "-30 d" in browser.text(".times")
+
+
+def test_times_are_those_of_the_reader_with_utc_beside(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    browser.zone("America/St_Johns")
+    sign_in(browser, served, "/actions")
+    absolute = browser.find("tbody time")
+    utc = datetime.fromisoformat(absolute.get_attribute("datetime") or "")
+    there = utc.astimezone(ZoneInfo("America/St_Johns"))
+    assert absolute.find_element("css selector", ".absolute").text == there.isoformat(" ", "seconds")
+    assert absolute.get_attribute("title") == f"{utc:%Y-%m-%d %H:%M:%S} UTC"
+    assert browser.text("footer time").endswith(there.isoformat()[-6:])
+    browser.go(served.base + "/targets/lake/parked")
+    assert f"{there:%z}"[:3] in (browser.find("tbody time").get_attribute("title") or "")
+
+
+def test_a_phone_shows_first_what_needs_a_hand_and_the_rest_folded(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh(in_trouble)
+    sidecar.records = [{**it, "outcome": "failed"} for it in sidecar.records]
+    served = serve(sidecar)
+    browser.size(PHONE)
+    sign_in(browser, served)
+    assert {it.get_attribute("open") for it in browser.all("details.fold")} == {None}
+    assert len([it for it in browser.all(".brief tbody tr") if it.is_displayed()]) == 5
+    folded = browser.find("details.fold")
+    folded.find_element("css selector", "summary").click()
+    number = folded.get_attribute("id") or ""
+    served.sidecar.answer["targets"][0]["lag_seconds"] = 754.0
+    wait_until(lambda: "12m 34s" in browser.text(), what="the new lag")
+    assert browser.find(f"#{number}").get_attribute("open") is not None
+    browser.size(DESK)
+    wait_until(
+        lambda: all(it.get_attribute("open") is not None for it in browser.all("details.fold")), what="all on a desk"
+    )
 
 
 def test_a_sidecar_that_does_not_answer_is_told(browser: Browser, serve: Serve) -> None:

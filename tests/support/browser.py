@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -109,6 +109,14 @@ class Browser:
         """Show the page as a window of that size would; a window itself cannot be as narrow as a phone."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def zone(self, name: str) -> None:
+        """The time zone of pages that are opened from now on."""
+        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": name})
+
+    def hover(self, selector: str) -> None:
+        """Put the pointer in the middle of an element."""
+        ActionChains(self.driver).move_to_element(self.find(selector)).perform()
 
     def prefer(self, theme: str) -> None:
         """What the system prefers: light or dark. And no motion, which a picture would catch half-way."""

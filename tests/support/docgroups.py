@@ -98,10 +98,12 @@ failures.md: pysync parked retry dr
 failures.md: pysync parked retry dr --table 'sales.*'
 failures.md: pysync parked retry dr --reason 'exists at the target'
 failures.md: pysync parked skip dr 48213 --yes
+failures.md: pysync parked adopt dr --table 'sales.*' --yes
 status.md: pysync parked list dr --json
 status.md: pysync parked show dr 48213 --json
 status.md: pysync parked retry dr --json
 status.md: pysync parked skip dr 48213 --yes --json
+status.md: pysync parked adopt dr --table 'sales.*' --yes --json
 """
 """The same, with an event that dr refuses."""
 

@@ -10,11 +10,12 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import problems
 from pysync.base.measures import Latency
 from pysync.queue import ParkedTable
-from pysync.sidecar.parked import common_reason, grouped
+from pysync.sidecar.parked import common_reason, grouped, is_adoptable
 from pysync.targets.base import ERRORS
 
 NOW = 1_795_000_000.0
 LONG = "warehouse." + "a_table_whose_name_is_as_long_as_a_metastore_takes_it_" * 2 + "abcdefghij"
+CONFLICT = 'a table of this name is not from this source; drop it, or set on_conflict = "adopt" or "skip"'
 EVIL = "shop.<script>alert(1)</script>"
 assert len(LONG.partition(".")[2]) in range(118, 129)
 
@@ -84,6 +85,7 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "no_listener_since": None,
         "credentials": [],
         "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 0, "dropped": 0},
+        "receivers": [],
         "queue": {
             "directory": "/var/lib/pysync",
             "epoch": 1,
@@ -220,7 +222,6 @@ def some_records(now: float = NOW) -> list[dict[str, Any]]:
 def parked_tables(number: int, now: float = NOW) -> list[dict[str, Any]]:
     """An answer of `parked list`: names that must look right come first."""
     names = [EVIL, LONG, *(f"shop.table_{it:04}" for it in range(number - 2))]
-    reason = "a table of this name exists at the target, and it is not ours"
     kinds = ("rejected", "bug", "waits")
     return [
         {
@@ -228,7 +229,7 @@ def parked_tables(number: int, now: float = NOW) -> list[dict[str, Any]]:
             "events": 1 + at % 3,
             "position": 40_000 + at,
             "kind": kinds[at % 3 if at > 1 else at],
-            "reason": reason
+            "reason": CONFLICT
             if at != 1
             else "Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'x'",
             "attempts": 3,
@@ -243,7 +244,10 @@ def parked_answer(target: str, tables: Sequence[dict[str, Any]]) -> dict[str, An
     """An answer of `parked list` with its groups."""
     keys = ("table", "events", "position", "kind", "reason", "attempts")
     known = [ParkedTable(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
-    rows = [{**it, "group": common_reason(it["reason"] or "", it["table"])} for it in tables]
+    rows = [
+        {**it, "group": common_reason(it["reason"] or "", it["table"]), "adoptable": is_adoptable(table)}
+        for it, table in zip(tables, known, strict=True)
+    ]
     return {"target": target, "tables": rows, "groups": grouped(known)}
 
 
@@ -252,8 +256,13 @@ def _times(table: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def a_history(now: float = NOW, hours: int = 24) -> dict[str, Any]:
-    """A day with a peak, and an hour in which the sidecar did not run."""
-    points = []
+    """A day with a peak, and an hour in which the sidecar did not run; of more than a day half hours."""
+    points: list[dict[str, Any]] = []
+    if hours > 24:
+        for at in range(int(now) - hours * 3600, int(now), 1800):
+            lag = 1.0 + at // 1800 % 48 * 0.3 + (900 if at // 1800 % 331 == 0 else 0)
+            points.append({"at": at, "lag_seconds": lag, "applied": 900 + at // 1800 % 48 * 40, "parked": 0})
+        return {"step_seconds": 1800, "points": points}
     for minute in range(hours * 60):
         at = now - hours * 3600 + minute * 60
         if 300 < minute < 360:
@@ -390,7 +399,7 @@ class FakeSidecar:
         released = {"skipped": 0, "tried": 2, "left": 0, "reason": None, "finished": True}
         self.answers: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "actions": self._actions,
-            "history": lambda _: a_history(self.now),
+            "history": lambda it: a_history(self.now, it["hours"]),
             "why": lambda it: a_why(it["table"], self.now),
             "tables": lambda it: some_tables(it, [it["name"] for it in self.answer["targets"]], self.now),
             "plan": lambda it: a_plan(it["target"]),
@@ -398,6 +407,7 @@ class FakeSidecar:
             "parked list": lambda it: parked_answer(it["target"], self.tables),
             "parked show": self._parked_show,
             "parked retry": lambda _: released,
+            "parked adopt": lambda _: {**released, "adopted": 2, "refused": {}, "more": 0},
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
             "resume": lambda it: {"target": it["target"], "was": "by hand", "kept": it.get("keep") is True},

@@ -51,6 +51,13 @@ def done(command: str, request: Mapping[str, Any], answer: Mapping[str, Any] | P
             "Retry",
             "0 skipped, 3 tried; 1 left: no such db",
         ),
+        (
+            "parked adopt",
+            {"target": "dr"},
+            {"adopted": 2, "skipped": 0, "tried": 3, "left": 0, "reason": None, "finished": True},
+            "Adopt",
+            "2 adopted, 0 skipped, 3 tried",
+        ),
     ],
 )
 def test_an_act_makes_a_record(

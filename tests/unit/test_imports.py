@@ -38,7 +38,7 @@ HEAVY = OF_AWS | {"asyncio", "hmsclient", "persistqueue", "py4j", "pyspark", "ri
 HEAVY |= {"thrift", "pysync.config", "pysync.model.operation", "pysync.queue", "pysync.control.server"}
 
 ASKING = ["status", "plan", "pause dr", "resume dr", "refresh", "events", "parked list dr", "parked show dr 1"]
-ASKING += ["parked retry dr", "parked skip dr 1 --yes"]
+ASKING += ["parked retry dr", "parked skip dr 1 --yes", "parked adopt dr --yes"]
 
 
 def imported(code, *arguments):

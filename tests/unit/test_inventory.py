@@ -176,3 +176,28 @@ def test_without_a_source_the_tables_are_not_known(place: Place) -> None:
     place.source = None
     with pytest.raises(PysyncError, match="metastore is not set"):
         place.tables()
+
+
+def test_what_was_done_last_comes_first_page_by_page(place: Place) -> None:
+    place.source = Hms("shop.never")
+    names = [f"shop.t{number}" for number in range(5)]
+    for name in [*names, "shop.t1"]:
+        place.replay(*([] if name != names[0] else [create_database("shop")]), create(name))
+        place.journal.write()
+    wanted, found, begin = ["shop.t1", "shop.t4", "shop.t3", "shop.t2", "shop.t0"], list[str](), None
+    for _ in range(4):
+        answer = place.tables(sort="last_done", limit=2, begin=begin)
+        found += [it["object"] for it in answer["objects"]]
+        begin = answer["next"]
+        if begin is None:
+            break
+    assert found == wanted
+    assert [it["object"] for it in place.tables(sort="last_done", part="t3")["objects"]] == ["shop.t3"]
+    done = [it["targets"][0]["done_at"] for it in place.tables(sort="last_done")["objects"]]
+    assert done == sorted(done, reverse=True)
+
+
+@pytest.mark.parametrize("request_", [{"sort": "size"}, {"sort": "last_done", "begin": "shop.a"}])
+def test_an_order_that_makes_no_sense_is_refused(place: Place, request_: dict[str, Any]) -> None:
+    with pytest.raises(PysyncError, match=r"no order|no record"):
+        place.tables(**request_)

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
 from pysync.journal import Journal, Reader, Record
-from pysync.notify import Notifier, Refused, notifier, receiver
+from pysync.notify import Notifier, ReceiverNotes, Refused, notifier, receiver
 from pysync.queue import EventQueue
 from pysync.sections import NotifyConfig
 from tests.support.receivers import SECRET, WebhookReceiver
@@ -38,6 +38,7 @@ class World:
         self.problems: list[Problem] = []
         self.seconds = 0.0
         self.dropped = 0
+        self.names = ["hook"]
         self.notifier = self.begin()
 
     def begin(self, **settings: Any) -> Notifier:
@@ -46,10 +47,11 @@ class World:
         self.notifier = Notifier(
             NotifyConfig(**values),
             "onprem",
-            self.queue,
+            ReceiverNotes(self.queue, self.names),
             Reader(self.journal.file),
             lambda: self.problems,
             grace=GRACE,
+            newest=lambda: self.journal.last,
             dropped=lambda: self.dropped,
             clock=lambda: self.seconds,
             now=lambda: 1000.0 + self.seconds,
@@ -374,6 +376,41 @@ def test_problems_that_come_and_go_for_long_are_bounded(world: World) -> None:
     world.turn(HOUR)
     assert len(world.receiver.events) <= notifier.MOST_WAITING + 1
     assert world.gaps() == ["too much happened while the receiver was away"]
+
+
+def test_a_receiver_that_is_removed_is_forgotten_and_the_others_are_not(world: World) -> None:
+    other = ReceiverNotes(world.queue, ["hook", "other"])
+    other.put("other", "x")
+    assert (other.get("other"), world.queue.notes.get("notify:hook")) == ("x", None)
+    kept = ReceiverNotes(world.queue, ["hook"])
+    assert (kept.get("hook") is not None, kept.get("other")) == (True, None)
+    assert ReceiverNotes(world.queue, ["hook", "other"]).get("other") is None
+    world.write("db.t")
+    world.turn()
+    world.names = []
+    world.restart()
+    world.names = ["hook"]
+    world.write("db.missed")
+    world.restart()
+    world.turn()
+    assert world.changed() == ["db.t"], "one that comes back begins anew"
+
+
+def test_the_status_counts_what_was_sent_and_what_was_not(world: World) -> None:
+    world.write("db.a", "db.b")
+    world.turn()
+    assert world.notifier.status() == {"name": "hook", "delivered": 2, "failed": 0, "skipped": 0, "behind": 0}
+    world.receiver.answer = lambda _: 500
+    world.write("db.c")
+    world.problems = [Problem("queue_full", "critical", "full")]
+    world.turn()
+    world.turn(HOUR)
+    assert world.notifier.status() == {"name": "hook", "delivered": 2, "failed": 2, "skipped": 0, "behind": 2}
+    world.receiver.answer = lambda _: 400
+    for _ in range(4):
+        world.turn(HOUR)
+    found = world.notifier.status()
+    assert (found["skipped"], found["behind"]) == (2, 0)
 
 
 def test_an_error_does_not_show_the_address(world: World) -> None:

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from structlog.testing import capture_logs
@@ -316,6 +316,30 @@ def test_what_a_retry_came_to(alice: PageVisitor, sidecar: FakeSidecar, answer: 
 def test_nothing_is_skipped_without_saying_so(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     assert "nothing was skipped" in alice.act("skip", target="lake", table=EVIL).text
     assert "parked skip" not in [name for name, _ in sidecar.asked]
+
+
+def test_what_a_retry_cannot_help_offers_adoption_first(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    table = alice.get(f"/targets/lake/parked/{quote(EVIL, safe='')}").text
+    assert table.index("Adopt the table") < table.index("Retry")
+    group = alice.get(f"/targets/lake/parked?{urlencode({'reason': sidecar.tables[0]['reason']})}").text
+    assert group.index("Adopt these") < group.index("Retry these")
+    assert "nothing was adopted" in alice.act("adopt", target="lake", table=EVIL).text
+    assert "parked adopt" not in [name for name, _ in sidecar.asked]
+    refused = {"refused": {"db.t": "it has other keys"}, "adopted": 1, "more": 3}
+    none = {"skipped": 0, "tried": 2, "left": 0, "reason": None, "finished": True}
+    sidecar.answers["parked adopt"] = lambda _: {**none, **refused}
+    done = alice.act("adopt", target="lake", reason="x", sure="yes").text
+    assert "1 table adopted; 2 of 2 events applied; db.t was not adopted: it has other keys; 3 tables left" in done
+
+
+@pytest.mark.parametrize(("range_", "hours"), [("1h", 1), ("6h", 6), ("30d", 720), ("", 24), ("x", 24)])
+def test_curves_show_the_time_that_is_chosen(
+    reader: PageVisitor, sidecar: FakeSidecar, range_: str, hours: int
+) -> None:
+    seen = reader.get(f"/targets/dr?range={range_}").body
+    assert [request["hours"] for name, request in sidecar.asked if name == "history"] == [hours]
+    assert re.search(r'range=(\w+)" aria-current="true"', seen)[1] == (range_ if hours != 24 else "24h")
+    assert "data-values='[[" in seen
 
 
 def test_an_event_of_no_table_is_skipped_by_its_position(alice: PageVisitor, sidecar: FakeSidecar) -> None:

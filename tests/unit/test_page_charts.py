@@ -40,7 +40,7 @@ def test_a_day_of_lag() -> None:
     found = lag_chart(a_history(), NOW)
     assert (found.top, found.middle) == ("1m 40s", "50.0 s")
     assert found.summary == "Lag: 850 ms now, 1m 31s at most in the last 24 hours."
-    assert found.hours == ("-24 h", "-18 h", "-12 h", "-6 h", "now")
+    assert found.times == ("-24 h", "-18 h", "-12 h", "-6 h", "now")
 
 
 def test_an_hour_without_a_sidecar_is_a_hole_and_no_line() -> None:
@@ -73,3 +73,23 @@ def test_a_point_without_a_value_is_left_out() -> None:
     points = [{"at": NOW - 60, "lag_seconds": None, "applied": None}]
     assert lag_chart({"points": points}, NOW).is_empty
     assert rate_chart({"points": points}, NOW).is_empty
+
+
+def test_other_ranges_have_their_own_words() -> None:
+    assert lag_chart(a_history(hours=1), NOW, 1).times == ("-60 min", "-45 min", "-30 min", "-15 min", "now")
+    month = lag_chart(a_history(hours=720), NOW, 720)
+    assert month.times == ("-30 d", "-22.5 d", "-15 d", "-7.5 d", "now")
+    assert month.summary.endswith("in the last 30 days.")
+    assert lag_chart(a_history(), NOW, 1).summary.endswith("in the last 60 minutes.")
+
+
+def test_each_point_that_is_drawn_can_be_read() -> None:
+    found = lag_chart(a_history(), NOW, latest=2.5)
+    assert [(x, y) for x, y, _, _ in found.values] == coordinates(found.line)
+    assert (found.values[-1][2], found.values[-1][3]) == (NOW, "2.5 s")
+    assert any(label == found.summary.partition(" now, ")[2].partition(" at most")[0] for *_, label in found.values)
+
+
+def test_the_throughput_of_a_step_that_is_not_over_counts_only_its_time() -> None:
+    points = [{"at": NOW - 600, "lag_seconds": 1.0, "applied": 100}]
+    assert rate_chart({"step_seconds": 1800, "points": points}, NOW, 720).latest == "10/min"

@@ -11,7 +11,8 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.cli.actions import clock, lines, what
+from pysync.base.text import local_time
+from pysync.cli.actions import lines, what
 from pysync.cli.arguments import instant
 from pysync.journal import Record
 from pysync.journal.record import bounded, reason_of
@@ -26,7 +27,7 @@ def shown(**values: Any) -> list[str]:
 
 
 def test_a_record_is_a_line() -> None:
-    assert shown() == [f"{clock(AT)}  dr  applied    PutTable db.t"]
+    assert shown() == [f"{local_time(AT)}  dr  applied    PutTable db.t"]
 
 
 def test_numbers_are_told_where_they_say_something() -> None:

@@ -80,6 +80,7 @@ def names() -> list[str]:
         "tables",
         "parked skip",
         "parked retry",
+        "parked adopt",
     ]
 
 

@@ -303,6 +303,15 @@ def test_what_ails_a_worker_that_serves_all_targets_ails_each(name: str, state: 
     assert (found.target, found.concerns("dr"), found.concerns("lake")) == ("", True, True)
 
 
+@pytest.mark.parametrize("state", ["failing", "waiting"])
+def test_a_receiver_that_is_away_is_no_problem_of_a_target(state: str) -> None:
+    worker = {"name": "notify-hook", "state": state, "waiting_since": NOW - 9999 if state == "waiting" else None}
+    found = Problem.read(
+        {"problems": [it.as_json() for it in problems(status(target("dr"), workers=[worker]), 60, NOW)]}
+    )
+    assert [(it.about, it.concerns("dr")) for it in found] == [("notify-hook", False)]
+
+
 @pytest.mark.parametrize("name", ["views-dr", "log-schemas-dr", "replay-dr", "trash-dr"])
 def test_a_failing_worker_of_a_target_is_a_problem_of_it_alone(name: str) -> None:
     worker = {"name": name, "state": "failing", "waiting_since": None}

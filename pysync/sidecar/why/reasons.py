@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from pysync.base.health import DISABLED, decide
-from pysync.base.text import count, shortened, span
+from pysync.base.text import count, local_time, shortened, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
 from pysync.targets.watched import TRASHED
@@ -204,7 +203,7 @@ def _behind(events: int) -> str:
 
 
 def _since(seconds: float, word: str = "since") -> str:
-    return f"{word} {datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"
+    return f"{word} {local_time(seconds)}"
 
 
 def _short(text: str) -> str:

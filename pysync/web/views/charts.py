@@ -71,10 +71,15 @@ WIDTH, HEIGHT = 1000, 100
 MOST_POINTS = 288
 """What is drawn of a series: five minutes are one point of a day."""
 
+RANGES: Mapping[str, int] = {"1h": 1, "6h": 6, "24h": 24, "30d": 720}
+"""The hours that a curve may show, by the names that the page's address has for them."""
+DEFAULT_RANGE = "24h"
+
 _HEADROOM = 1.08
 _GAP_STEPS = 3  # a hole of more steps than that in a series is shown as one
 _LEAST = 1e-9
 _STEPS = (1, 2, 5, 10)
+_SHORT = {"day": "d", "hour": "h", "minute": "min"}
 
 Point = tuple[float, float]
 """A time in seconds since 1970, and a value."""
@@ -82,7 +87,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A curve: `line` and `area` are SVG path data, `summary` tells what it shows to those who do not see it."""
+    """A curve: `line` and `area` are SVG path data, `summary` tells what it shows to those who do not see it.
+
+    `values` are the points: where each lies in the box, its time in seconds since 1970, and its value in words.
+    """
 
     title: str
     line: str
@@ -91,8 +99,9 @@ class Chart:
     middle: str
     latest: str
     summary: str
-    hours: tuple[str, ...]
+    times: tuple[str, ...]
     is_empty: bool
+    values: tuple[tuple[float, float, int, str], ...] = ()
 
 
 def chart(
@@ -100,13 +109,14 @@ def chart(
 ) -> Chart:
     """The curve of `points` from `begin` to `end`; `label` writes a value, `step` is the time between two of them."""
     shown = thinned([point for point in points if begin <= point[0] <= end])
-    hours = _hours(end - begin)
+    times = _times(end - begin)
     if not shown:
-        return Chart(title, "", "", label(0), "", "", f"{title}: nothing is known yet.", hours, is_empty=True)
+        return Chart(title, "", "", label(0), "", "", f"{title}: nothing is known yet.", times, is_empty=True)
     ceiling = _round_up(max(value for _, value in shown))
     apart = max(step, (end - begin) / MOST_POINTS) * _GAP_STEPS
     runs = [[_placed(point, begin, end, ceiling) for point in run] for run in _runs(shown, apart)]
     most, latest = max(value for _, value in shown), shown[-1][1]
+    places = [place for run in runs for place in run]
     return Chart(
         title=title,
         line=" ".join(_line(run) for run in runs),
@@ -115,8 +125,9 @@ def chart(
         middle=label(ceiling / 2),
         latest=label(latest),
         summary=f"{title}: {label(latest)} now, {label(most)} at most in the last {_length(end - begin)}.",
-        hours=hours,
+        times=times,
         is_empty=False,
+        values=tuple((x, y, round(at), label(value)) for (x, y), (at, value) in zip(places, shown, strict=True)),
     )
 
 
@@ -131,7 +142,12 @@ def lag_chart(history: Mapping[str, Any], now: float, hours: int = 24, *, latest
 def rate_chart(history: Mapping[str, Any], now: float, hours: int = 24) -> Chart:
     """Operations that were applied, a minute."""
     step = _step(history)
-    points = [(it["at"], it["applied"] * 60 / step) for it in _points(history) if it.get("applied") is not None]
+    points = [
+        # The last step may not be over; a point is there only after its first minute.
+        (it["at"], it["applied"] * 60 / min(step, max(60, now - it["at"])))
+        for it in _points(history)
+        if it.get("applied") is not None
+    ]
     return chart("Throughput", points, now - hours * 3600, now, lambda it: f"{number(it)}/min", step=step)
 
 
@@ -183,10 +199,16 @@ def _round_up(value: float) -> float:
     return next(base * step for step in _STEPS if base * step >= value * 0.999)
 
 
-def _hours(seconds: float) -> tuple[str, ...]:
-    hours = seconds / 3600
-    return (*(f"-{hours * (4 - at) / 4:g} h" for at in range(4)), "now")
+def _times(seconds: float) -> tuple[str, ...]:
+    """What stands below a curve of that length: `-30 d`, ... `now`."""
+    unit, name = _unit(seconds)
+    return (*(f"-{seconds / unit * (4 - at) / 4:g} {_SHORT[name]}" for at in range(4)), "now")
 
 
 def _length(seconds: float) -> str:
-    return f"{seconds / 3600:g} hours"
+    unit, name = _unit(seconds)
+    return f"{seconds / unit:g} {name}s"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return (86400, "day") if seconds > 2 * 86400 else (3600, "hour") if seconds > 3600 else (60, "minute")

@@ -163,16 +163,17 @@ class ParkedRow:
     position: int
     kind: str
     tone: str
-    reason: str  # one line: the telling one of a traceback
+    reason: str  # one line: the last one, of a traceback
     whole: str  # all of it, where it has more lines
     attempts: int
     first_at: float
     last_at: float
+    is_adoptable: bool
 
     @property
     def may_be_retried(self) -> bool:
-        """Whether a retry is worth a try: what waits behind another is tried with that."""
-        return self.tone == BAD and self.attempts < MOST_TRIES
+        """Whether a retry is worth a try: what waits behind another is tried with that, and a conflict stays one."""
+        return self.tone == BAD and self.attempts < MOST_TRIES and not self.is_adoptable
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,7 @@ class ParkedGroup:
     attempts: int
     first_at: float
     last_at: float
+    is_adoptable: bool
     link: str
 
 
@@ -243,7 +245,8 @@ def _parked_group(target: str, group: Mapping[str, Any]) -> ParkedGroup:
     kind, tone = _KINDS.get(group["kind"], (str(group["kind"]), IDLE))
     numbers = {key: group[key] for key in ("tables", "events", "attempts", "first_at", "last_at")}
     link = f"/targets/{segment(target)}/parked?{urlencode({'reason': group['reason']})}"
-    return ParkedGroup(kind=kind, tone=tone, reason=group["reason"], link=link, **numbers)
+    is_adoptable = bool(group.get("adoptable"))
+    return ParkedGroup(kind=kind, tone=tone, reason=group["reason"], is_adoptable=is_adoptable, link=link, **numbers)
 
 
 def parked_row(target: str, table: Mapping[str, Any]) -> ParkedRow:
@@ -263,6 +266,7 @@ def parked_row(target: str, table: Mapping[str, Any]) -> ParkedRow:
         attempts=table["attempts"],
         first_at=table["first_at"],
         last_at=table["last_at"],
+        is_adoptable=bool(table.get("adoptable")),
     )
 
 

@@ -13,7 +13,8 @@ from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
 PAGE = 100
 """Tables of one page."""
 
-FILTERS = ("state", "target", "database", "name")
+FILTERS = ("state", "target", "database", "name", "sort")
+SORTS = ("name", "last_done")
 
 TONES: Mapping[str, str] = {
     "in_sync": GOOD,
@@ -53,7 +54,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TablesPage:
-    """A page of the list; `later` leads to the next one, which begins with `next`."""
+    """A page of the list; `later` leads to the next one, which begins with `next`, if that is known."""
 
     rows: tuple[TableRow, ...]
     targets: tuple[str, ...]
@@ -67,8 +68,9 @@ def tables_request(query: Mapping[str, str]) -> dict[str, Any]:
     """What to ask `tables` for: the filter of a request, and where the page begins."""
     chosen = {**filter_of(query), "begin": query.get("from", "").strip() or None}
     part = chosen.pop("name", None)
-    if chosen.get("state") not in TONES:
-        chosen.pop("state", None)
+    for key, known in (("state", TONES), ("sort", SORTS)):
+        if chosen.get(key) not in known:
+            chosen.pop(key, None)
     return {**chosen, "part": part, "limit": PAGE}
 
 
@@ -84,7 +86,7 @@ def tables_page(answer: Mapping[str, Any], query: Mapping[str, str]) -> TablesPa
     return TablesPage(
         rows=rows,
         targets=tuple(it.target for it in rows[0].targets) if rows else (),
-        next=begin,
+        next="" if query.get("sort") == "last_done" else begin,
         later=_link(query, begin) if begin else "",
         first=_link(query) if query.get("from") else "",
         as_of=answer.get("as_of"),

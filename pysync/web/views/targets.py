@@ -247,8 +247,13 @@ def target_view(
     history: Mapping[str, Any] | None,
     plan: Mapping[str, Any] | None,
     now: float,
+    *,
+    hours: int = 24,
 ) -> TargetView:
-    """What the page of a target shows: its part of the status, those of the gaps that concern it, `history`, `plan`."""
+    """What the page of a target shows: its part of the status, those of the gaps that concern it, `history`, `plan`.
+
+    The curves show the last `hours`.
+    """
     pause = target.get("paused")
     latency = target.get("latency") or {}
     return TargetView(
@@ -260,7 +265,10 @@ def target_view(
         pause=pause,
         brake=target.get("brake"),
         figures=figures(target),
-        charts=(lag_chart(history or {}, now, latest=target.get("lag_seconds")), rate_chart(history or {}, now)),
+        charts=(
+            lag_chart(history or {}, now, hours, latest=target.get("lag_seconds")),
+            rate_chart(history or {}, now, hours),
+        ),
         latency=tuple(latency_rows(latency)),
         worst=tuple(latency.get("worst") or ()),
         calls=calls(target),
