@@ -223,7 +223,7 @@ licences: $(RUNTIME)/.setup
 audit: $(TOOLS)/.setup
 	@$(RELEASE) audit $(ARGS)
 
-release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/compatibility.md)
+release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/contributing.md)
 	@$(RELEASE) check
 	@rm -rf dist
 	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"

@@ -133,7 +133,7 @@ def _targets(
     problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
     # What cannot be read has no names.
-    problems += [] if problems else _meeting(targets)
+    problems += [] if problems else [*_unfollowed(sections, targets), *_meeting(targets)]
     return checked_targets
 
 
@@ -189,6 +189,16 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
         f"targets: {target.name!r} has the name of the source as its cluster (or name), so it would get no changes"
         for target in targets
         if (target.cluster or target.name) == source
+    ]
+
+
+def _unfollowed(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
+    """Catalogs that targets take, and that the source does not name."""
+    followed = sections.source.catalogs if sections else ()
+    return [
+        f"source.catalogs: target {target.name!r} takes the catalog {catalog!r}; add it"
+        for target in targets
+        for catalog in sorted(Translator.of(target).policy.catalogs - set(followed))
     ]
 
 

@@ -26,7 +26,14 @@ from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds, readable
 from pysync.metastore.access import MetastoreAccess
-from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
+from pysync.metastore.settings import (
+    AddressList,
+    CatalogName,
+    KerberosSettings,
+    LoginSettings,
+    TlsSettings,
+    assert_one_login,
+)
 from pysync.targets.settings import Name
 from pysync.targets.spark_request import SparkConf, SparkRequest
 
@@ -179,6 +186,11 @@ class SourceConfig(_Section):
         default="listener",
         description="Where changes come from: the listener, or the notification log, which is polled.",
     )
+    catalogs: tuple[CatalogName, ...] = Field(
+        default=(),
+        description="Catalogs that targets may take beside hive (Hive 3 and later): their databases are named "
+        "@catalog#database.",
+    )
     replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
         default={},
         description="Users that write here for other clusters: user = cluster. A user pysync-NAME needs no entry.",
@@ -209,7 +221,7 @@ class SourceConfig(_Section):
         """How to reach it, for all connections to share; None if it is not known."""
         if self.metastore is None:
             return None
-        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login, catalogs=self.catalogs)
 
 
 class BridgeConfig(_Section):

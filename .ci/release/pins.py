@@ -45,7 +45,7 @@ _OF_CONSTRAINTS = (
 )
 _OF_REQUIREMENTS = """\
 # What users install, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt.
-# As constraints it brings only what the extras need: docs/compatibility.md says how."""
+# As constraints it brings only what the extras need: docs/contributing.md says how."""
 _OF_DEVELOPMENT = """\
 # What `make setup` installs, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt."""
 _OF_BUILD = """\

@@ -19,6 +19,7 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
 from pysync.base.errors import PysyncError
+from pysync.model.catalogs import database_in
 from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
@@ -264,7 +265,7 @@ def _database(event: Event) -> TableName | None:
     if event.kind in _FUNCTIONS and is_reread_request(item):
         return None
     name = item.name if event.kind in _DATABASES else item.dbName
-    return TableName.of(name, "") if name else None
+    return TableName.of(database_in(event.catalog, name), "") if name else None
 
 
 def _values(raw: bytes) -> tuple[str, ...] | None:

@@ -92,7 +92,7 @@ def resume(
     Shows what is held. With --keep the target goes on without these drops, and pysync verify reports the objects as
     extra. Otherwise the drops are made, after the name of the target was typed, or with --yes. Later drops in the same
     databases share their fate, as long as no minute passes between them: one resume covers one mistake. How many drops
-    are too many, and what to do first: docs/failures.md.
+    are too many, and what to do first: docs/brake.md.
     """
     (target_plan,) = ask_about(config, target, "plan")["targets"]
     held = None if target_plan["paused_by_hand"] else target_plan["brake"]

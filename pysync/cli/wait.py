@@ -91,7 +91,7 @@ def wait(
 
     Exit code 0 when it is so; 1 if it cannot be (parked, paused, held by the brake, out of scope), and the output says
     what to do; 2 for wrong arguments; 3 when --timeout is over, and the output says what it waited for. With COMMAND:
-    that command's exit code, or 1 if the hold ended before the command did. JSON format: docs/consistency.md.
+    that command's exit code, or 1 if the hold ended before the command did. JSON format: docs/verify.md.
     """
     _assert_fits(command, for_id, now=now, consistent=consistent)
     outline = load_outline(config)

@@ -19,6 +19,7 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.model import idl
+from pysync.model.catalogs import CatalogClient, qualify
 from pysync.model.wire import UnreadableEvent, decode, encode
 
 # --- Records: what the files of a dump hold, one after the other, each with its length before it. Pure.
@@ -193,7 +194,7 @@ class Recorder(Metastore):
     def _taped(self, request: Callable[[Any], T], client: Any) -> T:
         tape = _Tape(client._iprot.trans)
         # A client for each call: its buffer holds nothing of another reply, so the tape is this reply alone.
-        answer = request(idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(tape, _READ_BUFFER))))
+        answer = request(CatalogClient(TBinaryProtocolAccelerated(TBufferedTransport(tape, _READ_BUFFER))))
         reply = reply_of(bytes(tape.data))
         if reply.call in _RESULTS:  # nothing else is dumped, and it might be large
             self._kept.append(reply)
@@ -212,7 +213,7 @@ def answer(reply: Reply) -> Any:
     if reply.call not in _RESULTS:
         raise DumpDamaged(f"the call {reply.call!r} in it is unknown", "if a newer pysync wrote it, upgrade pysync")
     try:
-        return decode(_RESULTS[reply.call], reply.data).success
+        return qualify(decode(_RESULTS[reply.call], reply.data).success)
     except UnreadableEvent as error:
         raise DumpDamaged(f"cannot read an answer to {reply.call}: {error}") from error
 

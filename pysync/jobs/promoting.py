@@ -1,4 +1,4 @@
-"""Promote: a target takes the place of its source. Marks and configuration change sides (docs/operating.md)."""
+"""Promote: a target takes the place of its source. Marks and configuration change sides (docs/failover.md)."""
 
 from __future__ import annotations
 

@@ -34,6 +34,8 @@ class MetastoreAccess:
     login: Login | None = None
     secret: LoginSettings | None = None
     user: str | None = None  # who the calls are made as, where nobody logs in
+    catalogs: tuple[str, ...] = ()
+    """The catalogs whose databases are listed beside those of `hive` (pysync.model.catalogs)."""
 
     @classmethod
     def of(
@@ -42,6 +44,8 @@ class MetastoreAccess:
         tls: TlsSettings | None = None,
         kerberos: KerberosSettings | None = None,
         login: LoginSettings | None = None,
+        *,
+        catalogs: tuple[str, ...] = (),
     ) -> MetastoreAccess:
         """Access to one address, or a list with commas. Raises UsageError for a bad address, or settings that clash.
 
@@ -51,7 +55,8 @@ class MetastoreAccess:
             assert_one_login(str(addresses), kerberos, login)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        return cls(Addresses.parse(str(addresses)), tls, None if kerberos is None else Login(kerberos), login)
+        session = None if kerberos is None else Login(kerberos)
+        return cls(Addresses.parse(str(addresses)), tls, session, login, catalogs=catalogs)
 
     def as_user(self, user: str | None) -> MetastoreAccess:
         """The same access, for calls as that user at a server that asks for no login."""

@@ -26,7 +26,8 @@ from pysync.metastore.errors import (
 )
 from pysync.metastore.settings import MetastoreUri
 from pysync.metastore.wire import Wire, connect
-from pysync.model import definition, idl
+from pysync.model import definition
+from pysync.model.catalogs import CatalogClient, database_in
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.model.reread import is_request_name
@@ -208,7 +209,7 @@ class Metastore:
             string_length_limit=MOST_IN_STRING,
             container_length_limit=MOST_IN_CONTAINER,
         )
-        self._client = idl.Client(protocol)
+        self._client = CatalogClient(protocol)
         # Over HTTP a header says it with each request (metastore/plain).
         if self._access.user is not None and not wire.uri.is_http:
             self._call_as(self._access.user, wire)
@@ -253,8 +254,12 @@ class Metastore:
         return None
 
     def databases(self) -> list[str]:
-        """The names of all databases of the default catalog."""
-        return list(self.call(lambda client: client.get_all_databases()))
+        """The names of all databases of the catalog `hive`, and of the other catalogs of the access."""
+        names = list(self.call(lambda client: client.get_all_databases()))
+        for catalog in self._access.catalogs:
+            within = self.call(partial(_databases_in, catalog))
+            names += [database_in(catalog, name) for name in within]
+        return names
 
     def database(self, name: str) -> Any | None:
         """A `ttypes.Database`, or None if there is none of that name."""
@@ -338,6 +343,13 @@ class Metastore:
             return self.call(request)
         except ttypes.NoSuchObjectException:
             return None
+
+
+def _databases_in(catalog: str, client: Any) -> list[str]:
+    try:
+        return list(client.get_databases(database_in(catalog, "*")))
+    except ttypes.MetaException:  # it has no such catalog
+        return []
 
 
 def _refusal(error: Any, wire: Wire) -> MetastoreError:

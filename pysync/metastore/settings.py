@@ -161,6 +161,8 @@ def _addresses(text: str) -> str:
 
 
 AddressList = Annotated[str, AfterValidator(_addresses)]
+
+CatalogName = Annotated[str, matching("(?!hive$)[a-z0-9_]{1,256}", "the name of a catalog other than hive; use spark")]
 """`thrift://a:9083`, or several of them with commas; every port and path written out."""
 
 

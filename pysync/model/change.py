@@ -13,10 +13,11 @@ from thrift.Thrift import TType
 
 from pysync.base.errors import PysyncError
 from pysync.model import idl
+from pysync.model.catalogs import database_in, qualify
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Provenance
-from pysync.model.names import TableName, is_default_catalog, normalized
+from pysync.model.names import TableName, normalized
 from pysync.model.reread import is_reread_request, request_of
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
@@ -71,9 +72,12 @@ _LOWER_CASE: Mapping[Any, tuple[str, ...]] = {
 """The names that HMS normalizes."""
 
 
-def stored(struct: Any, raw: bytes) -> Any:
-    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also if nothing identifies the object."""
-    item = decode(struct, raw)
+def stored(struct: Any, raw: bytes, catalog: str | None = None) -> Any:
+    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also if nothing identifies the object.
+
+    Names of databases say the catalog (pysync.model.catalogs): the object's, or `catalog` if it names none.
+    """
+    item = qualify(decode(struct, raw), catalog)
     for name in _NEEDED[struct]:
         value = getattr(item, name)
         if not (value.strip() if isinstance(value, str) else value):
@@ -245,13 +249,15 @@ class Change:
         return frozenset(str(name) for name in names if name is not None) or frozenset({self.database})
 
 
-def stored_table(raw: bytes) -> Any:
-    """The Table in `raw`, as HMS stores it. Raises UnreadableEvent."""
-    return stored(hive.Table, raw)
+def stored_table(raw: bytes, catalog: str | None = None) -> Any:
+    """The Table in `raw`, as HMS stores it (see `stored`). Raises UnreadableEvent."""
+    return stored(hive.Table, raw, catalog)
 
 
-def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] = stored_table) -> Change | None:
-    """The event with its objects decoded, as HMS stores them; None for kinds and catalogs that are not replayed.
+def decode_change(
+    event: Event, position: int, table_of: Callable[[bytes, str | None], Any] = stored_table
+) -> Change | None:
+    """The event with its objects decoded, as HMS stores them; None for kinds that are not replayed.
 
     None also for an event of no partitions, and for an altered partition whose table was renamed or dropped before HMS
     told of it: the tables are read at the source (capture/overlaps). A re-read request (pysync.model.reread) becomes
@@ -259,7 +265,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     if an object is not what the kind promises.
     """
     event = _read_anew(event) if event.kind is Kind.TABLE_CHANGED else event
-    if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
+    if event.kind not in OBJECTS:
         return None
     # HMS 2.3 sends such an ADD_PARTITION for add_partitions_req(ifNotExists) if all partitions exist.
     if event.kind in _OF_SEVERAL and event.table and not event.before and not event.after:
@@ -271,9 +277,9 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     change = Change(
         event,
         position,
-        table=table_of(event.table) if event.table else None,
-        before=[stored(struct, raw) for raw in event.before],
-        after=[stored(struct, raw) for raw in event.after],
+        table=table_of(event.table, event.catalog) if event.table else None,
+        before=[stored(struct, raw, event.catalog) for raw in event.before],
+        after=[stored(struct, raw, event.catalog) for raw in event.after],
     )
     return _as_refresh(change) if change.kind in _FUNCTIONS and _is_reread_request(change) else change
 
@@ -364,7 +370,9 @@ def named_in_event(event: Event) -> TableName | None:
             names = decode(_TableNames, event.table or b"")
     except (PysyncError, IndexError):
         return None
-    return TableName.of(names.dbName, names.tableName) if names.dbName and names.tableName else None
+    if not names.dbName or not names.tableName:
+        return None
+    return TableName.of(database_in(event.catalog, names.dbName), names.tableName)
 
 
 def objects_of(event: Event, position: int) -> list[str]:
@@ -372,7 +380,7 @@ def objects_of(event: Event, position: int) -> list[str]:
     names = [named_in_event(event)]
     if event.kind is Kind.ALTER_TABLE and event.after:
         # An event with the new state alone gives the new name.
-        names.append(named_in_event(Event(event.kind, "", "", 1, 0, after=event.after)))
+        names.append(named_in_event(replace(event, before=())))
     if names[0] is not None:
         return [str(name) for name in dict.fromkeys(names) if name is not None]
     try:

@@ -109,20 +109,38 @@ CreationMetadata = struct(
 )
 
 NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
-    ttypes.AddPartitionsRequest: (part(10, "environmentContext", ttypes.EnvironmentContext),),
+    ttypes.AddPartitionsRequest: (text(6, "catName"), part(10, "environmentContext", ttypes.EnvironmentContext)),
+    ttypes.ColumnStatisticsDesc: (text(6, "catName"),),
     ttypes.Database: (
+        text(8, "catalogName"),
         text(10, "managedLocationUri"),
         number(11, "type"),
         text(12, "connector_name"),
         text(13, "remote_dbname"),
     ),
+    ttypes.DropConstraintRequest: (text(4, "catName"),),
+    ttypes.DropPartitionsRequest: (text(9, "catName"),),
+    ttypes.ForeignKeysRequest: (text(5, "catName"),),
+    ttypes.Function: (text(9, "catName"),),
+    ttypes.GetTableRequest: (text(4, "catName"),),
+    ttypes.GetTablesRequest: (text(4, "catName"),),
+    ttypes.Partition: (text(9, "catName"),),
+    ttypes.PartitionsStatsRequest: (text(5, "catName"),),
+    ttypes.PrimaryKeysRequest: (text(3, "catName"),),
+    ttypes.SQLForeignKey: (text(15, "catName"),),
+    ttypes.SQLPrimaryKey: (text(9, "catName"),),
     ttypes.SerDeInfo: (
         text(4, "description"),
         text(5, "serializerClass"),
         text(6, "deserializerClass"),
         number(7, "serdeType"),
     ),
-    ttypes.Table: (part(16, "creationMetadata", CreationMetadata), number(18, "ownerType")),
+    ttypes.Table: (
+        part(16, "creationMetadata", CreationMetadata),
+        text(17, "catName"),
+        number(18, "ownerType"),
+    ),
+    ttypes.TableStatsRequest: (text(4, "catName"),),
 }
 """By struct: the fields that are added."""
 
@@ -249,12 +267,29 @@ _UpdatedCreation = struct(
 )
 
 
+_Catalog = struct("Catalog", text(1, "name"), text(2, "description"), text(3, "locationUri"))
+_CatalogRequest = struct("CreateCatalogRequest", part(1, "catalog", _Catalog))
+_CREATE_CATALOG = "create_catalog"
+_CreateCatalog = struct(f"{_CREATE_CATALOG}_args", part(1, "request", _CatalogRequest))
+_CreatedCatalog = struct(
+    f"{_CREATE_CATALOG}_result",
+    part(1, "o1", ttypes.AlreadyExistsException),
+    part(2, "o2", ttypes.InvalidObjectException),
+    part(3, "o3", ttypes.MetaException),
+)
+
+
 class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
     """hmsclient's client with `add_…` and `get_…` for the constraints above; each takes one request."""
 
-    def update_creation_metadata(self, database: str, view: str, made: Any) -> None:
+    def create_catalog(self, name: str, location: str) -> None:
+        """Create a catalog, where databases without a location of their own go to `location`. Hive 3.0 and later."""
+        request = _CatalogRequest(catalog=_Catalog(name=name, locationUri=location))
+        call(self, _CREATE_CATALOG, _CreateCatalog(request=request), _CreatedCatalog())
+
+    def update_creation_metadata(self, catalog: str, database: str, view: str, made: Any) -> None:
         """Say what a materialized view is made of; alter_table cannot. Hive 3.0 and later."""
-        args = _UpdateCreation(catName=CATALOG, dbName=database, tblName=view, made=made)
+        args = _UpdateCreation(catName=catalog, dbName=database, tblName=view, made=made)
         call(self, _UPDATE_CREATION, args, _UpdatedCreation())
 
 

@@ -6,6 +6,7 @@ UnsupportedEvent     an event of a version or kind that only a newer pysync know
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from thrift.protocol.TBase import TBase
@@ -15,6 +16,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from pysync.base.errors import PysyncError
 from pysync.model import idl  # noqa: F401, objects of Hive 3.1 and 4.x have fields that hmsclient does not know
+from pysync.model.catalogs import database_in
 from pysync.model.event import VERSION, Event, Kind
 
 T = TypeVar("T")
@@ -80,7 +82,10 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(data: bytes) -> Event:
-    """The event in `data`. Raises UnreadableEvent or UnsupportedEvent, nothing else."""
+    """The event in `data`. Raises UnreadableEvent or UnsupportedEvent, nothing else.
+
+    A name of a database among its attributes says the catalog (pysync.model.catalogs); its objects are as they came.
+    """
     struct = decode(_EventStruct, data)
     if struct.version is not None and struct.version != VERSION:
         raise UnsupportedEvent(
@@ -90,7 +95,7 @@ def decode_event(data: bytes) -> Event:
         raise UnreadableEvent(f"the event has no {', '.join(n for n in _REQUIRED if getattr(struct, n) in (None, ''))}")
     if struct.sequence < 1:
         raise UnreadableEvent(f"the event has sequence {struct.sequence}; sequences begin at 1")
-    return Event(
+    event = Event(
         kind=_kind(struct.kind),
         source=struct.source,
         instance=struct.instance,
@@ -104,6 +109,14 @@ def decode_event(data: bytes) -> Event:
         before=tuple(struct.before or ()),
         after=tuple(struct.after or ()),
     )
+    return qualified(event)
+
+
+def qualified(event: Event) -> Event:
+    """The event with its catalog in the name of the database among its attributes; itself if that is `hive`."""
+    database = event.attributes.get("database", "")
+    name = database_in(event.catalog, database)
+    return event if name == database else replace(event, attributes={**event.attributes, "database": name})
 
 
 def decode(struct: type[T], data: bytes) -> T:

@@ -191,7 +191,10 @@ def _names(name: TableName, item: Any) -> Names:
 # One transaction of the queue each; a bootstrap notes its progress after each, so a kill repeats few.
 _CHUNK = 50
 _AHEAD = 500
-"""Refreshes that may wait in the queue: later changes wait behind them, and a kill repeats them."""
+"""Refreshes that may wait in the queue at most: later changes wait behind them, and a kill repeats them."""
+_AHEAD_SECONDS = 5.0
+"""For so long a later change waits behind refreshes, about: a target that is slow, or limited, gets fewer at a time."""
+_LEAST = 50  # whatever the rate is: all lanes have work
 _EVERY_SECONDS = 0.2
 
 
@@ -218,6 +221,8 @@ class Feed:
     tables_per_second: float = math.inf
     meanwhile: Callable[[], object] = lambda: None
     _waiting: deque[tuple[int, int]] = field(default_factory=deque)  # of each chunk: its last position, its length
+    _most_ahead: int = _LEAST
+    _measured: tuple[float, int] = (0.0, 0)  # since when (monotonic seconds) how many were finished
 
     def queue(
         self,
@@ -232,8 +237,9 @@ class Feed:
         Ends early if it is stopped, or if `goes_on` returns False. Raises as Refreshes.ask, and what reading raises;
         what was queued by then stays queued.
         """
-        upto, count = self.refreshes.upto, 0
-        for chunk in _chunks(wanted):
+        upto, count, names = self.refreshes.upto, 0, iter(wanted)
+        self._measured = (time.monotonic(), 0)
+        while chunk := list(islice(names, _CHUNK)):
             upto = self.refreshes.ask(chunk, lives=lives)
             count += len(chunk)
             self._waiting.append((upto, len(chunk)))
@@ -246,20 +252,23 @@ class Feed:
         """Keep the pace and wait for the targets; False if it is time to stop."""
         self.stopping.wait(_CHUNK / self.tables_per_second)
         self.meanwhile()
-        while self._ahead() > _AHEAD and not self.stopping.is_set():
+        while self._ahead() > self._most_ahead and not self.stopping.is_set():
             self.stopping.wait(_EVERY_SECONDS)
             self.meanwhile()
         return not self.stopping.is_set()
 
     def _ahead(self) -> int:
         """How many refreshes wait for the slowest target. Other events, of which there may be many, do not count."""
-        done = self.done()
+        done, finished = self.done(), 0
         while self._waiting and self._waiting[0][0] <= done:
-            self._waiting.popleft()
+            finished += self._waiting.popleft()[1]
+        if finished:
+            self._measure(finished)
         return sum(count for _, count in self._waiting)
 
-
-def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
-    names = iter(wanted)
-    while chunk := list(islice(names, _CHUNK)):
-        yield chunk
+    def _measure(self, finished: int) -> None:
+        """Let as many wait as the slowest target finishes in `_AHEAD_SECONDS`, by its rate of the last seconds."""
+        (since, before), now = self._measured, time.monotonic()
+        rate = (before + finished) / max(now - since, _EVERY_SECONDS)
+        self._most_ahead = min(_AHEAD, max(_LEAST, int(rate * _AHEAD_SECONDS)))
+        self._measured = (since, before + finished) if now - since < _AHEAD_SECONDS else (now, 0)

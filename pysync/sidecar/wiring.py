@@ -61,7 +61,7 @@ def poller_of(queue: EventQueue, source: SourceConfig) -> Poller | None:
     def on_gap(reason: str) -> None:
         queue.gaps.open(f"notification-log:{reason}", reason)
 
-    return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
+    return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds, catalogs=source.catalogs)
 
 
 def listens(poller: Poller | None) -> bool:

@@ -246,7 +246,7 @@ class TargetSettings(PolicySettings):
     last_id_every: Interval | None = Field(
         default=None,
         description="How often the parameter pysync.last.id of the target's databases is written: 1m, 1h "
-        "(docs/consistency.md). Default: never.",
+        "(docs/verify.md). Default: never.",
     )
     max_calls_per_second: Finite = Field(
         default=0.0, ge=0, description="Limit of calls to the target for all lanes together; 0: no limit."
@@ -281,6 +281,11 @@ class TargetSettings(PolicySettings):
         return None
 
     # What only some kinds have; these override it.
+
+    @property
+    def written_catalogs(self) -> tuple[str, ...]:
+        """The catalogs of the target that pysync writes in beside `hive`."""
+        return ()
 
     @property
     def address(self) -> str | None:

@@ -2,8 +2,8 @@
 
 Whatever is not known to mean the same is refused, with the reason: a wrong answer is worse than none.
 
-- `translation`: a view in Trino's SQL. `queries`, `sources` and `expressions` go through the tree, `scopes` says what a
-  name means, `casts`, `operators` and `functions` have the rules of types and of what Hive's operators do.
-- `presto`: the form in which Athena keeps a view.
-- `renaming`: the text of a view with other names of tables.
+- `translation`: a view in Trino's SQL, in the form in which Athena keeps it; the text of a view with other names.
+- `sources` and `expressions` go through the tree that `text` reads, `scopes` says what a name means, `aggregates`,
+  `functions`, `strings`, `moments` and `casts` have the rules of what Hive's functions and operators do with each type.
+- `spark`: what a view of Spark means by its text.
 """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from pysync.views.casts import as_double
-from pysync.views.functions import number
+from pysync.views.casts import as_double, as_string, common, widened
 from pysync.views.types import (
     BIGINT,
     DOUBLE,
@@ -19,6 +19,7 @@ from pysync.views.types import (
     Typed,
     array,
     decimal,
+    number,
     repeated,
 )
 
@@ -47,30 +48,45 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool) -> str:
     if node.args.get("alias") or node.args.get("first") or not set(node.args) <= _KNOWN:
         raise CannotTranslate("a window with a name")
     parts = []
+    items: Sequence[exp.Ordered] = node.args["order"].expressions if node.args.get("order") else ()
     if node.args.get("partition_by"):
         parts.append(f"PARTITION BY {', '.join(translate(it).sql for it in node.args['partition_by'])}")
-    if node.args.get("order"):
-        items: Sequence[exp.Ordered] = node.args["order"].expressions
+    if items:
         parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
-    if has_frame and node.args.get("spec"):
-        parts.append(_frame(node.args["spec"]))
+    frame = _frame(node.args["spec"]) if has_frame and node.args.get("spec") else ""
+    if _BY_VALUES.search(frame):
+        parts[-1] = f"ORDER BY {_by_values(frame, items, translate)}"
+    parts += [frame] if frame else []
     return f" OVER ({' '.join(parts)})"
 
 
 _KNOWN = {"this", "partition_by", "order", "spec", "alias", "over", "first"}
+_UNBOUNDED = 2**31 - 1  # as Hive writes it
+_BY_VALUES = re.compile(r"RANGE .*\d")
+_WITH_ROW = re.compile(r"BETWEEN (?:.* PRECEDING|CURRENT ROW) AND (?:.* FOLLOWING|CURRENT ROW)")
+
+
+def _by_values(frame: str, items: Sequence[exp.Ordered], translate: Translate) -> str:
+    """The order of a frame by values, in a type that sums with an integer do not overflow."""
+    values = [translate(it.this) for it in items]
+    if len(values) != 1 or not values[0].type.is_integer or values[0].type == BIGINT:
+        raise CannotTranslate("a frame by values that are not of one int")
+    if not _WITH_ROW.search(frame):  # Hive's of a NULL is empty
+        raise CannotTranslate("a frame by values without the current row")
+    return ordered(items[0], Typed(f"CAST({values[0].sql} AS bigint)", BIGINT))
 
 
 def _frame(spec: exp.WindowSpec) -> str:
     kind = str(spec.args.get("kind") or "").upper()
     if kind not in {"ROWS", "RANGE"} or spec.args.get("exclude"):
         raise CannotTranslate(f"a frame of {kind}")
-    start = _bound(spec, "start", kind)
-    return f"{kind} BETWEEN {start} AND {_bound(spec, 'end', kind) if spec.args.get('end') else 'CURRENT ROW'}"
+    start = _bound(spec, "start")
+    return f"{kind} BETWEEN {start} AND {_bound(spec, 'end') if spec.args.get('end') else 'CURRENT ROW'}"
 
 
-def _bound(spec: exp.WindowSpec, end: str, kind: str) -> str:
+def _bound(spec: exp.WindowSpec, end: str) -> str:
     value, side = spec.args.get(end), str(spec.args.get(f"{end}_side") or "").upper()
-    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit() and kind == "ROWS":
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit() and int(value.this) < _UNBOUNDED:
         return f"{value.this} {side}"
     word = str(value).upper()
     if word == "CURRENT ROW":
@@ -98,7 +114,17 @@ def _one(values: Sequence[Typed], name: str) -> Typed:
 def _count(values: Sequence[Typed], distinct: str) -> Aggregate:
     if not values:
         return _call("count(*)", BIGINT)
+    if distinct and len(values) > 1:
+        return _call(f"count(DISTINCT {_row(values)})", BIGINT)
     return _call(f"count({distinct}{_one(values, 'count').sql})", BIGINT)
+
+
+def _row(values: Sequence[Typed]) -> str:
+    """A row of values, NULL if one of them is: Hive counts no others."""
+    if any(it.type.within or it.type.name in {"double", "float"} for it in values):
+        raise CannotTranslate("the function count of several values, doubles or arrays among them")
+    known = " AND ".join(f"{repeated(it, 2).sql} IS NOT NULL" for it in values)
+    return f"IF({known}, ROW({', '.join(as_string(it).sql if it.type.is_text else it.sql for it in values)}))"
 
 
 def _sum(values: Sequence[Typed], distinct: str) -> Aggregate:
@@ -162,6 +188,16 @@ def _spread(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
     return lambda values, distinct: _call(f"{name}({distinct}{as_double(_one(values, name)).sql})", DOUBLE)
 
 
+def _spread_or_zero(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
+    """Of one row 0, as in Hive 2."""
+
+    def of(values: Sequence[Typed], distinct: str) -> Aggregate:
+        sql = distinct + repeated(as_double(_one(values, name)), 2).sql
+        return lambda after: Typed(f"IF(count({sql}){after} = 1, 0e0, {name}({sql}){after})", DOUBLE)
+
+    return of
+
+
 AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
     "avg": _avg,
     "collect_list": _collected(False),
@@ -170,8 +206,12 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
     "max": _most("max"),
     "min": _most("min"),
     "stddev_pop": _spread("stddev_pop"),
+    "stddev_samp": _spread("stddev_samp"),
+    "stddev_samp or 0": _spread_or_zero("stddev_samp"),
     "sum": _sum,
     "var_pop": _spread("var_pop"),
+    "var_samp": _spread("var_samp"),
+    "var_samp or 0": _spread_or_zero("var_samp"),
 }
 
 
@@ -191,18 +231,29 @@ def _ntile(values: Sequence[Typed]) -> Aggregate:
 
 def _shifted(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
     def of(values: Sequence[Typed]) -> Aggregate:
-        if not 1 <= len(values) <= 2:
-            raise CannotTranslate(f"the function {name} with a default")
-        rows = number(values[1], f"the rows of {name}") if len(values) == 2 else 1
-        return _call(f"{name}({values[0].sql}, {rows})", values[0].type)
+        if not 1 <= len(values) <= 3:
+            raise CannotTranslate(f"the function {name} with {len(values)} arguments")
+        value, rows = values[0], number(values[1], f"the rows of {name}") if len(values) > 1 else 1
+        default = [f"{_default(values[2], value.type)}"] if len(values) > 2 else []
+        return _call(f"{name}({', '.join([value.sql, str(rows), *default])})", value.type)
 
     return of
 
 
+def _default(value: Typed, kind: HiveType) -> str:
+    if common((value.type, kind)) != kind:
+        raise CannotTranslate(f"a default of {value.type} for {kind}")
+    return widened(value, kind).sql
+
+
 def _end(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
+    """`first_value` and `last_value`; TRUE behind the value is to pass over NULLs."""
+
     def of(values: Sequence[Typed]) -> Aggregate:
-        value = _one(values, name)
-        return _call(f"{name}({value.sql})", value.type)
+        is_marked = len(values) == 2 and values[1].sql in {"true", "false"}
+        value = values[0] if is_marked else _one(values, name)
+        nulls = " IGNORE NULLS" if is_marked and values[1].sql == "true" else ""
+        return _call(f"{name}({value.sql}){nulls}", value.type)
 
     return of
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pysync.views.types import (
     BIGINT,
@@ -215,15 +215,20 @@ def compared(one: Typed, operator: str, other: Typed) -> Typed:
             raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
         sides = converse[1], converse[0]
     if operator == "=" and _is_double_key(one, other):
-        raise CannotTranslate("doubles or floats that are equal: as keys of a join 0.0 and -0.0 are not")
+        raise CannotTranslate(
+            "doubles, floats, or a string and a number that are equal: as keys of a join -0 and 0 are not"
+        )
     if (one.type.is_number or other.type.is_number) and (_may_be_nan(one) or _may_be_nan(other)):
         return _compared_doubles((one, sides[0]), operator, (other, sides[1]))
     return condition(f"{sides[0]} {operator} {sides[1]}")
 
 
 def _is_double_key(one: Typed, other: Typed) -> bool:
-    """Whether Hive may join by them."""
-    is_double = "double" in {one.type.name, other.type.name} or "float" in {one.type.name, other.type.name}
+    """Whether Hive may join by them, and takes them for doubles."""
+    names, are_text = {one.type.name, other.type.name}, {one.type.is_text, other.type.is_text}
+    is_double = bool(names & {"double", "float"}) or (
+        len(are_text) == 2 and (one.type.is_number or other.type.is_number)
+    )
     return is_double and not any(is_constant(it) for it in (one, other))
 
 
@@ -322,8 +327,14 @@ def is_second(literal: str) -> bool:
 _MIN_SCALE = 6  # of a quotient of decimals
 
 
-def arithmetic(one: Typed, operator: str, other: Typed) -> Typed:
-    """`+ - * / %` of two values. Raises CannotTranslate for types that have no such operator in all engines."""
+LongProducts = Literal["null", "rounded"] | None
+
+
+def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProducts = None) -> Typed:
+    """`+ - * / %` of two values. Raises CannotTranslate for types that have no such operator in all engines.
+
+    `long_products` says what a product with more than 38 digits is; None refuses those that may have them.
+    """
     one, other = _number(one), _number(other)
     if operator == "/":
         return _quotient(one, other)
@@ -331,6 +342,8 @@ def arithmetic(one: Typed, operator: str, other: Typed) -> Typed:
     if kind == DOUBLE:  # Trino's own cast, of what has one in Hive
         for it in (one, other):
             as_double(it)
+    if kind.name == "decimal" and operator == "*" and kind.scale < one.type.scale + other.type.scale:
+        return Typed(_cut_product(one, other, kind, long_products), kind)
     divisor = f"NULLIF({other.sql}, 0)" if operator == "%" else other.sql
     return Typed(_or_null(f"CAST({one.sql} {operator} {divisor} AS {kind.trino})", kind), kind)
 
@@ -363,7 +376,7 @@ def _kind(one: Typed, operator: str, other: Typed) -> HiveType:
 def _decimal_kind(a: _Digits, operator: str, b: _Digits) -> HiveType:
     whole, scale = max(a.whole, b.whole), max(a.scale, b.scale)
     if operator == "*":
-        return _unadjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
+        return _adjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
     if operator == "%":
         return decimal(min(a.whole, b.whole) + scale, scale)
     return _unadjusted(whole + scale + 1, scale)
@@ -375,6 +388,29 @@ def _unadjusted(precision: int, scale: int) -> HiveType:
     if kind.scale < scale:
         raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits, of which Hive cuts some")
     return kind
+
+
+def _cut_product(one: Typed, other: Typed, kind: HiveType, long_products: LongProducts) -> str:
+    """A product whose type has fewer digits behind the point than it may have itself.
+
+    Trino's has no more than 38 digits, zeros at its end counted. So the whole part of a factor is multiplied alone, and
+    the sum of both products is made with fewer and fewer digits behind the point, down to those of the type.
+    """
+    a, b = _digits(one), _digits(other)
+    scale = a.scale + b.scale
+    if a.whole + b.whole + scale <= MAX_PRECISION:
+        return f"TRY_CAST({one.sql} * {other.sql} AS {kind.trino})"
+    if b.scale > kind.scale or a.scale == 0:
+        one, other, a, b = other, one, b, a
+    if b.scale > kind.scale or scale + b.whole > MAX_PRECISION or a.scale == 0 or long_products is None:
+        raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits, of which Hive cuts some")
+    whole, behind = "truncate(x[1]) * x[2]", f"CAST(x[1] - truncate(x[1]) AS decimal({a.scale},{a.scale})) * x[2]"
+    sums = []
+    for step in (f"decimal({MAX_PRECISION},{it})" for it in range(scale, kind.scale - 1, -1)):
+        sum_ = f"CAST(CAST({whole} AS {step}) + CAST({behind} AS {step}) AS {kind.trino})"
+        is_exact = f"CAST({behind} AS {step}) = {behind}"
+        sums.append(f"TRY({sum_})" if long_products == "rounded" else f"TRY(IF({is_exact}, {sum_}))")
+    return f"element_at(transform(ARRAY[ROW({one.sql}, {other.sql})], x -> COALESCE({', '.join(sums)})), 1)"
 
 
 def _quotient(one: Typed, other: Typed) -> Typed:

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
 from pysync.views.casts import BITWISE, arithmetic, cast, compared, is_constant, negative, unified, whole_quotient
-from pysync.views.functions import call, chosen, field_of, is_null, item_of, like, regexp_like, truth
+from pysync.views.functions import call, chosen, field_of, is_null, item_of, truth
+from pysync.views.moments import moved
 from pysync.views.scopes import Scope
+from pysync.views.strings import like, regexp_like
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -29,20 +31,6 @@ from pysync.views.types import (
     text,
 )
 
-# --- Dates and intervals
-
-
-_UNITS = frozenset({"day", "month", "year"})
-
-
-def moved(value: Typed, interval: exp.Expression, sign: int) -> Typed:
-    """A date, that many days, months or years later; earlier if `sign` is -1. Raises CannotTranslate."""
-    count, unit = str(interval.name), str(interval.args.get("unit") or "").lower().removesuffix("s")
-    if value.type != DATE or unit not in _UNITS or not count.isdigit():
-        raise CannotTranslate(f"an interval beside {value.type}")
-    return Typed(f"date_add('{unit}', {sign * int(count)}, {value.sql})", DATE)
-
-
 # --- Expressions: each kind of node of the tree that is known has a rule here; any other is refused
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
@@ -60,6 +48,7 @@ _COMPARISONS = {
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
 _LONG, _INT = 2**63 - 1, 2**31 - 1
+_UNITS = frozenset({"day", "month", "year"})
 
 
 class Expressions:
@@ -167,7 +156,8 @@ class Expressions:
         value, least = self._side(node.this), self._side(node.args["low"])
         low = self._compared(value, ">=", least)
         high = self._compared(value, "<=", self._side(node.args["high"]))
-        if self._scope.rules.of_spark or is_constant(least):
+        is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
+        if self._scope.rules.of_spark or (is_constant(least) and not is_read):
             return condition(f"{low.sql} AND {high.sql}")
         return Typed(f"IF({low.sql}, {high.sql}, {low.sql})", BOOLEAN)  # NULL if the first is, whatever the second
 
@@ -227,9 +217,7 @@ class Expressions:
         name = node.name.lower()
         if name == "grouping":
             return self._grouping(node)
-        arguments = self.many(node.expressions)
-        self._scope.rules.call(name, arguments)
-        return call(name, arguments, of_spark=self._scope.rules.of_spark)
+        return self._call(name, self.many(node.expressions))
 
     def filtered(self, node: exp.Filter) -> Typed:
         """An aggregate with FILTER."""
@@ -240,7 +228,7 @@ class Expressions:
 
     def windowed(self, node: exp.Window) -> Typed:
         """A function over a window."""
-        function = node.this
+        function, node = node.this, self._window(node)
         if not isinstance(function, exp.Anonymous):
             raise CannotTranslate(f"{function.key.upper()} over a window")
         name = function.name.lower()
@@ -263,9 +251,7 @@ class Expressions:
         operands = node.expressions or [node.this, node.expression]
         if any(isinstance(it, exp.Binary) and not isinstance(it, exp.DPipe) for it in operands):
             raise CannotTranslate("|| beside other operators without parentheses")
-        arguments = self.many(operands)
-        self._scope.rules.call("concat", arguments)
-        return call("concat", arguments)
+        return self._call("concat", self.many(operands))
 
     def scalar(self, node: exp.Subquery) -> Typed:
         """A query that gives one value."""
@@ -276,10 +262,17 @@ class Expressions:
 
     # --- within
 
+    def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
+        self._scope.rules.call(name, arguments)
+        return call(name, arguments, self._scope.rules.functions)
+
     def _calculated(self, node: exp.Binary, operator: str) -> Typed:
+        if isinstance(node.expression, exp.Interval) and operator in {"+", "-"}:
+            # A date plus days is a timestamp in Hive, in the time zone of the session.
+            return self._moved(node, self(node.this), _UNITS if self._scope.rules.of_spark else _UNITS - {"day"})
         one, other = self(node.this), self(node.expression)
         self._scope.rules.calculate(one, operator, other)
-        return arithmetic(one, operator, other)
+        return arithmetic(one, operator, other, self._scope.rules.long_products)
 
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
@@ -290,12 +283,28 @@ class Expressions:
         while isinstance(node, exp.Paren):
             node = node.this
         interval = node.args.get("expression") if isinstance(node, exp.Add | exp.Sub) else None
-        if not isinstance(interval, exp.Interval):
-            return self(node)
-        return moved(self._side(node.this), interval, -1 if isinstance(node, exp.Sub) else 1)
+        return self._moved(node, self._side(node.this)) if isinstance(interval, exp.Interval) else self(node)
+
+    def _moved(self, node: exp.Expression, value: Typed, units: frozenset[str] = _UNITS) -> Typed:
+        """A value plus or minus an interval of one of these units."""
+        interval = node.args["expression"]
+        count, unit = str(interval.name), str(interval.args.get("unit") or "").lower().removesuffix("s")
+        if unit not in units or not count.isdigit():
+            raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
+        return moved(value, -int(count) if isinstance(node, exp.Sub) else int(count), unit)
+
+    def _window(self, node: exp.Window) -> exp.Window:
+        """The window that WINDOW gives the name to, if there is only a name."""
+        if node.args.get("alias") is None:
+            return node
+        named = self._scope.windows.get(node.args["alias"].name.lower())
+        if named is None or any(node.args.get(it) for it in ("partition_by", "order", "spec")):
+            raise CannotTranslate("a window with a name and more")
+        return named
 
     def _aggregate(self, node: exp.Expression) -> Aggregate | None:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        name = self._scope.rules.aggregates.get(name, name)
         if name not in AGGREGATES:
             return None
         values, distinct = node.expressions, ""
@@ -330,9 +339,15 @@ class Expressions:
 
 
 def _assert_alike(values: Sequence[Typed], what: str) -> None:
-    """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0."""
+    """Engines compare a string and a number as strings here; and doubles bit by bit, where -0.0 is not 0.0.
+
+    Blanks at the end of a constant count beside a char and a string, and do not beside a char alone.
+    """
     types = [it.type for it in values if it.type != VOID]
     are_mixed = any(it.is_text for it in types) and not all(it.is_text or it == DATE for it in types)
+    are_mixed |= any(it.name == "char" for it in types) and any(
+        it.type.name != "char" for it in values if it.literal is None
+    )
     if are_mixed or any(it.name in {"double", "float"} for it in types):
         raise CannotTranslate(f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}")
 

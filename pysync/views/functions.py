@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 
-from pysync.views.casts import (
-    arithmetic,
-    as_date,
-    as_double,
-    as_integer,
-    as_string,
-    cast,
-    common,
-    compared,
-    unified,
-    widened,
-)
-from pysync.views.text import LINE_ENDS, has_optional_group, may_be_empty, number_of_groups, translated_pattern
+from pysync.views.casts import arithmetic, as_double, cast, common, compared, unified, widened
+from pysync.views.moments import MOMENTS
+from pysync.views.strings import STRINGS
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
-    DATE,
     DOUBLE,
     INT,
-    STRING,
-    TIMESTAMP,
     VOID,
     CannotTranslate,
     HiveType,
@@ -35,28 +20,12 @@ from pysync.views.types import (
     array,
     condition,
     decimal,
+    number,
     quoted,
     repeated,
     struct,
-    text,
+    written,
 )
-
-# --- What functions ask of their arguments
-
-
-def written(value: Typed, what: str) -> str:
-    """The string that is written there."""
-    if not isinstance(value.literal, str):
-        raise CannotTranslate(f"{what} that is not a constant")
-    return value.literal
-
-
-def number(value: Typed, what: str, least: int = 0) -> int:
-    """The integer that is written there."""
-    if not isinstance(value.literal, int) or value.literal < least:
-        raise CannotTranslate(f"{what} that is not a constant of at least {least}")
-    return value.literal
-
 
 # --- Functions that choose
 
@@ -105,79 +74,6 @@ CONDITIONS: Mapping[str, Callable[..., Typed]] = {
     "isnull": is_null,
     "nullif": _nullif,
     "nvl": _nvl,
-}
-
-
-# --- Functions of dates and times. None that depends on the time zone of a session
-
-_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"]")
-_TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
-_UNITS = {"YEAR": "year", "YYYY": "year", "YY": "year", "MONTH": "month", "MON": "month", "MM": "month"}
-
-
-def _part(name: str) -> Callable[[Typed], Typed]:
-    return lambda value: Typed(f"CAST({name}({as_date(value).sql}) AS integer)", INT)
-
-
-def _time_part(name: str) -> Callable[[Typed], Typed]:
-    def of(value: Typed) -> Typed:
-        if value.type != TIMESTAMP:
-            raise CannotTranslate(f"the function {name} of {value.type}")
-        return Typed(f"CAST({name}({value.sql}) AS integer)", INT)
-
-    return of
-
-
-def _date_add(value: Typed, days: Typed) -> Typed:
-    return Typed(f"date_add('day', {as_integer(days).sql}, {as_date(value).sql})", DATE)
-
-
-def _date_sub(value: Typed, days: Typed) -> Typed:
-    return Typed(f"date_add('day', -{as_integer(days).sql}, {as_date(value).sql})", DATE)
-
-
-def _datediff(end: Typed, start: Typed) -> Typed:
-    return Typed(f"CAST(date_diff('day', {as_date(start).sql}, {as_date(end).sql}) AS integer)", INT)
-
-
-def _dayofweek(value: Typed) -> Typed:
-    """1 is a Sunday."""
-    return Typed(f"CAST(day_of_week({as_date(value).sql}) % 7 + 1 AS integer)", INT)
-
-
-def _trunc(value: Typed, unit: Typed) -> Typed:
-    name = _UNITS.get(written(unit, "a unit of trunc"))  # Hive 2.3 knows no small letters
-    if name is None:
-        raise CannotTranslate(f"the function trunc to {unit.literal!r}")
-    return Typed(f"date_trunc('{name}', {as_date(value).sql})", DATE)
-
-
-def _date_format(value: Typed, pattern: Typed) -> Typed:
-    java = written(pattern, "a pattern of date_format")
-    if value.type not in {DATE, TIMESTAMP} or "".join(_PATTERN.findall(java)) != java:
-        raise CannotTranslate(f"the function date_format of {value.type} with {java!r}")
-    trino = _PATTERN.sub(lambda it: _TRINO_PATTERN.get(it[0], it[0]), java)
-    return Typed(f"date_format({cast(value, TIMESTAMP).sql}, {text(trino)})", STRING)
-
-
-MOMENTS: Mapping[str, Callable[..., Typed]] = {
-    "date_add": _date_add,
-    "date_format": _date_format,
-    "date_sub": _date_sub,
-    "datediff": _datediff,
-    "day": _part("day"),
-    "dayofmonth": _part("day"),
-    "dayofweek": _dayofweek,
-    "hour": _time_part("hour"),
-    "last_day": lambda value: Typed(f"last_day_of_month({as_date(value).sql})", DATE),
-    "minute": _time_part("minute"),
-    "month": _part("month"),
-    "quarter": _part("quarter"),
-    "second": _time_part("second"),
-    "to_date": as_date,
-    "trunc": _trunc,
-    "weekofyear": _part("week"),
-    "year": _part("year"),
 }
 
 
@@ -257,12 +153,23 @@ def field_of(value: Typed, name: str) -> Typed:
     return Typed(f"{value.sql}.{quoted(name.lower())}", value.type.within[names.index(name.lower())])
 
 
+def _sort_array(value: Typed) -> Typed:
+    """NULLs come first in Hive, last in Trino."""
+    item = value.type.within[0] if value.type.name == "array" else None
+    if item is None or not (item.is_exact or item.name in {"string", "date", "timestamp"}):
+        raise CannotTranslate(f"the function sort_array of {value.type}")
+    order = "WHEN x < y THEN -1 WHEN x > y THEN 1 WHEN x IS NULL AND y IS NOT NULL THEN -1"
+    order += " WHEN y IS NULL AND x IS NOT NULL THEN 1 ELSE 0"
+    return Typed(f"array_sort({value.sql}, (x, y) -> CASE {order} END)", value.type)
+
+
 COLLECTIONS: Mapping[str, Callable[..., Typed]] = {
     "array": _array,
     "array_contains": _array_contains,
     "map": _map,
     "named_struct": _named_struct,
     "size": _size,
+    "sort_array": _sort_array,
     "struct": _struct,
 }
 
@@ -378,196 +285,9 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
 }
 
 
-# --- Functions of strings
-
-
-def _of_text(template: str) -> Callable[[Typed], Typed]:
-    return lambda value: Typed(template.format(as_string(value).sql), STRING)
-
-
-def _concat(*values: Typed) -> Typed:
-    if not values:
-        raise CannotTranslate("the function concat without arguments")
-    return Typed(f"({' || '.join(as_string(it).sql for it in values)})", STRING)
-
-
-def _concat_ws(separator: Typed, *values: Typed) -> Typed:
-    if not values or any(not it.type.is_text for it in values):
-        raise CannotTranslate("the function concat_ws of other things than strings")
-    return Typed(f"concat_ws({', '.join(as_string(it).sql for it in (separator, *values))})", STRING)
-
-
-def _substr(value: Typed, start: Typed, length: Typed | None = None) -> Typed:
-    # Position 0 is 1 in Hive, and nothing in Trino.
-    first = as_integer(start).sql
-    place = str(start.literal or 1) if start.is_constant else f"IF({first} = 0, 1, {first})"
-    rest = f", {as_integer(length).sql}" if length is not None else ""
-    return Typed(f"substr({as_string(value).sql}, {place}{rest})", STRING)
-
-
-_PAIRED, _SECOND = "\\x{10000}-\\x{10FFFF}", "\uffff"
-
-
-def _in_units(function: Callable[..., Typed]) -> Callable[..., Typed]:
-    """Hive counts what is beyond the Basic Multilingual Plane as two, and half of it is a question mark.
-
-    A character that no text has stands for the second half.
-    """
-
-    @wraps(function)
-    def of(value: Typed, *others: Typed) -> Typed:
-        paired = f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')"
-        halves = f"'[{_PAIRED}](?!{_SECOND})|(?<![{_PAIRED}]){_SECOND}'"
-        cut = function(Typed(paired, STRING), *others).sql
-        return Typed(f"replace(regexp_replace({cut}, {halves}, '?'), '{_SECOND}', '')", STRING)
-
-    return of
-
-
-# Characters whose capital is more than one character.
-_CAPITALS = {it: it.upper() for it in map(chr, range(0x80, 0xD800)) if len(it.upper()) > 1}
-_CAPITALS |= {it: it.upper() for it in map(chr, range(0xE000, 0x10000)) if len(it.upper()) > 1}
-
-
-def _upper(value: Typed) -> Typed:
-    """Java has capitals of several characters, as SS; Trino has none."""
-    small, large = (", ".join(map(text, some)) for some in (_CAPITALS.keys(), _CAPITALS.values()))
-    capital = f"element_at(map(ARRAY[{small}], ARRAY[{large}]), x[1])"
-    written_out = f"regexp_replace({as_string(value).sql}, '([{''.join(_CAPITALS)}])', x -> {capital})"
-    return Typed(f"upper({written_out})", STRING)
-
-
-def _length(value: Typed) -> Typed:
-    return Typed(f"CAST(length({as_string(value).sql}) AS integer)", INT)
-
-
-def _instr(value: Typed, part: Typed) -> Typed:
-    return Typed(f"CAST(strpos({as_string(value).sql}, {as_string(part).sql}) AS integer)", INT)
-
-
-def _locate(part: Typed, value: Typed) -> Typed:
-    return _instr(value, part)
-
-
-def _replace(value: Typed, old: Typed, new: Typed) -> Typed:
-    if not written(old, "what replace looks for"):
-        raise CannotTranslate("the function replace of nothing")
-    return Typed(f"replace({as_string(value).sql}, {old.sql}, {as_string(new).sql})", STRING)
-
-
-def _padded(name: str) -> Callable[[Typed, Typed, Typed], Typed]:
-    def of(value: Typed, length: Typed, filling: Typed) -> Typed:
-        size = number(length, f"a length of {name}")
-        if not written(filling, f"what {name} fills with"):
-            raise CannotTranslate(f"the function {name} with nothing to fill with")
-        return Typed(f"{name}({as_string(value).sql}, {size}, {filling.sql})", STRING)
-
-    return of
-
-
-_MOST_REPEATS = 10_000  # that Trino makes
-
-
-def _repeat(value: Typed, times: Typed) -> Typed:
-    count = number(times, "a count of repeat")
-    if count > _MOST_REPEATS:
-        raise CannotTranslate(f"the function repeat with more than {_MOST_REPEATS} times")
-    string = repeated(as_string(value), 2).sql
-    return Typed(f"IF({string} IS NOT NULL, array_join(repeat({string}, {count}), ''))", STRING)
-
-
-def _split(value: Typed, pattern: Typed) -> Typed:
-    regex = written(pattern, "a pattern")
-    if may_be_empty(regex):
-        raise CannotTranslate(f"a split by {regex!r}, which matches nothing at all")
-    return Typed(f"regexp_split({as_string(value).sql}, {text(translated_pattern(regex))})", array(STRING))
-
-
-def regexp_like(value: Typed, pattern: Typed) -> Typed:
-    """RLIKE and REGEXP: whether the pattern is found in the value."""
-    regex = translated_pattern(written(pattern, "a pattern"))
-    return Typed(f"regexp_like({as_string(value).sql}, {text(regex)})", BOOLEAN)
-
-
-def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    regex = written(pattern, "a pattern")
-    index = 1 if group is None else number(group, "a group of a pattern")
-    if index > number_of_groups(regex):
-        raise CannotTranslate(f"the group {index} of {regex!r}, which has no such")
-    if index and has_optional_group(regex):
-        raise CannotTranslate(f"a group of {regex!r} that may take no part in a match")
-    string = as_string(value).sql
-    extract = f"regexp_extract({string}, {text(translated_pattern(regex))}, {index})"
-    # No match is an empty string, not NULL.
-    return Typed(f"IF({string} IS NULL, NULL, COALESCE({extract}, ''))", STRING)
-
-
-def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
-    regex, new = written(pattern, "a pattern"), written(replacement, "a replacement")
-    if "$" in new or "\\" in new or may_be_empty(regex):
-        raise CannotTranslate(f"a replacement of {regex!r} by {new!r}")
-    return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
-
-
-def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
-    """LIKE: a backslash is Hive's way to mean a % itself, so it is refused.
-
-    A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
-    """
-    wanted = written(pattern, "a pattern of LIKE")
-    if "\\" in wanted or any(it in wanted for it in LINE_ENDS):
-        raise CannotTranslate("LIKE with a backslash, or a line feed")
-    string = repeated(as_string(value), 2).sql
-    match = f"{string} LIKE {pattern.sql}"
-    if of_spark or _SIMPLE_PATTERN.fullmatch(wanted):
-        return condition(match)
-    return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
-
-
-_SIMPLE_PATTERN = re.compile("%?[^%_]*%?", re.DOTALL)
-
-
-def _md5(value: Typed) -> Typed:
-    return Typed(f"lower(to_hex(md5(to_utf8({as_string(value).sql}))))", STRING)
-
-
-# TRIM of Hive takes blanks only, Trino's takes white space of any kind.
-STRINGS: Mapping[str, Callable[..., Typed]] = {
-    "concat": _concat,
-    "concat_ws": _concat_ws,
-    "instr": _instr,
-    "length": _length,
-    "char_length": _length,
-    "character_length": _length,
-    "locate": _locate,
-    "lpad": _in_units(_padded("lpad")),
-    "ltrim": _of_text("trim(LEADING ' ' FROM {})"),
-    "md5": _md5,
-    "regexp_extract": _regexp_extract,
-    "regexp_replace": _regexp_replace,
-    "repeat": _repeat,
-    "replace": _replace,
-    "reverse": _of_text("reverse({})"),
-    "rpad": _in_units(_padded("rpad")),
-    "rtrim": _of_text("trim(TRAILING ' ' FROM {})"),
-    "split": _split,
-    "substr": _in_units(_substr),
-    "substring": _in_units(_substr),
-    "trim": _of_text("trim(BOTH ' ' FROM {})"),
-    "ucase": _upper,
-    "upper": _upper,
-}
-
-
 # --- Functions of Hive that are known to mean the same in Trino, each with what makes it so. All others are refused
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
-_OF_SPARK: Mapping[str, Callable[..., Typed]] = {
-    "lpad": _padded("lpad"),
-    "rpad": _padded("rpad"),
-    "substr": _substr,
-    "substring": _substr,
-}
 # Why some that are often used are none of them.
 _REASONS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -575,18 +295,18 @@ _REASONS: Mapping[str, str] = {
         "its result depends on the time zone of the session",
     ),
     **dict.fromkeys(("to_utc_timestamp", "now"), "its result depends on the time zone of the session"),
-    **dict.fromkeys(("lower", "lcase"), "Java has two small letters for a Greek sigma, Trino one"),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
-    **dict.fromkeys(
-        ("stddev", "stddev_samp", "std", "variance", "var_samp", "add_months", "map_keys", "map_values"),
-        "Hive's versions and Spark differ in its result",
-    ),
+    **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
+    **dict.fromkeys(("get_json_object", "json_tuple", "percentile"), "Trino has no such function"),
 }
 
 
-def call(name: str, arguments: Sequence[Typed], *, of_spark: bool = False) -> Typed:
-    """A call of the function `name`, in lower case. Raises CannotTranslate for those that are not known well."""
-    function = (of_spark and _OF_SPARK.get(name)) or FUNCTIONS.get(name)
+def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..., Typed]]) -> Typed:
+    """A call of the function `name`, in lower case; `others` come before those that are known here.
+
+    Raises CannotTranslate for functions that are not known well.
+    """
+    function = others.get(name) or FUNCTIONS.get(name)
     if function is None:
         reason = _REASONS.get(name)
         raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from pysync.model.names import TableName
 from pysync.views.spark import HIVE, HiveRules
 from pysync.views.types import CannotTranslate, Columns, Typed, quoted
@@ -37,6 +39,8 @@ class Scope:
     sources: list[Source] = field(default_factory=list)
     aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: the last resort
     rules: HiveRules = HIVE  # of the engine whose view it is
+    windows: Mapping[str, exp.Window] = field(default_factory=dict)  # of the clause WINDOW
+    is_joined_by_names: bool = False  # by USING: `*` has such columns once
     after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
@@ -72,6 +76,8 @@ class Scope:
 
     def star(self, alias: str | None) -> Iterator[tuple[str, Typed]]:
         """The columns of `*`, or of `alias.*`."""
+        if alias is None and self.is_joined_by_names:
+            raise CannotTranslate("* of a join USING columns")
         sources = [it for it in self.sources if alias in {None, it.alias}]
         if not sources:
             raise CannotTranslate(f"the name {alias or '*'}, which is not known")

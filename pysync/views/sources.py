@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from pysync.model.names import TableName
-from pysync.views.aggregates import ordered
-from pysync.views.casts import common, widened
+from pysync.views.aggregates import AGGREGATES, ordered
+from pysync.views.casts import common, compared, widened
 from pysync.views.expressions import Expressions
 from pysync.views.functions import truth
 from pysync.views.scopes import Scope, Source
-from pysync.views.types import BIGINT, INT, VOID, CannotTranslate, Columns, HiveType, Typed, quoted
+from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType, Typed, quoted
 
 # --- What is behind FROM: tables, queries, joins and lateral views
 
@@ -75,23 +75,34 @@ class From:
         return f"({sql}) AS {quoted(alias)}"
 
     def _join(self, node: exp.Join) -> str:
-        if node.args.get("using") or node.args.get("method") or node.args.get("global_"):
-            raise CannotTranslate("a join USING columns, or NATURAL")
+        if node.args.get("method") or node.args.get("global_"):
+            raise CannotTranslate("a NATURAL join")
         kind, side = node.kind.upper(), node.side.upper()
         if kind in _EXISTENCE:
             return self._semi(node, kind)
         if kind not in {"", "INNER", "OUTER", "CROSS"} or side not in _SIDES:
             raise CannotTranslate(f"a {side} {kind} join")
+        named = [(it.name.lower(), self._scope.column([it.name.lower()])[0]) for it in node.args.get("using") or ()]
         relation, on = self._relation(node.this, self._scope), node.args.get("on")
+        if named:
+            return f"{_SIDES[side]}JOIN {relation} ON {self._using(named)}"
         if on is None:
             if side:
                 raise CannotTranslate("an outer join without a condition")
             return f"CROSS JOIN {relation}"
         return f"{_SIDES[side]}JOIN {relation} ON {self._condition(on, self._scope)}"
 
+    def _using(self, named: Sequence[tuple[str, Typed]]) -> str:
+        """The condition of a join by columns of one name: those of what is before it, and of the last source."""
+        self._scope.is_joined_by_names = True
+        right = dict(self._scope.sources[-1].columns)
+        if any(name not in right or right[name].type != it.type for name, it in named):
+            raise CannotTranslate("a join USING columns of several types")
+        return " AND ".join(compared(it, "=", right[name]).sql for name, it in named)
+
     def _semi(self, node: exp.Join, kind: str) -> str:
         inner, on = self._scope.inner(), node.args.get("on")
-        if on is None:
+        if on is None or node.args.get("using"):
             raise CannotTranslate("a semi join without a condition")
         relation = self._relation(node.this, inner)
         taken = {it.alias for it in self._scope.sources}
@@ -167,8 +178,10 @@ _WHOLE = quoted("_q")
 _SET_OPERATIONS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
 _OF_SELECT = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order", "limit", "distinct", "with_"}
+    | {"windows", "hint", "sort", "distribute", "cluster"}
 )
-_OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "with_"})
+_OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "with_", "sort", "distribute", "cluster"})
+_OF_REDUCERS = ("sort", "distribute", "cluster")
 
 
 def query(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
@@ -223,6 +236,8 @@ def _assert_known(node: exp.Query, known: frozenset[str]) -> None:
 
 def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     _assert_known(node, _OF_SELECT)
+    _make_lateral_view(node)
+    scope.windows = {it.name.lower(): it for it in node.args.get("windows") or () if not it.args.get("alias")}
     sources = From(scope, query, within)
     origin = sources.translated(node)
     translate = Expressions(scope, within)
@@ -238,12 +253,27 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
         _assert_exact([it for _, it in items], "DISTINCT")
     parts = [f"SELECT {'DISTINCT ' if distinct else ''}{listed}", origin]
     parts += [f"WHERE {' AND '.join(where)}"] if where else []
-    parts += [_group(node.args["group"], translate)] if node.args.get("group") else []
+    parts += [_group(_without_places(node, scope), translate)] if node.args.get("group") else []
     scope.after_select = True
     parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
     columns = [(name, it.type) for name, it in items]
     parts += _tail(node, columns, scope, translate)
     return " ".join(filter(None, parts)), columns
+
+
+_ROWS = "_rows"
+
+
+def _make_lateral_view(node: exp.Select) -> None:
+    """`SELECT explode(…) AS x` becomes a lateral view of the same."""
+    only = node.expressions[0] if len(node.expressions) == 1 else None
+    function = only.this if isinstance(only, exp.Alias | exp.Aliases) else None
+    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _DEFAULTS:
+        return
+    names = [it.name for it in (only.expressions or [only.args["alias"]])]
+    alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
+    node.append("laterals", exp.Lateral(this=function, view=True, alias=alias))
+    node.set("expressions", [exp.column(exp.to_identifier(it), table=_ROWS) for it in names])
 
 
 def _assert_exact(values: Sequence[Typed], what: str) -> None:
@@ -287,6 +317,29 @@ def _name(node: exp.Expression, place: int) -> str:
     return f"_c{place}"
 
 
+def _without_places(node: exp.Select, scope: Scope) -> exp.Group:
+    """GROUP BY with the expressions that its numbers stand for; in a view of Hive they are constants."""
+    group = node.args["group"]
+    if not any(isinstance(it, exp.Literal) for it in group.expressions):
+        return group
+    if not scope.rules.of_spark:
+        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
+    changed = group.copy()
+    changed.set("expressions", [_key_at(it, node.expressions).copy() for it in group.expressions])
+    return changed
+
+
+def _key_at(key: exp.Expression, items: Sequence[exp.Expression]) -> exp.Expression:
+    if not isinstance(key, exp.Literal):
+        return key
+    place = int(key.this) if not key.is_string and str(key.this).isdigit() else 0
+    item = items[place - 1].unalias() if 0 < place <= len(items) else key
+    has_aggregate = any(it.name.lower() in AGGREGATES for it in item.find_all(exp.Anonymous))
+    if has_aggregate or item.find(exp.Column) is None or item.find(exp.Star) or item.find(exp.Window):
+        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
+    return item
+
+
 def _group(node: exp.Group, translate: Expressions) -> str:
     items = node.expressions
     if len(items) == 1 and isinstance(items[0], exp.Rollup | exp.Cube):
@@ -295,9 +348,6 @@ def _group(node: exp.Group, translate: Expressions) -> str:
     rollup, cube, sets = (node.args.get(it) or [] for it in ("rollup", "cube", "grouping_sets"))
     if len([*rollup, *cube, *sets]) > 1 or node.args.get("totals") or node.args.get("all"):
         raise CannotTranslate("GROUP BY of several kinds")
-    for it in node.expressions:
-        if isinstance(it, exp.Literal):
-            raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
     if sets:
         return f"GROUP BY GROUPING SETS ({', '.join(_set(it, translate) for it in sets[0].expressions)})"
     if not rollup and not cube:
@@ -363,10 +413,13 @@ def renamed(sql: str, own: Columns, columns: Columns) -> str:
 
 def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expressions | None) -> list[str]:
     parts = []
+    if any(node.args.get(it) for it in _OF_REDUCERS) and (node.args.get("limit") or _collects(node)):
+        raise CannotTranslate("SORT BY, DISTRIBUTE BY or CLUSTER BY that says which rows come first")
     if node.args.get("order"):
+        has_places = scope.rules.of_spark or not node.args.get("limit")
         has_two_zeros = bool(node.args.get("limit")) and not scope.rules.of_spark
         items = [
-            ordered(it, _order_item(it, columns, translate), has_two_zeros=has_two_zeros)
+            ordered(it, _order_item(it, columns, translate, has_places), has_two_zeros=has_two_zeros)
             for it in node.args["order"].expressions
         ]
         parts.append(f"ORDER BY {', '.join(items)}")
@@ -378,11 +431,11 @@ def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expression
     return parts
 
 
-def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | None) -> Typed:
+def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | None, has_places: bool) -> Typed:
     """An output column, or an expression of the sources."""
     it, types = node.this, dict(columns)
     if isinstance(it, exp.Literal):
-        return _place(node, columns)
+        return _place(node, columns, has_places)
     if isinstance(it, exp.Column) and len(it.parts) == 1 and it.name.lower() in types:
         return Typed(quoted(it.name.lower()), types[it.name.lower()])
     if translate is None:
@@ -390,9 +443,15 @@ def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | No
     return translate(it)
 
 
-def _place(node: exp.Ordered, columns: Columns) -> Typed:
-    """A place may be a constant to Hive, which makes no difference unless a LIMIT follows."""
+def _collects(node: exp.Query) -> bool:
+    """Whether a function round the query may look at the order of its rows."""
+    return any(it.name.lower().startswith("collect_") for it in node.root().find_all(exp.Anonymous))
+
+
+def _place(node: exp.Ordered, columns: Columns, has_places: bool) -> Typed:
+    """The column at that place; a constant in a view of Hive, which makes no difference unless a LIMIT follows."""
     place = str(node.this.this)
-    if node.find_ancestor(exp.Query).args.get("limit") or not place.isdigit() or not 0 < int(place) <= len(columns):
+    if not has_places or not place.isdigit() or not 0 < int(place) <= len(columns):
         raise CannotTranslate("ORDER BY with a constant, which may stand for a column's place")
-    return Typed(place, VOID)
+    name, kind = columns[int(place) - 1]
+    return Typed(quoted(name), kind)

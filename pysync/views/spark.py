@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pysync.views.casts import is_day
+from pysync.views.casts import LongProducts, is_day
+from pysync.views.strings import OF_SPARK, OF_SPARK_4
 from pysync.views.types import DATE, DOUBLE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed, repeated
 
 _PARTS = "view.catalogAndNamespace.numParts"
 DATABASE = "view.catalogAndNamespace.part.1"
 """The property with the database that was the current one when the view was created."""
 _VERSION = "spark.sql.create.version"
+_ORDERS_BY_PLACE = "view.sqlConfig.spark.sql.orderByOrdinal"
 _IS_ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
-_ANSI_BY_DEFAULT = 4
-_HIVES_OWN = frozenset({"array_contains", "greatest", "least", "nullif", "sqrt"})
+_MAJOR_AND_MINOR = re.compile(r"(\d+)\.(\d+)")
+_HAS_ICU = "view.sqlConfig.spark.sql.icu.caseMappings.enabled"
+_NULL_OF_ONE, _WITH_ICU, _ANSI_BY_DEFAULT = (3, 1), (4, 0), (4, 0)
+SAMPLED = frozenset({"stddev_samp", "var_samp"})
+"""Aggregate functions of samples."""
+_HIVES_OWN = frozenset({"array_contains", "greatest", "initcap", "least", "months_between", "nullif", "sqrt"})
 _OF_NUMBERS = frozenset({"abs", "avg", "ceil", "ceiling", "exp", "floor", "round", "sqrt", "sum"})
-_OF_NUMBERS |= {"ln", "log10", "log2", "pow", "power", "stddev_pop", "var_pop"}
+_OF_NUMBERS |= {"ln", "log10", "log2", "pow", "power", "stddev_pop", "stddev_samp", "var_pop", "var_samp"}
 _NEVER_FAIL_ON_TEXT = frozenset(
     {"concat", "lcase", "length", "lower", "ltrim", "rtrim", "substr", "substring", "trim", "ucase", "upper"}
 )
@@ -31,10 +38,16 @@ def database_of(properties: Mapping[str, str] | None, own: str) -> str:
 
 
 class HiveRules:
-    """What a view may say beyond what is refused everywhere: in a view of Hive, everything. See `rules_of`."""
+    """What a view may say beyond what is refused everywhere: in a view of Hive, what all its versions read alike."""
 
     of_spark = False
-    """Whether functions that both have are those of Spark."""
+    """Whether what engines do in different ways is as in Spark."""
+    long_products: LongProducts = None
+    """What a product of decimals with more than 38 digits is; None if that is not known."""
+    functions: Mapping[str, Callable[..., Typed]] = {}
+    """Functions that have another rule than elsewhere, by name in lower case."""
+    aggregates: Mapping[str, str] = {"std": "stddev_pop", "stddev": "stddev_pop", "variance": "var_pop"}
+    """The names under which aggregate functions have their rules, for those that are called otherwise."""
 
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
@@ -44,6 +57,9 @@ class HiveRules:
 
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """The same for an aggregate function, or a function over a window."""
+        del arguments
+        if name in SAMPLED:
+            raise CannotTranslate(f"the function {name}: Hive's versions differ in its result for one row")
 
     def read(self, kind: HiveType) -> None:
         """Raises CannotTranslate for a column of a type that the engine reads in another way than Hive."""
@@ -66,6 +82,13 @@ class SparkRules(HiveRules):
     """A view of Spark that is not in ANSI mode."""
 
     of_spark = True
+    long_products: LongProducts = "rounded"
+    aggregates: Mapping[str, str] = {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp"}
+
+    def __init__(self, version: tuple[int, int] = (0, 0), *, has_icu: bool = True) -> None:
+        """The version that wrote the view, and whether it leaves small letters to ICU if it can."""
+        self._has_null_of_one = version >= _NULL_OF_ONE
+        self.functions = OF_SPARK_4 if has_icu and version >= _WITH_ICU else OF_SPARK
 
     def read(self, kind: HiveType) -> None:
         """Spark fills a char up with blanks."""
@@ -84,6 +107,8 @@ class SparkRules(HiveRules):
 
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """The same for sums and the like of strings."""
+        if name in SAMPLED and not self._has_null_of_one:
+            raise CannotTranslate(f"the function {name} in a view of Spark before 3.1, which gives NaN for one row")
         if name in _OF_NUMBERS and any(it.type.is_text for it in arguments):
             raise CannotTranslate(f"the function {name} of strings in a view of Spark")
 
@@ -164,7 +189,7 @@ class AnsiRules(SparkRules):
             raise _fails("strings and other values in one column")
 
 
-HIVE, _SPARK, _ANSI = HiveRules(), SparkRules(), AnsiRules()
+HIVE = HiveRules()
 
 
 def rules_of(view: Any) -> HiveRules:
@@ -174,9 +199,13 @@ def rules_of(view: Any) -> HiveRules:
         raise CannotTranslate("a view of Spark in another catalog")
     if not any(it in properties for it in (DATABASE, _PARTS, _VERSION)):
         return HIVE
-    version = properties.get(_VERSION, "")
-    by_default = version[:1].isdigit() and int(version.split(".")[0]) >= _ANSI_BY_DEFAULT and _PARTS in properties
-    return _ANSI if properties.get(_IS_ANSI, str(by_default)).lower() == "true" else _SPARK
+    if properties.get(_ORDERS_BY_PLACE, "true").lower() == "false":
+        raise CannotTranslate("a view of Spark with spark.sql.orderByOrdinal off")
+    found = _MAJOR_AND_MINOR.match(properties.get(_VERSION, ""))
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    has_icu = properties.get(_HAS_ICU, "true").lower() == "true"
+    is_ansi = properties.get(_IS_ANSI, str(version >= _ANSI_BY_DEFAULT and _PARTS in properties)).lower() == "true"
+    return AnsiRules(version, has_icu=has_icu) if is_ansi else SparkRules(version, has_icu=has_icu)
 
 
 def _fails(what: str) -> CannotTranslate:

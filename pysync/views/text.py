@@ -17,8 +17,8 @@ from pysync.views.types import CannotTranslate
 # --- The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here
 
 
-# Escapes that Hive, Spark and sqlglot read alike. Others, as \% or \u0041, they do not.
-_ESCAPES = re.compile(r"""\\(?![\\'"nrt])""")
+# Escapes that Hive, Spark and sqlglot read alike: \% and \_ keep their backslash. Others, as \u0041, they do not.
+_ESCAPES = re.compile(r"""\\(?![\\'"nrt%_])""")
 _ESCAPED_PAIR = re.compile(r"\\\\")
 _MOST = 400_000  # characters: no view that Glue takes is longer
 
@@ -126,7 +126,7 @@ def _assert_plain(token: Token, text: str) -> None:
         raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])
         if _ESCAPES.search(raw):
             raise CannotTranslate("an escape in a string which engines read in different ways")
-    elif token.token_type is not TokenType.IDENTIFIER and token.text in {"!", "^", "${"}:
+    elif token.token_type is not TokenType.IDENTIFIER and token.text in {"^", "${"}:
         raise CannotTranslate(f"the operator {token.text}")
 
 

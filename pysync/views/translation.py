@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from pysync.model.names import TableName, normalized
+from pysync.views.hive2 import HIVE_2
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.sources import query, renamed
-from pysync.views.spark import database_of, rules_of
+from pysync.views.spark import HIVE, database_of, rules_of
 from pysync.views.text import parsed, understood
 from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
 
@@ -62,12 +63,13 @@ class Translation:
     columns: Columns
 
 
-def translate(view: Any, columns_of: ColumnsOf) -> Translation:
+def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Translation:
     """The view in Trino's SQL, with the columns that its metastore says. Raises CannotTranslate.
 
-    The same view and the same tables give the same text.
+    The same view and the same tables give the same text. `hive` is the version of Hive whose view it is, if that is
+    known: 2.3.
     """
-    scope = _scope(view, columns_of)
+    scope = _scope(view, columns_of, hive)
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     try:
@@ -80,9 +82,9 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
     return Translation(sql, wanted)
 
 
-def _scope(view: Any, columns_of: ColumnsOf) -> Scope:
-    database = normalized(database_of(view.parameters, view.dbName))
-    return Scope(columns_of, database, rules=rules_of(view))
+def _scope(view: Any, columns_of: ColumnsOf, hive: str | None) -> Scope:
+    database, rules = normalized(database_of(view.parameters, view.dbName)), rules_of(view)
+    return Scope(columns_of, database, rules=HIVE_2 if rules is HIVE and hive == "2.3" else rules)
 
 
 def _assert_same(wanted: Columns, columns: Columns) -> None:

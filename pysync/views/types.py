@@ -225,3 +225,20 @@ def text(value: str) -> str:
 def condition(sql: str) -> Typed:
     """A boolean expression."""
     return Typed(f"({sql})", BOOLEAN)
+
+
+# --- What functions ask of their arguments
+
+
+def written(value: Typed, what: str) -> str:
+    """The string that is written there."""
+    if not isinstance(value.literal, str):
+        raise CannotTranslate(f"{what} that is not a constant")
+    return value.literal
+
+
+def number(value: Typed, what: str, least: int = 0) -> int:
+    """The integer that is written there."""
+    if not isinstance(value.literal, int) or value.literal < least:
+        raise CannotTranslate(f"{what} that is not a constant of at least {least}")
+    return value.literal

@@ -38,7 +38,7 @@ def described(command: str, prefix: str = "") -> dict[str, set[str]]:
     headings = sections((ROOT / "docs" / PAGE).read_text())
     (heading,) = [it for it in headings if it.startswith(f"`pysync {command} ") and "json" in it]
     found: dict[str, set[str]] = {}
-    for cell, _, meaning in rows(PAGE, heading):
+    for cell, meaning in rows(PAGE, heading):
         first, *more = re.findall(r"`([^`]+)`", cell)
         # `gaps[].found_at`, `.closed_at`: within the same; `queued`, `parked`: beside it.
         within = prefix + first.rpartition(".")[0]

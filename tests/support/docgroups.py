@@ -26,7 +26,7 @@ KEYS |= {
     "targets.md: pysync target set dr lanes=6 --json": "",
     "targets.md: pysync target set dr lanes=7 --dry-run --json": "",
     "status.md: pysync status dr --object sales --json": "where-a-table-or-database-is---object",
-    "consistency.md: pysync wait sales --json": "pysync-wait---json",
+    "verify.md: pysync wait sales --json": "pysync-wait---json",
     "status.md: pysync why sales.orders --target dr --json": "pysync-why---json",
     "status.md: pysync tables --database 'sales*' --name order --target dr --json": "pysync-tables---json",
     "status.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
@@ -43,9 +43,9 @@ status.md: pysync status --json
 status.md: pysync status dr --json
 status.md: pysync status --object sales.orders
 status.md: pysync status dr --object sales --json
-consistency.md: pysync wait sales.orders --target dr --timeout 2m
-consistency.md: pysync wait sales --json
-consistency.md: pysync wait sales --consistent --hold 30s -- true
+verify.md: pysync wait sales.orders --target dr --timeout 2m
+verify.md: pysync wait sales --json
+verify.md: pysync wait sales --consistent --hold 30s -- true
 status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json
@@ -83,7 +83,8 @@ monitoring.md: pysync monitoring --out linked --runbook https://docs.example.com
 """Beside a running sidecar that is at rest."""
 
 WAITING = """
-failures.md: pysync plan --target dr
+brake.md: pysync plan --target dr
+brake.md: pysync resume dr
 failures.md: pysync resume dr
 status.md: pysync plan --json
 status.md: pysync plan --target dr --json
@@ -135,7 +136,7 @@ status.md: pysync target remove dr --yes --json
 """No sidecar runs; source and target are there, and the source has a notification log."""
 
 CHANGED = """
-targets.md#targets-add-fill-change-and-remove-them
+targets.md#targets-add-fill-change-rename-and-remove-them
 targets.md#a-new-policy-in-place-of-an-old-one
 targets.md#pysync-target-list---json
 """
@@ -190,9 +191,9 @@ aws.md: pysync embedded --aws
 """
 
 LEFT_OUT = {
-    "failures.md: pysync resume dr --keep": "it needs drops that are held: tests/integration/test_dropped_database.py",
+    "brake.md: pysync resume dr --keep": "it needs drops that are held: tests/integration/test_dropped_database.py",
     "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
-    "compatibility.md: pip *": "it needs a release; tests/unit/test_release_contents.py looks at its files",
+    "contributing.md: pip *": "it needs a release; tests/unit/test_release_contents.py looks at its files",
     "install.md: docker *": "it needs an engine; make test SUITE=container builds and runs the same",
     "install.md: kubectl *": "it needs a cluster; make test SUITE=container runs the same pod",
     "install.md#set-up": "tests/readme runs the same, and tests/integration/test_init_end_to_end.py",
@@ -204,6 +205,7 @@ LEFT_OUT = {
     "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
     "operating.md#backup-and-restore": "it needs systemd; tests/crash/test_restored_queue.py does the same",
     "operating.md#without-a-queue": "it needs systemd; tests/crash/test_restored_queue.py does the same",
+    "failover.md#planned": "tests/integration/test_promote.py goes both ways with two sidecars",
     "failures.md: journalctl *": "it needs systemd",
     "failures.md: systemctl status pysync": "it needs systemd",
     "quickstart.md: *": "tests/readme runs the page as a whole",
@@ -213,7 +215,6 @@ LEFT_OUT = {
     "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
-    "compatibility.md#making-a-release": "it needs a clean checkout and the index; tests/unit/test_release.py",
     "security.md: ssh *": "it needs another host with sshd",
     "testing.md: make simulate *": "long; the same program with one seed is run here",
     "testing.md: make simulate": "long; the same program with one seed is run here",

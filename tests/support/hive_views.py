@@ -83,6 +83,6 @@ def view(text: str, columns: Mapping[str, str], *, parameters: Mapping[str, str]
     return hive.Table(dbName="db", tableName="v", sd=storage, parameters=dict(parameters or {}), **texts)
 
 
-def translated(text: str, columns: Mapping[str, str], **fields: Any) -> Translation:
+def translated(text: str, columns: Mapping[str, str], hive: str | None = None, **fields: Any) -> Translation:
     """The translation of such a view."""
-    return translate(view(text, columns, **fields), columns_of)
+    return translate(view(text, columns, **fields), columns_of, hive)

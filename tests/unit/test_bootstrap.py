@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,27 +186,60 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
 
 
 def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
-    monkeypatch.setattr(refreshes, "_AHEAD", 100)
     stand = stands(Source("db", tables=400))
     stand.bootstrapper.begin(["dr"])
     stand.start()
-    wait_until(lambda: len(stand.asked()) > 100, what="the first of it")
+    wait_until(lambda: len(stand.asked()) >= 50, what="the first of it")
     threading.Event().wait(0.2)
-    assert len(stand.asked()) <= 150
+    assert len(stand.asked()) <= 100
+
+
+class SlowTarget:
+    """Finishes so many refreshes a second of its own clock, which moves when somebody waits."""
+
+    upto = 0
+
+    def __init__(self, rate: float) -> None:
+        self.now, self._rate, self._finished, self.most_waiting = 1000.0, rate, 0.0, 0
+
+    def ask(self, names: list[Any], *, lives: bool) -> int:
+        assert lives
+        self.upto += len(names)
+        self.most_waiting = max(self.most_waiting, self.upto - int(self._finished))
+        return self.upto
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self._finished = min(self.upto, self._finished + self._rate * seconds)
+
+    def is_set(self) -> bool:
+        return False
+
+    def done(self) -> int:
+        return int(self._finished)
+
+
+@pytest.mark.parametrize(("rate", "most"), [(1, 50), (30, 150), (10_000, 500)])
+def test_as_many_wait_as_the_target_finishes_in_five_seconds(monkeypatch, rate: int, most: int) -> None:
+    """A change that comes meanwhile waits behind these alone, whatever limits the target."""
+    target = SlowTarget(rate)
+    monkeypatch.setattr(refreshes, "time", SimpleNamespace(monotonic=lambda: target.now))
+    feed = refreshes.Feed(target, target, target.done)
+    assert feed.queue({"database": str(it)} for it in range(3000)).whole
+    assert most <= target.most_waiting <= most + refreshes._CHUNK
 
 
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:
-    monkeypatch.setattr(refreshes, "_AHEAD", 100)
     source = Source("a", "b", tables=200)
     first = stands(source)
     first.bootstrapper.begin(["dr"])
     first.start()
-    wait_until(lambda: len(first.asked()) > 100, what="the first of it")
+    wait_until(lambda: len(first.asked()) >= 50, what="the first of it")
     first.stop()
     before = len(first.asked())
     assert before < len(source.names)
-    monkeypatch.setattr(refreshes, "_AHEAD", 10_000)
     second = stands(source)
+    second.bootstrapper._feed._most_ahead = 10_000
     assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
     second.start()
     wait_until(lambda: len(second.asked()) >= len(source.names), what="the rest of it")
@@ -220,7 +254,7 @@ def test_a_source_that_goes_away_in_the_middle_is_waited_for(stands) -> None:
     source = Source("db", tables=120)
     stand = stands(source)
     stand.bootstrapper.begin(["dr"])
-    source.fails_at = "t0100"
+    source.fails_at, stand.bootstrapper._feed._most_ahead = "t0100", 10_000
     stand.start()
     wait_until(lambda: len(stand.asked()) >= 120, what="all being asked for")
     assert source.fails_at == ""

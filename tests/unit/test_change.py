@@ -58,11 +58,6 @@ def test_a_table_of_which_no_more_than_its_name_could_be_told_is_read_anew(told,
         decode_change(event(Kind.TABLE_CHANGED, attributes={"database": "db"}), 1)
 
 
-@pytest.mark.parametrize(("catalog", "replayed"), [(None, True), ("", True), ("hive", True), ("spark", False)])
-def test_only_the_default_catalog_is_replayed(catalog, replayed):
-    assert (decode_change(create_table("db.t", catalog=catalog), 1) is not None) is replayed
-
-
 def test_names_are_brought_to_lower_case():
     found = change(Kind.CREATE_TABLE, after=[table("Sales", "ORDERS")])
     assert (found.after[0].dbName, found.after[0].tableName, found.keys) == ("sales", "orders", {"sales.orders"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -78,6 +79,15 @@ def test_batches_are_as_large_as_glue_takes(bench: Bench, source: Source, owner:
     assert target.apply(source.drop_partitions(owner, *([n] for n in numbers[1:61]), ["absent"])) == Outcome.APPLIED
     assert sizes(bench, "batch_delete_partition", "PartitionsToDelete") == [25, 25, 10]
     assert len(there(bench, owner)) == 970
+
+
+def test_batches_of_partitions_with_many_columns_are_smaller(bench: Bench, source: Source, owner: Any) -> None:
+    columns = [f"column_{number}_{'x' * 90}:string" for number in range(3000)]
+    put = source.put_partitions(owner, *parts(owner, [str(number) for number in range(30)], cols=columns))
+    assert bench.target().apply(put) == Outcome.APPLIED
+    found = [arguments for called, arguments in bench.calls if called == "batch_create_partition"]
+    assert sum(len(it["PartitionInputList"]) for it in found) == 30
+    assert all(len(json.dumps(it, default=str)) < 5_000_000 for it in found)
 
 
 def test_several_calls_at_once(bench: Bench, source: Source, owner: Any) -> None:

@@ -211,7 +211,7 @@ def test_the_call_that_alters_a_materialized_view_raises_whatever_it_declares() 
     result = idl.struct("result", idl.part(3, "o3", hive.MetaException))
     server.answer("update_creation_metadata", TMessageType.REPLY, result(o3=hive.MetaException("no view")))
     with pytest.raises(hive.MetaException, match="no view"):
-        server.client.update_creation_metadata("db", "v", of_tables(used={"db.a"}))
+        server.client.update_creation_metadata("hive", "db", "v", of_tables(used={"db.a"}))
 
 
 def test_a_table_at_a_server_that_does_not_know_owner_types_is_the_same() -> None:

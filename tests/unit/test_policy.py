@@ -57,11 +57,6 @@ def scoped(event, **values):
     return policy(**values).scope(decode_change(event, 1))
 
 
-@pytest.mark.parametrize(("catalog", "taken"), [(None, True), ("hive", True), ("HIVE", True), ("spark", False)])
-def test_no_target_takes_anything_of_another_catalog(catalog, taken):
-    assert policy(include=["db"]).takes_catalog(create_table("db.t", catalog=catalog)) is taken
-
-
 @given(TABLES)
 def test_without_patterns_everything_is_taken(name):
     assert policy().takes_table(name)

@@ -17,7 +17,7 @@ from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.resync import refreshes, replays
+from pysync.resync import replays
 from pysync.resync.ranges import Range
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays
@@ -178,8 +178,7 @@ def test_drops_that_are_too_many_are_held_by_the_brake(stands, source) -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 50, 99])
-def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch, ahead) -> None:
-    monkeypatch.setattr(refreshes, "_AHEAD", ahead)
+def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, ahead) -> None:
     names = [f"sales.t{number:03}" for number in range(120)]
     source = Hms(*names)
     first = stands(source)
@@ -191,13 +190,13 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
         queued.append(1)
         first.replays.worker.stop()
 
-    first.replays._feed.meanwhile = stop_soon
+    first.replays._feed.meanwhile, first.replays._feed._most_ahead = stop_soon, ahead
     first.replays.turn()
     before = len(first.asked())
     assert queued
     assert before < 121
-    monkeypatch.setattr(refreshes, "_AHEAD", 10_000)
     second = stands(source)
+    second.replays._feed._most_ahead = 10_000
     assert second.state()["state"] == "running"
     assert second.queue.trim() == 0, "the history that it needs is held"
     second.replays.turn()
@@ -288,7 +287,7 @@ def test_one_that_is_widened_while_it_is_queued_begins_anew(stands) -> None:
         stand.replays._feed.meanwhile = lambda: None
         assert stand.replays.begin(Range(1, 121))
 
-    stand.replays._feed.meanwhile = widen
+    stand.replays._feed.meanwhile, stand.replays._feed._most_ahead = widen, 10_000
     stand.replays.turn()
     stand.replays.turn()
     assert {"sales", "sales.a", *names} <= set(stand.asked())

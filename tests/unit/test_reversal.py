@@ -86,4 +86,4 @@ def test_what_has_no_reverse_is_named(settings, word):
     with pytest.raises(UsageError, match="has no reverse") as refused:
         reversed_configuration(SOURCE, {**TARGET, **settings})
     assert word in str(refused.value)
-    assert "operating.md#failover-and-failback" in str(refused.value.hint)
+    assert "docs/failover.md" in str(refused.value.hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from pysync.views.types import CannotTranslate
 from tests.support.hive_views import columns_of, translated, view
 
 
-def refused(text: str, columns: Mapping[str, str], **fields: object) -> str:
+def refused(text: str, columns: Mapping[str, str], **fields: Any) -> str:
     with pytest.raises(CannotTranslate) as caught:
         translated(text, columns, **fields)
     return str(caught.value)
@@ -90,6 +91,47 @@ NAMED = {"view.catalogAndNamespace.numParts": "2"}
 )
 def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, str], reason: str) -> None:
     assert reason in refused("select cast(s as int) as x from t", {"x": "int"}, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("cast(s as int)", "int"),
+        ("cast(v as bigint)", "bigint"),
+        ("cast(s as date)", "date"),
+        ("year(s)", "int"),
+        ("to_date(s)", "date"),
+        ("datediff(s, '2020-1-1')", "int"),
+        ("cast(ok as string)", "string"),
+        ("stddev_samp(f)", "double"),
+    ],
+)
+def test_what_versions_of_hive_read_in_their_own_ways_is_translated_for_a_known_one(expression: str, kind: str) -> None:
+    text, columns = f"select {expression} as x from t", {"x": kind}
+    assert translated(text, columns, "2.3").sql
+    refused(text, columns)
+    refused(text, columns, hive="2.3", parameters={**NAMED, "spark.sql.create.version": "3.0.1"})
+
+
+def test_the_deviation_of_one_row_is_null_in_views_of_spark_since_3_1() -> None:
+    parameters = {**NAMED, "spark.sql.create.version": "3.1.2"}
+    found = translated("select stddev(f) as x from t", {"x": "double"}, parameters=parameters)
+    assert 'stddev_samp("t"."f")' in found.sql
+
+
+def test_numbers_are_places_in_views_of_spark() -> None:
+    parameters = {**NAMED, "spark.sql.create.version": "3.5.1"}
+    text = "select s, count(*) as n from t group by 1 order by 2 desc limit 3"
+    found = translated(text, {"s": "string", "n": "bigint"}, parameters=parameters)
+    assert found.sql.endswith('GROUP BY "t"."s" ORDER BY "n" DESC NULLS LAST LIMIT 3')
+    for of_no_column in ("select 1 as n from t group by 1", "select id as n from t order by 2 limit 1"):
+        assert "a column's place" in refused(of_no_column, {"n": "int"}, parameters=parameters)
+    assert "a column's place" in refused("select count(*) as n from t group by 1", {"n": "int"}, parameters=parameters)
+
+
+def test_a_view_of_spark_in_which_numbers_are_no_places_is_refused() -> None:
+    parameters = {**NAMED, "view.sqlConfig.spark.sql.orderByOrdinal": "false"}
+    assert "orderByOrdinal" in refused("select id from t order by 1", {"id": "int"}, parameters=parameters)
 
 
 ANSI = {**NAMED, "view.catalogAndNamespace.part.1": "db", "view.sqlConfig.spark.sql.ansi.enabled": "true"}

@@ -1,11 +1,14 @@
-"""Catalogs other than `hive`, on the servers that have them: nothing of one is ever written over its namesake.
+"""Catalogs other than `hive`, on the servers that have them: taken where the settings name them, and else never.
 
-A second catalog has the same database and table as the catalog `hive`, and gets all kinds of changes, named in each of
-the ways that clients have: `@catalog#database`, and the field catName of an object.
+Nothing of one is ever written over its namesake. Another catalog has the same database and table as the catalog `hive`,
+and gets all kinds of changes, named in each of the ways that clients have: `@catalog#database`, and the field catName
+of an object.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,13 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TType
 
+from pysync.control.client import ask
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import CAPABILITIES, Metastore
 from pysync.model import idl
 from pysync.model.definition import definition
 from pysync.model.wire import decode, encode
-from tests.support import partition, table
+from tests.support import partition, table, wait_until
 from tests.versions import raw
 from tests.versions.body import Version, version_of
 from tests.versions.conftest import Report
@@ -27,15 +31,13 @@ from tests.versions.raw import Items, Raw, texts
 from tests.versions.server import metastore_of
 from tests.versions.test_pairs import need, settle
 
-OTHER = "spark"
-OURS = "@spark#db1"
 
+class Other:
+    """Another catalog of a metastore; each method is a statement or two in it, and yields how it is named."""
 
-class Second:
-    """The second catalog of a metastore; each method is a statement or two in it, and yields how it is named."""
-
-    def __init__(self, metastore: Metastore, version: Version, root: str) -> None:
-        self._metastore, self._version, self._root = metastore, version, root
+    def __init__(self, metastore: Metastore, version: Version, root: str, catalog: str = "spark") -> None:
+        self._metastore, self._version, self._root, self.catalog = metastore, version, root, catalog
+        self.db1 = f"@{catalog}#db1"
 
     def raw(self, name: str, item: Raw) -> None:
         sent = Raw({1: (TType.STRUCT, item)})
@@ -56,68 +58,71 @@ class Second:
         yield from self._drops()
 
     def read(self) -> Any:
-        """The table t of the second catalog."""
-        request = Raw.of(hive.GetTableRequest("db1", "t", CAPABILITIES)).having(4, TType.STRING, OTHER)
+        """The table t of the catalog, by the names of Hive's own clients."""
+        request = Raw.of(hive.GetTableRequest("db1", "t", CAPABILITIES)).having(4, TType.STRING, self.catalog)
         answer = self.do(lambda client: raw.call(client, "get_table_req", Raw({1: (TType.STRUCT, request)})))
         return decode(hive.Table, encode(answer.get(1)))
 
     def _databases(self) -> Iterator[str]:
-        place = (TType.STRING, f"{self._root}/{OTHER}".encode())
-        catalog = Raw({1: (TType.STRING, OTHER.encode()), 2: (TType.STRING, b"another"), 3: place})
+        place = (TType.STRING, f"{self._root}/{self.catalog}".encode())
+        catalog = Raw({1: (TType.STRING, self.catalog.encode()), 2: (TType.STRING, b"another"), 3: place})
         self.raw("create_catalog", Raw({1: (TType.STRUCT, catalog)}))
         yield "create_catalog"
         plain = hive.Database(
-            name="db1", description="of spark", parameters={"of": OTHER}, ownerName="eve", ownerType=1
+            name="db1", description="of spark", parameters={"of": self.catalog}, ownerName="eve", ownerType=1
         )
-        self.raw("create_database", Raw.of(plain).having(8, TType.STRING, OTHER))
+        self.raw("create_database", Raw.of(plain).having(8, TType.STRING, self.catalog))
         yield "create_database"
-        there = self.do(lambda client: client.get_database(OURS))
+        there = self.do(lambda client: client.get_database(self.db1))
         there.parameters, there.name = {"of": "spark still"}, "db1"
-        self.do(lambda client: client.alter_database(OURS, there))
+        self.do(lambda client: client.alter_database(self.db1, there))
         yield "alter_database"
 
     def _tables(self) -> Iterator[str]:
-        new = table("db1", "t", partition_keys=[("day", "date")], location=f"{self._root}/spark_t")
+        new = table("db1", "t", partition_keys=[("day", "date")], location=f"{self._root}/{self.catalog}_t")
         new.sd.cols = [hive.FieldSchema("other", "string", "of spark")]
-        self.raw("create_table", Raw.of(new).having(17, TType.STRING, OTHER))
+        self.raw("create_table", Raw.of(new).having(17, TType.STRING, self.catalog))
         yield "create_table"
         there = self.read()
-        there.parameters["of"] = OTHER
-        self.do(lambda client: client.alter_table(OURS, "t", there))
+        there.parameters["of"] = self.catalog
+        self.do(lambda client: client.alter_table(self.db1, "t", there))
         yield "alter_table"
         there = self.read()
-        self.raw("create_table", Raw.of(table("db1", "gone")).having(17, TType.STRING, OTHER))
-        self.do(lambda client: client.drop_table(OURS, "gone", False))
+        self.raw("create_table", Raw.of(table("db1", "gone")).having(17, TType.STRING, self.catalog))
+        self.do(lambda client: client.drop_table(self.db1, "gone", False))
         yield "drop_table"
 
     def _partitions(self) -> Iterator[str]:
         of = self.read()
         of.dbName = "db1"
-        new = tuple(Raw.of(partition(of, [day])).having(9, TType.STRING, OTHER) for day in ("2026-01-01", "2026-01-02"))
-        request = Raw.of(hive.AddPartitionsRequest("db1", "t", [], True, False)).having(6, TType.STRING, OTHER)
+        days = ("2026-01-01", "2026-01-02")
+        new = tuple(Raw.of(partition(of, [day])).having(9, TType.STRING, self.catalog) for day in days)
+        request = Raw.of(hive.AddPartitionsRequest("db1", "t", [], True, False)).having(6, TType.STRING, self.catalog)
         self.raw("add_partitions_req", request.having(3, TType.LIST, Items(TType.STRUCT, new)))
         yield "add_partitions_req"
-        there = self.do(lambda client: client.get_partition(OURS, "t", ["2026-01-01"]))
-        there.parameters["of"] = OTHER
-        self.do(lambda client: client.alter_partition(OURS, "t", there))
+        there = self.do(lambda client: client.get_partition(self.db1, "t", ["2026-01-01"]))
+        there.parameters["of"] = self.catalog
+        self.do(lambda client: client.alter_partition(self.db1, "t", there))
         yield "alter_partition"
-        self.do(lambda client: client.drop_partition(OURS, "t", ["2026-01-02"], False))
+        self.do(lambda client: client.drop_partition(self.db1, "t", ["2026-01-02"], False))
         yield "drop_partition"
 
     def _functions(self) -> Iterator[str]:
         new = hive.Function("f", "db1", "org.example.Spark", "eve", 1, 0, 1, [])
-        self.raw("create_function", Raw.of(new).having(9, TType.STRING, OTHER))
-        self.do(lambda client: client.drop_function(OURS, "f"))
+        self.raw("create_function", Raw.of(new).having(9, TType.STRING, self.catalog))
+        self.do(lambda client: client.drop_function(self.db1, "f"))
         yield "functions"
 
     def _constraints(self) -> Iterator[str]:
         if self._version < (4, 0):  # Hive 3.1 answers with an internal error
             return
-        place = {"catName": OTHER, "table_db": "db1", "table_name": "t", "column_name": "other"}
-        column = idl.SQLNotNullConstraint(**place, nn_name="nn", enable_cstr=False, validate_cstr=False, rely_cstr=True)
+        place = {"catName": self.catalog, "table_db": "db1", "table_name": "t", "column_name": "other"}
+        # Hive 4.1 itself drops the constraints of one name in all catalogs.
+        name = f"nn_{self.catalog}"
+        column = idl.SQLNotNullConstraint(**place, nn_name=name, enable_cstr=False, validate_cstr=False, rely_cstr=True)
         request = idl.constraint_request(idl.SQLNotNullConstraint, [column])
         self.do(lambda client: client.add_not_null_constraint(request))
-        drop = Raw.of(hive.DropConstraintRequest("db1", "t", "nn")).having(4, TType.STRING, OTHER)
+        drop = Raw.of(hive.DropConstraintRequest("db1", "t", name)).having(4, TType.STRING, self.catalog)
         self.raw("drop_constraint", drop)
         yield "constraints"
 
@@ -129,7 +134,7 @@ class Second:
             3: (TType.STRING, b"db1"),
             4: (TType.STRING, b"t"),
             5: (TType.LIST, texts("2026-01-01")),
-            6: (TType.STRING, OTHER.encode()),
+            6: (TType.STRING, self.catalog.encode()),
         }
         self.raw("fire_listener_event", Raw(request))
         yield "insert"
@@ -137,9 +142,9 @@ class Second:
     def _drops(self) -> Iterator[str]:
         renamed = self.read()
         renamed.tableName = "renamed"
-        self.do(lambda client: client.alter_table(OURS, "t", renamed))
+        self.do(lambda client: client.alter_table(self.db1, "t", renamed))
         yield "rename"
-        self.do(lambda client: client.drop_database(OURS, False, True))
+        self.do(lambda client: client.drop_database(self.db1, False, True))
         yield "drop_database"
 
 
@@ -188,10 +193,110 @@ def test_nothing_of_another_catalog_reaches_its_namesake(version: str, tmp_path:
             settle(stage)
             before = ours(target)
             assert (before["tables"], len(before["partitions"]), len(before["constraints"])) == (["t"], 2, 1)
-            second = Second(source, version_of(version), f"file:{tmp_path}/data")
-            for statement in second.statements():
+            other = Other(source, version_of(version), f"file:{tmp_path}/data")
+            for statement in other.statements():
                 settle(stage)
                 assert ours(target) == before, statement
             status = stage.status()["targets"][0]
             assert (status["parked"], status["counts"].get("drift", 0)) == (0, 0), status
             assert ours(source)["table"]["parameters"] == before["table"]["parameters"], "it was not at the source, too"
+
+
+FOLLOWED = """\
+catalogs = ["spark_dr", "trino"]
+include = ["*", "@spark#*", "@trino#*"]
+databases = { "@spark#*" = "@spark_dr#*" }
+"""
+AT_TARGET = {"spark": "spark_dr", "trino": "trino"}
+
+
+def contents(metastore: Metastore, catalog: str) -> dict[str, Any]:
+    """Everything in the database db1 of a catalog, without the names of the catalog."""
+    database = f"@{catalog}#db1"
+    if metastore.database(database) is None:
+        return {}
+    items: dict[str, Any] = {"database": definition(metastore.database(database))}
+    items["functions"] = [definition(function) for function in metastore.functions(database)]
+    for name in sorted(metastore.tables(database)):
+        of = metastore.table(database, name)
+        parts = (definition(part) for part in metastore.partitions(database, name))
+        columns = (column for each in metastore.constraints(of).values() for column in each)
+        items[name] = [definition(of), sorted(map(str, parts)), sorted(map(str, columns))]
+    return {key: str(item).replace(f"@{catalog}#", "") for key, item in items.items()}
+
+
+def followed(stage: Stage, capture: str = "listener") -> None:
+    """Have the sidecar of a stage take the catalogs spark and trino, too."""
+    text = stage.config_file.read_text()
+    source = f'[source]\ncatalogs = ["spark", "trino"]\ncapture = "{capture}"\n'
+    stage.config_file.write_text(text.replace("[source]\n", source))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("version", "capture"),
+    [("3.1.3", "listener"), ("3.1.3", "notification-log"), ("4.1.0", "listener"), ("4.2.0", "notification-log")],
+)
+def test_three_catalogs_arrive_with_the_same_names_in_each(
+    version: str, capture: str, tmp_path: Path, report: Report
+) -> None:
+    need(report, version)
+    source_of = metastore_of(version, notification_log=capture == "notification-log")
+    with Stage(tmp_path, source=source_of, target=metastore_of(version), options=FOLLOWED) as stage:
+        followed(stage, capture)
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
+            create_ours(source, f"file:{tmp_path}/data")
+            settle(stage)
+            before = ours(target)
+            seen = set()
+            others = [Other(source, version_of(version), f"file:{tmp_path}/data", it) for it in AT_TARGET]
+            for statements in zip(*(it.statements(inserts=capture == "listener") for it in others), strict=True):
+                settle(stage)
+                for catalog, name in AT_TARGET.items():
+                    there = contents(target, name)
+                    assert there == contents(source, catalog), statements
+                    seen |= there.keys()
+                assert ours(target) == before, statements
+            assert seen >= {"database", "functions", "t", "renamed"}
+            status = stage.status()["targets"][0]
+            assert status["parked"] == 0, status
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("version", ["3.1.3", "4.1.0"])
+def test_a_comparison_restores_what_is_missing_in_a_catalog(version: str, tmp_path: Path, report: Report) -> None:
+    need(report, version)
+    with Stage(tmp_path, source=metastore_of(version), target=metastore_of(version), options=FOLLOWED) as stage:
+        followed(stage)
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
+            create_ours(source, f"file:{tmp_path}/data")
+            statements = Other(source, version_of(version), f"file:{tmp_path}/data").statements(inserts=False)
+            while next(statements) != "alter_partition":
+                pass
+            settle(stage)
+            target.call(lambda client: client.drop_table("@spark_dr#db1", "t", False))
+            assert contents(target, "spark_dr") != contents(source, "spark")
+            command = [
+                sys.executable,
+                "-m",
+                "pysync",
+                "verify",
+                "-c",
+                str(stage.config_file),
+                "--target",
+                "replica",
+                "--json",
+            ]
+            verified = subprocess.run(command, check=False, capture_output=True, text=True)
+            assert verified.returncode == 1, verified.stderr
+            assert "@spark_dr#db1.t" in verified.stdout
+            ask(stage.config.queue.directory, "refresh")
+            wait_until(lambda: contents(target, "spark_dr") == contents(source, "spark"), seconds=60)
+            settle(stage)
+            assert subprocess.run(command, check=False, capture_output=True).returncode == 0

@@ -140,6 +140,9 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, coalesce(s, n, 'none'), nvl(w, '?') from t",
         "select id, greatest(s, w), least(s, 'b') from t where id <> 4",
         "select distinct lower(s) from t",
+        "select id, s like 'a\\_%', w like '%\\%%', w like '_\\%_\\_d', w like 'b\\%c%', w like '%\\\\d' from t",
+        "select id, locate('a', s, 1), locate('a', s, 2), locate('a', s, 9), locate('é', w, 2) from t",
+        "select id, initcap(s), initcap(w), initcap(tags[0]) from t",
     ),
     "patterns": (
         "select id, s rlike '^a', s regexp 'a$', s rlike '[0-9]+' from t",
@@ -155,6 +158,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, regexp_extract(s, '(a)?b', 1) from t",
         "select id, s rlike '(?i)ALPHA' from t",
         "select id, w rlike '^.{3}$', w rlike '\\\\.' from t",
+        "select id, regexp_replace(s, '([a-z])([a-z])', '$2$1'), regexp_replace(w, '(\\\\d)', '<$1>') from t",
+        "select id, regexp_replace(s, '(a|b)', '$0$0'), regexp_replace(s, '(a)', '$11') from t",
     ),
     "casts": (
         "select id, cast(n as int), cast(n as bigint), cast(s as int) from t",
@@ -204,6 +209,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id from t where ds = dt",
         "select id from t where i = b or d = i",
         "select id from t where i between 0 and 10 and not (id = 3 or id = 7)",
+        "select id from t where !ok",
+        "select id, ! i > 3, ! (i > 3), !ok or ok from t",
     ),
     "dates": (
         "select id, year(dt), month(dt), day(dt), quarter(dt) from t",
@@ -229,6 +236,10 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, months_between(dt, ts) from t",
         "select id, hour(ds) from t",
         "select id, from_utc_timestamp(ts, 'Europe/Oslo') from t",
+        "select id, dt + interval 1 month, dt - interval '1' year, dt + interval '18' month from t",
+        "select id, dt + interval 1 day from t",
+        "select id from t where dt + interval 30 days > '2020-02-01'",
+        "select id, months_between(dt, '2020-02-29'), months_between(ts, dt), months_between(dt, dt) from t",
     ),
     "conditions": (
         "select id, case when i > 5 then 'big' when i is null then 'none' else 'small' end from t",
@@ -266,6 +277,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, items.a from t",
         "select size(collect_set(i)), size(collect_list(i)), size(collect_set(s)) from t",
         "select s, size(collect_list(w)) from t group by s",
+        "select id, sort_array(tags), sort_array(split(w, '[ ,]')), sort_array(array(d, d + 1, 0)) from t",
+        "select collect_list(i) from (select i from t distribute by id sort by i) q",
     ),
     "lateral views": (
         "select id, x from t lateral view explode(arr) a as x",
@@ -284,6 +297,9 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select q.id, q.x from (select id, x from t lateral view explode(arr) a as x) q where q.x > 2",
         "select id, x from t lateral view json_tuple(s, 'a') j as x",
         "select explode(arr) as x from t",
+        "select explode(tags) as x from t where id > 1 limit 99",
+        "select explode(m) as (k, v) from t",
+        "select posexplode(tags) as (p, x) from t",
     ),
     "joins": (
         "select o.id, c.name from o join c on o.cust = c.id",
@@ -308,6 +324,10 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select o.*, c.city from o join c on o.cust = c.id",
         "select o.id from o left semi join c on o.cust = c.id left join t on t.i = o.cust "
         "where t.id is null or t.id > 1",
+        "select c.name, t.s from c join t using (id) where t.ok",
+        "select c.name, t.s from c left join t using (id)",
+        "select c.name, o.amount from c join o using (id)",
+        "select c.name, x.i from c join o on o.cust = c.id right join t x on x.i = c.id",
     ),
     "groups": (
         "select state, count(*), count(note), count(distinct cust) from o group by state",
@@ -330,6 +350,14 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, i from t order by i desc, id limit 4",
         "select sum(n) from t",
         "select stddev(f) from t",
+        "select variance(i), std(d), stddev(amount) from t join o on t.id = o.id",
+        "select cust, stddev_samp(amount), var_samp(amount), stddev_samp(id) from o group by cust",
+        "select count(distinct state, note), count(distinct cust, day, amount) from o",
+        "select cust, count(distinct state, day) from o group by cust",
+        "select state, count(*) from o group by 1",
+        "select id, amount from o order by 2 desc, 1 limit 3",
+        "select id, s from t order by 2, 1 limit 4",
+        "select 1, count(*) from o group by 1",
     ),
     "windows": (
         "select id, row_number() over (partition by state order by id) from o",
@@ -349,6 +377,18 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, i, row_number() over (order by i, id) from t",
         "select id, i, row_number() over (order by i desc, id) from t",
         "select id, amount - lag(amount) over (order by id) from o",
+        "select id, lag(amount, 1, 0) over (order by id), lead(state, 2, 'none') over (order by id), "
+        "lag(cust, 1, null) over (partition by state order by id) from o",
+        "select id, first_value(state, true) over (order by id), last_value(note, true) over (order by id), "
+        "first_value(note, true) over (partition by cust order by id), last_value(note, false) over (order by id) "
+        "from o",
+        "select id, last_value(note, true) over (order by id rows between 2 preceding and 1 preceding) from o",
+        "select id, sum(amount) over w, rank() over w from o window w as (partition by cust order by id)",
+        "select id, sum(amount) over (w) from o window w as (order by id rows 1 preceding)",
+        "select id, sum(amount) over (order by id range between 2 preceding and 1 following) from o",
+        "select id, count(*) over (order by cust range 5 preceding) from o",
+        "select id, count(*) over (order by cust desc range between current row and 13 following) from o",
+        "select id, sum(id) over (order by cust range between 14 preceding and 2 preceding) from o",
     ),
     "queries": (
         "with x as (select cust, sum(amount) a from o group by cust) select c.name, x.a from x join c on c.id = x.cust",
@@ -371,6 +411,10 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id from t tablesample(1 rows)",
         "select id, rand() from t",
         "select a.id from (select id from t union all select id from c) a where a.id > 4",
+        "select /*+ MAPJOIN(c) */ o.id, c.name from o join c on o.cust = c.id",
+        "select id, s from t distribute by i sort by s desc",
+        "select q.i, count(*) from (select i, s from t cluster by i) q group by q.i",
+        "select id from t sort by id limit 3",
     ),
     "nested": (
         "select * from view_integers_1",

@@ -8,6 +8,7 @@ from itertools import product
 from random import Random
 
 from pysync.views.functions import FUNCTIONS
+from pysync.views.hive2 import HIVE_2
 from pysync.views.scopes import Scope
 from pysync.views.sources import query
 from pysync.views.text import understood
@@ -62,7 +63,7 @@ def _is_left_out(expression: str) -> bool:
 
 def _is_translated(expression: str) -> bool:
     try:
-        query(understood(f"select {expression} as x from h"), Scope(lambda _: _TYPED, "shop"))
+        query(understood(f"select {expression} as x from h"), Scope(lambda _: _TYPED, "shop", rules=HIVE_2))
     except CannotTranslate:
         return False
     return True

@@ -14,9 +14,12 @@ def tell(title: str, outcomes: Iterable[Outcome]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for it in outcomes:
         counts[it.kind] += 1
+        counts["of one version"] += it.kind == "equal" and it.needs_version
         if it.kind != "equal":
             print(f"  {it.kind}: {it.name}: {it.reason}", flush=True)
         if it.kind == "wrong":
             print(f"    {(decoded(it.text) or {}).get('originalSql')}", flush=True)
     print(f"{title}: {', '.join(f'{counts[kind]} {kind}' for kind in ('equal', 'refused', 'wrong', 'unread'))}")
+    if counts["of one version"]:
+        print(f"  {counts['of one version']} of the equal ones with hive_version alone")
     return counts

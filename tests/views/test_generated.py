@@ -14,6 +14,8 @@ from tests.views.world import Outcome, World, write_rows
 _COUNT = int(os.environ.get("PYSYNC_VIEW_EXPRESSIONS", "300"))
 _SEED = int(os.environ.get("PYSYNC_VIEW_SEED", "1"))
 _AT_ONCE = 16
+# Days before 15 October 1582 are other days (docs/aws.md).
+_IN_OUR_CALENDAR = " and ".join(f"not coalesce({it}, '') rlike '^([0-9]{{1,2}}-|0001|1582|9999|10000)'" for it in "st")
 
 
 def test_generated_expressions_give_the_same_rows_or_are_refused(world: World, tmp_path: Path) -> None:
@@ -30,7 +32,9 @@ def test_generated_expressions_give_the_same_rows_or_are_refused(world: World, t
 def _outcomes(world: World, batch: Sequence[str]) -> list[Outcome]:
     """One for each expression: in halves, until those that are not equal are alone in their view."""
     items = ", ".join(f"{it} as c{place}" for place, it in enumerate(batch))
-    outcome = world.try_view_of_hive("generated", f"view_{world.next_number()}", f"select id, {items} from h")
+    outcome = world.try_view_of_hive(
+        "generated", f"view_{world.next_number()}", f"select id, {items} from h where {_IN_OUR_CALENDAR}"
+    )
     if outcome.kind == "equal":
         return [Outcome(it, "equal") for it in batch]
     if len(batch) == 1:

@@ -14,8 +14,8 @@ from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnsupported
+from pysync.model.catalogs import database_in
 from pysync.model.event import Kind
-from pysync.model.names import is_default_catalog
 
 # --- Kinds: Hive's words in the notification log, as kinds of events, and what is left out of the log, each with a
 # reason.
@@ -57,7 +57,7 @@ REPLAYED: Mapping[str, Kind] = {
 """The words that are replayed, and as which kind of event."""
 
 _OF_TRANSACTIONS = "it tells of transactions, and transactional tables are not replicated"
-_OF_CATALOGS = "only the catalog hive is replicated"
+_OF_CATALOGS = "catalogs themselves are not replicated"
 _OF_SCHEMAS = "the schema registry is not replicated"
 _OF_CONNECTORS = "data connectors are not replicated"
 _OF_INDEXES = "indexes are not replicated"
@@ -91,8 +91,8 @@ LEFT_OUT: Mapping[str, str] = {
 }
 """The words that are not replayed, each with the reason, as it is logged."""
 
-OTHER_CATALOG = _OF_CATALOGS
-"""The reason for every row of a catalog other than `hive`."""
+OTHER_CATALOG = "[source] catalogs does not name the catalog"
+"""The reason for every row of such a catalog."""
 
 
 # --- The notification log of a metastore, as its clients see it: the current id, and what comes after an id.
@@ -122,7 +122,10 @@ class NotificationLogEmpty(PysyncError):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One row of the log, as it is. `time` is in seconds since 1970; `catalog` is None before Hive 3."""
+    """One row of the log. `time` is in seconds since 1970.
+
+    `catalog` is None before Hive 3; another one than `hive` is in the name of the database, too.
+    """
 
     id: int
     time: int
@@ -139,11 +142,6 @@ class Notification:
         parts = (self.kind, self.database or "", self.table or "", self.message)
         data = "\0".join(parts).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
-
-    @property
-    def in_default_catalog(self) -> bool:
-        """Whether it is about the one catalog that is replayed."""
-        return is_default_catalog(self.catalog)
 
     def __str__(self) -> str:
         name = ".".join(part for part in (self.database, self.table) if part)
@@ -261,7 +259,7 @@ def _notification(row: Any) -> Notification:
         id=row.eventId,
         time=row.eventTime or 0,
         kind=row.eventType or "",
-        database=row.dbName,
+        database=database_in(row.catName, row.dbName) if row.dbName else row.dbName,
         table=row.tableName,
         message=row.message or "",
         format=row.messageFormat,

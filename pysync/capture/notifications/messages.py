@@ -19,11 +19,12 @@ from pysync.capture.notifications.bodies import Message, fields_of, to_binary
 from pysync.capture.notifications.log import REPLAYED, Notification, NotificationLog
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
+from pysync.model.catalogs import database_in
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.mark import SOURCE_KEY, Mark
 from pysync.model.names import normalized
-from pysync.model.wire import UnreadableEvent, decode, encode
+from pysync.model.wire import UnreadableEvent, decode, encode, qualified
 
 # --- Origin: the cluster that a change in the notification log came from, by the mark of its object.
 #
@@ -138,12 +139,12 @@ class Stamp:
 def decode_notification(notification: Notification, stamp: Stamp, source: Lookups) -> Event | None:
     """The event that a notification tells of. It says where the change came from, if the mark of its object does.
 
-    None for kinds and catalogs that are not replayed, and for an event of no partitions. None also for a new database
+    None for kinds that are not replayed, and for an event of no partitions. None also for a new database
     or function whose database is gone by now: later events tell of that. Raises UndecodableMessage, and MetastoreError
     if the source cannot be asked.
     """
     kind = REPLAYED.get(notification.kind)
-    if kind is None or not notification.in_default_catalog:
+    if kind is None:
         return None
     try:
         message = unpacked(notification)
@@ -160,7 +161,7 @@ def decode_notification(notification: Notification, stamp: Stamp, source: Lookup
 
 
 def _event(kind: Kind, notification: Notification, stamp: Stamp, message: Message) -> Event:
-    return Event(
+    event = Event(
         kind=kind,
         source=stamp.source,
         instance=stamp.instance,
@@ -170,16 +171,17 @@ def _event(kind: Kind, notification: Notification, stamp: Stamp, message: Messag
         catalog=notification.catalog,
         **fields_of(kind, message, notification),
     )
+    return qualified(event)
 
 
 def _completed(event: Event, message: Message, source: Lookups) -> Event | None:
     """The event with what its message does not tell: a database as it is now, and where the change came from."""
     if event.kind is Kind.CREATE_DATABASE and not event.after:
-        database = source.database(message["db"])
+        database = source.database(database_in(event.catalog, message["db"]))
         if database is None:
             return None
         event = replace(event, after=(encode(database),))
-    if event.kind is Kind.CREATE_FUNCTION and source.database(message["db"]) is None:
+    if event.kind is Kind.CREATE_FUNCTION and source.database(database_in(event.catalog, message["db"])) is None:
         return None
     origin = came_from(event, message, source)
     return replace(event, environment={VISITED: origin}) if origin else event
@@ -238,8 +240,8 @@ def touched(metastore: Metastore, since_id: int) -> Iterator[Touched]:
 
 
 def named(notification: Notification) -> list[Touched]:
-    """What one row of the log names, each once; nothing if it is of no database, or of another catalog."""
-    if not (notification.database and notification.in_default_catalog):
+    """What one row of the log names, each once; nothing if it is of no database."""
+    if not notification.database:
         return []
     names = dict.fromkeys([(notification.database, notification.table), *(other_names(notification) or ())])
     return [_named(database, table, notification) for database, table in names]
@@ -267,8 +269,10 @@ def other_names(notification: Notification) -> list[tuple[str, str]] | None:
     try:
         message = unpacked(notification)
         if notification.kind == "ALTER_TABLE":
-            return [(str(message["db"]), str(message["table"]))]
-        return [_of_foreign_key(text) for text in message["foreignKeyListJson"]]
+            names = [(str(message["db"]), str(message["table"]))]
+        else:
+            names = [_of_foreign_key(text) for text in message["foreignKeyListJson"]]
+        return [(database_in(notification.catalog, database), table) for database, table in names]
     except (ValueError, KeyError, TypeError, RecursionError, UnreadableEvent):
         return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -52,7 +52,8 @@ class Poller:
     """Polls the log of the metastore at `where` every `poll_seconds`, and at once while there is more.
 
     The first start begins with what comes next; every later one where the last ended. `on_gap` is called in the
-    poller's thread with one line, the same for the same gap if it is found again; what it raises is retried.
+    poller's thread with one line, the same for the same gap if it is found again; what it raises is retried. `catalogs`
+    are those that are followed beside `hive`.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Poller:
         on_gap: Callable[[str], None],
         *,
         poll_seconds: float = 1.0,
+        catalogs: Collection[str] = (),
     ) -> None:
         self.instance = instance_of(source)
         self._queue, self._intake, self._notes = queue, queue.intake, queue.notes
@@ -73,7 +75,7 @@ class Poller:
         self._position: Position | None = None
         self._page = PAGE
         self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
-        self._rows = Rows(queue.intake.keep_unreadable, source, self.instance)
+        self._rows = Rows(queue.intake.keep_unreadable, source, self.instance, catalogs)
         self._counts = {"events": 0, "ignored": 0, "unread": 0, "gaps": 0}
         self._left_out: Counter[str] = Counter()
         self._begun = self._caught_up = 0  # numbers of turns: of the last one, and of the last that left nothing

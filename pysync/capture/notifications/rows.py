@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from pysync.capture.notifications.messages import (
 )
 from pysync.metastore.errors import MetastoreError
 from pysync.model.event import Event, Kind
-from pysync.model.names import TableName, normalized
+from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Entry
 
@@ -250,9 +250,11 @@ class Taken:
 class Rows:
     """Makes events of rows for one queue. Not to be shared between threads."""
 
-    def __init__(self, keep_unreadable: KeepUnreadable, source: str, instance: str) -> None:
+    def __init__(
+        self, keep_unreadable: KeepUnreadable, source: str, instance: str, catalogs: Collection[str] = ()
+    ) -> None:
         self._keep_unreadable = keep_unreadable
-        self._source, self._instance = source, instance
+        self._source, self._instance, self._catalogs = source, instance, catalogs
         self._told: set[str] = set()  # the kinds and catalogs that the log has told of
 
     def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> Taken:
@@ -269,7 +271,7 @@ class Rows:
         return taken
 
     def _entries(self, row: Notification, stamp: Stamp, source: Lookups, taken: Taken) -> list[Entry]:
-        reason = _reason_against(row)
+        reason = LEFT_OUT.get(row.kind) if self._takes(row.catalog) else OTHER_CATALOG
         if reason is not None:
             self._leave_out(row, reason, taken)
             return []
@@ -302,8 +304,11 @@ class Rows:
 
     def _leave_out(self, row: Notification, reason: str, taken: Taken) -> None:
         taken.left_out[row.kind] += 1
-        if self._is_news(row.kind if row.in_default_catalog else f"catalog {row.catalog}"):
+        if self._is_news(row.kind if self._takes(row.catalog) else f"catalog {row.catalog}"):
             log.info("notification_left_out", kind=row.kind, reason=reason)
+
+    def _takes(self, catalog: str | None) -> bool:
+        return is_default_catalog(catalog) or normalized(catalog or "") in self._catalogs
 
     def _is_news(self, what: str) -> bool:
         """Whether the log has not told of this kind or catalog yet: there may be thousands of its rows."""
@@ -313,7 +318,3 @@ class Rows:
 
     def _entry(self, event: Event) -> Entry:
         return Entry(self._instance, event.sequence, self._source, encode_event(event))
-
-
-def _reason_against(row: Notification) -> str | None:
-    return LEFT_OUT.get(row.kind) if row.in_default_catalog else OTHER_CATALOG

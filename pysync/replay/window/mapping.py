@@ -16,6 +16,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.model import idl
+from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.change import Change
 from pysync.model.definition import VIEWS
 from pysync.model.event import Event, Kind
@@ -43,8 +44,8 @@ def names_in_view(table: Any) -> frozenset[str]:
     if table.tableType not in VIEWS:
         return frozenset()
     text = (table.viewExpandedText or table.viewOriginalText or "").lower()
-    own = database_of(table.parameters, table.dbName).lower()
-    return frozenset(f"{it[1] or own}.{it[2]}" for it in _NAME.finditer(text))
+    catalog, own = catalog_of(table.dbName), database_of(table.parameters, name_in_catalog(table.dbName)).lower()
+    return frozenset(f"{database_in(catalog, it[1] or own)}.{it[2]}" for it in _NAME.finditer(text))
 
 
 def rename_in_view(
@@ -57,17 +58,25 @@ def rename_in_view(
     """
     if view.tableType not in VIEWS:
         return
-    old = database_of(view.parameters, database)
-    new = rename_database(old) if DATABASE in (view.parameters or {}) else view.dbName
+    catalog = catalog_of(database)
+
+    def renamed(name: TableName) -> TableName:
+        new = rename(TableName(database_in(catalog, name.database), name.table))
+        return TableName(name_in_catalog(new.database), new.table)
+
+    old = database_of(view.parameters, name_in_catalog(database))
+    new = name_in_catalog(
+        rename_database(database_in(catalog, old)) if DATABASE in (view.parameters or {}) else view.dbName
+    )
     runs = "viewExpandedText" if view.viewExpandedText else "viewOriginalText"
     try:
-        setattr(view, runs, _renamed(getattr(view, runs), old, new, rename))
+        setattr(view, runs, _renamed(getattr(view, runs), old, new, renamed))
     except CannotTranslate as reason:
         log.warning("view_names_kept", view=f"{view.dbName}.{view.tableName}", reason=str(reason))
         return
     if runs == "viewExpandedText":
         with suppress(CannotTranslate):
-            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, rename)
+            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed)
     if DATABASE in (view.parameters or {}):
         view.parameters = {**view.parameters, DATABASE: new}
 
@@ -185,8 +194,8 @@ class NameMapping:
 
     def source_of(self, key: str) -> TableName:
         """The table of the source that has this order key."""
-        new, _, own = key.partition("@")
-        return TableName(*own.split("/")) if own else self.source_table(TableName.parse(new))
+        at = key.find("@", 1)  # a first one is of a catalog
+        return self.source_table(TableName.parse(key)) if at < 0 else TableName(*key[at + 1 :].split("/"))
 
     def databases_of(self, sources: Iterable[str]) -> set[str]:
         """The target's databases that anything in these databases of the source is mapped to."""

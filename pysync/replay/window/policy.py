@@ -15,6 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import UsageError
 from pysync.base.text import as_written
+from pysync.model.catalogs import catalog_of
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
@@ -144,12 +145,14 @@ Keys = Sequence[tuple[str, str]]
 class Pattern:
     """Matches whole names, in any case; without a table part it means the database and everything in it.
 
-    `rule` is the setting that it comes from, as it is in pysync.toml.
+    It matches names of one catalog only: that of `catalog`, None for `hive`. `rule` is the setting that it comes from,
+    as it is in pysync.toml.
     """
 
     database: re.Pattern[str]
     table: re.Pattern[str] | None = None
     rule: str = field(default="", compare=False)
+    catalog: str | None = None
 
     def takes(self, name: TableName) -> bool:
         """Whether it matches the table."""
@@ -236,11 +239,14 @@ class Policy:
         return next((it for it in self.policies if it._takes(name)), self)
 
     def takes_catalog(self, event: Event) -> bool:
-        """Whether the event is of the one catalog that is replicated, to whatever target.
+        """Whether the event is of the catalog `hive`, or of one that `include` or `policy` names."""
+        return is_default_catalog(event.catalog) or normalized(event.catalog or "") in self.catalogs
 
-        Another catalog may have the same names, and its objects would overwrite this one's.
-        """
-        return is_default_catalog(event.catalog)
+    @property
+    def catalogs(self) -> frozenset[str]:
+        """The catalogs beside `hive` that `include` or `policy` names."""
+        patterns = (pattern for it in self.all for pattern in it.include)
+        return frozenset(it.catalog for it in patterns if it.catalog is not None)
 
     def takes_database(self, database: str) -> bool:
         """Whether the target has this database, because all or some of its tables are in scope."""
@@ -259,12 +265,18 @@ class Policy:
 
     def _takes_database(self, database: str) -> bool:
         name = normalized(database)
-        within = not self.include or any(pattern.database.fullmatch(name) for pattern in self.include)
+        within = (
+            any(pattern.database.fullmatch(name) for pattern in self.include)
+            if self.include
+            else catalog_of(name) is None
+        )
         # An exclude with a table part leaves other tables of the database in scope.
         return within and not any(pattern.takes_all_of(name) for pattern in self.exclude)
 
     def _takes_table(self, name: TableName) -> bool:
-        if self.include and not any(pattern.takes(name) for pattern in self.include):
+        if not (
+            any(pattern.takes(name) for pattern in self.include) if self.include else not catalog_of(name.database)
+        ):
             return False
         return not (self.exclude and any(pattern.takes(name) for pattern in self.exclude))
 
@@ -281,6 +293,8 @@ class Policy:
             excluding = [it for it in self.exclude if it.takes_all_of(name)]
         if excluding:
             return f"{excluding[0].rule} leaves it out"
+        if not self.include:
+            return "it is of another catalog than hive, and no include names it"
         return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
 
     def rule_for(self, name: TableName | str) -> str:
@@ -450,22 +464,29 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
     if policy is None:
         return (), ()
     text = repl_text.parse_policy(policy)
-    database, rule = _glob(text.database), f"policy {as_written(policy)}"
-    exclude = tuple(Pattern(database, _regex(it, policy), rule) for it in text.exclude)
+    whole = Pattern(_database_glob(text.database), None, f"policy {as_written(policy)}", catalog_of(text.database))
+    exclude = tuple(replace(whole, table=_regex(it, policy)) for it in text.exclude)
     if text.table is not None:
-        return (Pattern(database, _glob(text.table), rule),), exclude
+        return (replace(whole, table=_glob(text.table)),), exclude
     if text.include is None:
-        return (Pattern(database, None, rule),), exclude
+        return (whole,), exclude
     # Without a table the database is in scope all the same, for its functions.
-    include = tuple(Pattern(database, _regex(it, policy), rule) for it in text.include)
-    return include or (Pattern(database, _NO_TABLE, rule),), exclude
+    include = tuple(replace(whole, table=_regex(it, policy)) for it in text.include)
+    return include or (replace(whole, table=_NO_TABLE),), exclude
 
 
 def _glob_pattern(key: str, text: str) -> Pattern:
     parts = text.strip().split(".")
     if not all(parts) or len(parts) > 2:
         raise UsageError(f"cannot read the pattern {as_written(text)}", "write db or db.table; * and ? are allowed")
-    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {as_written(text)}")
+    table, rule = _glob(parts[1]) if len(parts) > 1 else None, f"{key} {as_written(text)}"
+    return Pattern(_database_glob(parts[0]), table, rule, catalog_of(normalized(parts[0])))
+
+
+def _database_glob(text: str) -> re.Pattern[str]:
+    """As `_glob`; a `*` does not stand for a catalog."""
+    glob = _glob(text)
+    return glob if catalog_of(normalized(text)) else re.compile(f"(?!@){glob.pattern}", re.IGNORECASE)
 
 
 def _glob(text: str) -> re.Pattern[str]:

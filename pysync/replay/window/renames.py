@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, combinations
 
 from pysync.base.errors import UsageError
+from pysync.model.catalogs import catalog_of
 from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
 from pysync.targets.base import Rejected
@@ -28,7 +29,10 @@ _ANY = "\0"  # stands for whatever a `*` carries; no name has it
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """One name, or all names with a text before and one after a `*`; `after` is None without a `*`."""
+    """One name, or all names with a text before and one after a `*`; `after` is None without a `*`.
+
+    A `*` does not stand for a catalog: `*` alone matches no database of another catalog than `hive`.
+    """
 
     before: str
     after: str | None = None
@@ -45,7 +49,7 @@ class Glob:
             return "" if name == self.before else None
         end = len(name) - len(self.after)
         fits = end >= len(self.before) and name.startswith(self.before) and name.endswith(self.after)
-        return name[len(self.before) : end] if fits else None
+        return name[len(self.before) : end] if fits and catalog_of(name) == catalog_of(self.before) else None
 
     def filled(self, carried: str) -> str:
         """The name with this text in place of the `*`."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pysync.model.catalogs import is_default_database
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable, Operation, Refresh
@@ -122,9 +123,6 @@ class Extent:
 # source may be in the same metastore. Files are never deleted: an object under another name may use the same ones.
 
 
-_DEFAULT = "default"
-
-
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """Which of the target's objects have left its scope; only reads the target."""
@@ -148,7 +146,11 @@ class Leaving:
 
     def goes(self, database: str, gone: Sequence[TableName]) -> bool:
         """Whether the database itself has left the scope, and is empty without the tables in `gone`."""
-        if database == _DEFAULT or self.now.holds_database(database) or len(self.target.tables(database)) > len(gone):
+        if (
+            is_default_database(database)
+            or self.now.holds_database(database)
+            or len(self.target.tables(database)) > len(gone)
+        ):
             return False
         return self._is_ours(self.target.database(database))
 

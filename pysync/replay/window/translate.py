@@ -126,7 +126,7 @@ class Translator:
         # By its bytes: events of one table share the rewritten struct (see Change.table).
         raw = scoped.event.table
         origin = self._origin(scoped) if self.mapping.tells_objects else None
-        rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
+        rewritten = self.mapping.apply(scoped, self._rewritten(raw, event.catalog) if raw else None)
         rewritten.origin = origin
         if rewritten.provenance is not None:
             self._dropped_tables.note(rewritten)
@@ -184,8 +184,8 @@ class Translator:
                 target=self.policy.target,
             )
 
-    def _rewrite_table(self, raw: bytes) -> Any:
-        table = stored_table(raw)
+    def _rewrite_table(self, raw: bytes, catalog: str | None) -> Any:
+        table = stored_table(raw, catalog)
         self.mapping.apply_to(table)
         return table
 

@@ -25,7 +25,7 @@ THERE, WAITS, CANNOT = "there", "waits", "cannot"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`state` is one of the three; `code` is one of those in docs/consistency.md, `hint` a command to type.
+    """`state` is one of the three; `code` is one of those in docs/verify.md, `hint` a command to type.
 
     `position` is the event up to which the target has, or has to have, everything; None while that is not known.
     """
@@ -38,7 +38,7 @@ class Verdict:
     more: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/consistency.md."""
+        """As in docs/verify.md."""
         fields = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
         return {**fields, "position": self.position, **self.more}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pysync.model.catalogs import catalog_of
 from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropConstraint,
@@ -95,8 +96,15 @@ def is_of_others(existing: Any, mark: Mark) -> bool:
 def apply(store: WatchedStore, operation: Operation) -> Outcome:
     """Bring the store to the state that the operation describes (see Target.apply); UNSUPPORTED if it cannot hold that.
 
-    A refusal may come from a race with another client: then the operation is decided again.
+    A refusal may come from a race with another client: then the operation is decided again. Raises Rejected for what is
+    in a catalog that the target does not have.
     """
+    catalog = catalog_of(operation.key)
+    if catalog is not None and catalog not in store.settings.written_catalogs:
+        raise Rejected(
+            f"{operation.key} is in the catalog {catalog}, and the target has only the catalog hive",
+            f'rename it: databases = {{ "@{catalog}#*" = "{catalog}_*" }}; or set catalogs = ["{catalog}"] (kind hms)',
+        )
     lacking = _NEEDS.get(type(operation))
     if lacking is not None and lacking in store.reads.lacks:
         store.reads.omits(lacking)

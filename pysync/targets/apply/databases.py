@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pysync.base.text import count
+from pysync.model.catalogs import is_default_database
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.idl import copied
 from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
-from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
+from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.tables import discard
 from pysync.targets.apply.writing import deletes_directory, drop_batches, into, is_link, log_lost, refuse_link
 from pysync.targets.base import Outcome, Rejected
@@ -89,7 +90,7 @@ def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) ->
     outcome = judge.outcome_without_drop(operation, existing)
     if outcome is not None:
         return outcome
-    if operation.database == DEFAULT or is_link(store, existing):
+    if is_default_database(operation.database) or is_link(store, existing):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
     remaining = _drop_tables(store, operation, judge)

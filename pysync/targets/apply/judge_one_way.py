@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pysync.model.catalogs import is_default_database
 from pysync.model.mark import EVENT_KEY, Mark
 from pysync.model.operation import (
     DropConstraint,
@@ -22,7 +23,6 @@ from pysync.model.operation import (
     TableOperation,
 )
 from pysync.targets.apply.judge import (
-    DEFAULT,
     Judge,
     Ownership,
     Verdict,
@@ -83,7 +83,7 @@ class OneWayJudge(Judge):
     def put_database(self, operation: PutDatabase, existing: Any | None) -> Verdict:
         """A foreign one is adopted or left as it is. Of two that are one at the target the first stays."""
         ownership = _ownership(operation, existing)
-        if ownership is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
+        if ownership is Ownership.FOREIGN and not is_default_database(operation.database) and self._adopts:
             ownership = Ownership.OWN
         if existing is not None and ownership is Ownership.OWN and is_link(self.store, existing):
             raise linked(self.store, f"database {operation.database}")

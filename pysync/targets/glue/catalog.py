@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from pysync.targets.store import Refused, refused_as_one
 GET_PAGE = 1000
 """The most partitions that one BatchGetPartition or page of GetPartitions takes."""
 _TABLES_PAGE = 100
+_MOST_BYTES = 4_000_000  # of the items of one request
 
 
 class Catalog:
@@ -253,7 +255,22 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _send(send: Sender, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
     sending = _Sending(send.catalog, name, batch, failures)
-    send.at_once(sending.send, list(chunks(items, batch.size)))
+    send.at_once(sending.send, list(_batches(items, batch.size)))
+
+
+def _batches(items: Sequence[Any], size: int) -> Iterator[list[Any]]:
+    """The items, at most `size` at a time, and so few that a request does not get too large: some have many columns."""
+    batch: list[Any] = []
+    length = 0
+    for item in items:
+        more = len(json.dumps(item, default=str))
+        if batch and (len(batch) == size or length + more > _MOST_BYTES):
+            yield batch
+            batch, length = [], 0
+        batch.append(item)
+        length += more
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,9 @@ class CatalogStore(Store):
         self._unlinked: dict[str, float] = {}
         self._send = Sender(self.catalog, glue.parallel)
         self._log_columns = LogColumns(glue, self.table)
-        self._views = Views(glue.views, self.catalog.table, lambda action: self.classified(action, reading=True))
+        self._views = Views(
+            glue.views, glue.hive_version, self.catalog.table, lambda action: self.classified(action, reading=True)
+        )
 
     def share_links(self, other: CatalogStore) -> None:
         """Know together with `other`, a store of the same catalog, which databases are no links: each is read once."""

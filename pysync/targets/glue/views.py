@@ -31,8 +31,10 @@ Classified = Callable[[str], AbstractContextManager[None]]
 class Views:
     """What becomes of views. `read` gives a table of the catalog, `classified` sorts its errors."""
 
-    def __init__(self, mode: str, read: Read, classified: Classified) -> None:
+    def __init__(self, mode: str, hive: str | None, read: Read, classified: Classified) -> None:
+        """`mode` is the setting `views`, `hive` is `hive_version`."""
         self._mode = mode
+        self._hive = hive
         self._read = read
         self._classified = classified
 
@@ -56,7 +58,7 @@ class Views:
     def _translated(self, view: Any) -> Any:
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
-        translation = translate(view, self._columns)
+        translation = translate(view, self._columns, self._hive)
         expected = copied(view)
         parameters = view.parameters or {}
         expected.viewExpandedText = view.viewExpandedText or view.viewOriginalText

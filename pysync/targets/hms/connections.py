@@ -18,6 +18,7 @@ from pysync.metastore.client import Metastore, is_of_call
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
 from pysync.metastore.settings import (
     AddressList,
+    CatalogName,
     KerberosSettings,
     LoginSettings,
     TlsSettings,
@@ -48,6 +49,10 @@ class HmsSettings(TargetSettings):
         default=None,
         description="User of the calls, if there is no login. Default with both_ways: pysync-SOURCE.",
     )
+    catalogs: tuple[CatalogName, ...] = Field(
+        default=(),
+        description="Catalogs of the target that pysync writes in beside hive (Hive 3 and later). It creates them.",
+    )
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
@@ -57,6 +62,11 @@ class HmsSettings(TargetSettings):
     def place(self) -> str | None:
         """The addresses of the metastore."""
         return self.metastore
+
+    @property
+    def written_catalogs(self) -> tuple[str, ...]:
+        """As configured."""
+        return self.catalogs
 
     @property
     def address(self) -> str:
@@ -79,6 +89,14 @@ class HmsSettings(TargetSettings):
             raise ValueError("user does not work with kerberos or login: calls are made as the user that logs in")
         return self
 
+    @model_validator(mode="after")
+    def _check_catalogs(self) -> HmsSettings:
+        if self.catalogs and self.both_ways:
+            raise ValueError("catalogs does not work with both_ways = true: only the catalog hive goes both ways")
+        if self.catalogs and self.drops == "trash":
+            raise ValueError('catalogs does not work with drops = "trash": a table cannot leave its catalog')
+        return self
+
     @property
     def logs_in(self) -> bool:
         """Whether the metastore asks who we are."""
@@ -97,7 +115,7 @@ class HmsSettings(TargetSettings):
 
     def access(self) -> MetastoreAccess:
         """How to reach it."""
-        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login, catalogs=self.catalogs)
 
 
 # What a metastore's errors mean: the one place that sorts them into the kinds of pysync.targets.base.

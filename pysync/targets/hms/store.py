@@ -13,16 +13,18 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.metastore.client import Statistics, read_statistics
 from pysync.model import definition, idl
+from pysync.model.catalogs import catalog_of, name_in_catalog
 from pysync.model.definition import Constraints
 from pysync.model.event import VISITED
 from pysync.model.locations import POINTER_KEY, pointer
-from pysync.model.names import TableName, partition_name
+from pysync.model.names import DEFAULT_CATALOG, TableName, partition_name
 from pysync.model.reread import PLACE, is_request_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections, classified, is_race
 from pysync.targets.settings import TargetSettings
 
+_NO_CATALOG = "No such catalog"
 _MANAGED_PLACE = "Unable to create database managed directory"
 
 
@@ -114,9 +116,18 @@ class HmsStore(HiveStore):
     # --- databases
 
     def create_database(self, wanted: Any) -> None:
-        """Create it. Hive 4 refuses to create with a managed directory that exists, but not to alter to one."""
+        """Create it, and its catalog beside the database if there is none.
+
+        Hive 4 refuses to create with a managed directory that exists, but not to alter to one.
+        """
         try:
             self._call(lambda client: client.create_database(wanted))
+        except hive.InvalidObjectException as error:
+            catalog = catalog_of(wanted.name)
+            if catalog is None or _NO_CATALOG not in (error.message or ""):
+                raise
+            self._call(lambda client: client.create_catalog(catalog, wanted.locationUri.rpartition("/")[0]))
+            self.create_database(wanted)
         except hive.MetaException as error:
             if not wanted.managedLocationUri or _MANAGED_PLACE not in (error.message or ""):
                 raise
@@ -165,8 +176,8 @@ class HmsStore(HiveStore):
 
     def write_sources(self, wanted: Any) -> None:
         """Write what a materialized view is made of."""
-        made = wanted.creationMetadata
-        self._call(lambda client: client.update_creation_metadata(wanted.dbName, wanted.tableName, made))
+        of = catalog_of(wanted.dbName) or DEFAULT_CATALOG, name_in_catalog(wanted.dbName), wanted.tableName
+        self._call(lambda client: client.update_creation_metadata(*of, wanted.creationMetadata))
 
     def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
         """Drop the table and its partitions."""

@@ -1,0 +1,102 @@
+"""Hive's functions of dates and times. None that depends on the time zone of a session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from pysync.views.casts import as_date, as_integer, cast
+from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP, CannotTranslate, Typed, text, written
+
+_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"]")
+_TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
+_UNITS = {"YEAR": "year", "YYYY": "year", "YY": "year", "MONTH": "month", "MON": "month", "MM": "month"}
+
+
+def _part(name: str) -> Callable[[Typed], Typed]:
+    return lambda value: Typed(f"CAST({name}({as_date(value).sql}) AS integer)", INT)
+
+
+def _time_part(name: str) -> Callable[[Typed], Typed]:
+    def of(value: Typed) -> Typed:
+        if value.type != TIMESTAMP:
+            raise CannotTranslate(f"the function {name} of {value.type}")
+        return Typed(f"CAST({name}({value.sql}) AS integer)", INT)
+
+    return of
+
+
+def _date_add(value: Typed, days: Typed) -> Typed:
+    return Typed(f"date_add('day', {as_integer(days).sql}, {as_date(value).sql})", DATE)
+
+
+def _date_sub(value: Typed, days: Typed) -> Typed:
+    return Typed(f"date_add('day', -{as_integer(days).sql}, {as_date(value).sql})", DATE)
+
+
+def _datediff(end: Typed, start: Typed) -> Typed:
+    return Typed(f"CAST(date_diff('day', {as_date(start).sql}, {as_date(end).sql}) AS integer)", INT)
+
+
+def _dayofweek(value: Typed) -> Typed:
+    """1 is a Sunday."""
+    return Typed(f"CAST(day_of_week({as_date(value).sql}) % 7 + 1 AS integer)", INT)
+
+
+def _trunc(value: Typed, unit: Typed) -> Typed:
+    name = _UNITS.get(written(unit, "a unit of trunc"))  # Hive 2.3 knows no small letters
+    if name is None:
+        raise CannotTranslate(f"the function trunc to {unit.literal!r}")
+    return Typed(f"date_trunc('{name}', {as_date(value).sql})", DATE)
+
+
+def _date_format(value: Typed, pattern: Typed) -> Typed:
+    java = written(pattern, "a pattern of date_format")
+    if value.type not in {DATE, TIMESTAMP} or "".join(_PATTERN.findall(java)) != java:
+        raise CannotTranslate(f"the function date_format of {value.type} with {java!r}")
+    trino = _PATTERN.sub(lambda it: _TRINO_PATTERN.get(it[0], it[0]), java)
+    return Typed(f"date_format({cast(value, TIMESTAMP).sql}, {text(trino)})", STRING)
+
+
+_MONTHS = "(year(x[1]) - year(x[2])) * 12 + month(x[1]) - month(x[2])"
+_SAME_DAY = "day(x[1]) = day(x[2])"
+_LAST_DAYS = " AND ".join(f"day(x[{it}]) = day(last_day_of_month(x[{it}]))" for it in (1, 2))
+_SECOND = "(day(x[{0}]) * 86400 + hour(x[{0}]) * 3600 + minute(x[{0}]) * 60 + second(x[{0}]))"
+_PART = f"({_SECOND.format(1)} - {_SECOND.format(2)}) / 2678400e0"
+
+
+def _months_between(end: Typed, start: Typed) -> Typed:
+    """Whole months between two of the same day, or two last days of months; else with a part of 31 days."""
+    pair = ", ".join(cast(it if it.type == TIMESTAMP else as_date(it), TIMESTAMP).sql for it in (end, start))
+    rounded = f"CAST(CAST(CAST({_MONTHS} + {_PART} AS varchar) AS decimal(38,8)) AS double)"
+    months = f"IF({_SAME_DAY} OR ({_LAST_DAYS}), CAST({_MONTHS} AS double), {rounded})"
+    return Typed(f"element_at(transform(ARRAY[ROW({pair})], x -> {months}), 1)", DOUBLE)
+
+
+def moved(value: Typed, count: int, unit: str) -> Typed:
+    """A date, that many days, months or years later. Raises CannotTranslate."""
+    if value.type != DATE or unit not in {"day", "month", "year"}:
+        raise CannotTranslate(f"an interval of {unit}s beside {value.type}")
+    return Typed(f"date_add('{unit}', {count}, {value.sql})", DATE)
+
+
+MOMENTS: Mapping[str, Callable[..., Typed]] = {
+    "date_add": _date_add,
+    "date_format": _date_format,
+    "date_sub": _date_sub,
+    "datediff": _datediff,
+    "day": _part("day"),
+    "dayofmonth": _part("day"),
+    "dayofweek": _dayofweek,
+    "hour": _time_part("hour"),
+    "last_day": lambda value: Typed(f"last_day_of_month({as_date(value).sql})", DATE),
+    "minute": _time_part("minute"),
+    "month": _part("month"),
+    "months_between": _months_between,
+    "quarter": _part("quarter"),
+    "second": _time_part("second"),
+    "to_date": as_date,
+    "trunc": _trunc,
+    "weekofyear": _part("week"),
+    "year": _part("year"),
+}

@@ -1,0 +1,276 @@
+"""Hive's functions of strings: which of Trino's gives the same result, for which types of arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+
+from pysync.views.casts import as_integer, as_string
+from pysync.views.text import LINE_ENDS, has_optional_group, may_be_empty, number_of_groups, translated_pattern
+from pysync.views.types import (
+    BOOLEAN,
+    INT,
+    STRING,
+    CannotTranslate,
+    Typed,
+    array,
+    condition,
+    number,
+    repeated,
+    text,
+    written,
+)
+
+
+def _of_text(template: str) -> Callable[[Typed], Typed]:
+    return lambda value: Typed(template.format(as_string(value).sql), STRING)
+
+
+def _concat(*values: Typed) -> Typed:
+    if not values:
+        raise CannotTranslate("the function concat without arguments")
+    return Typed(f"({' || '.join(as_string(it).sql for it in values)})", STRING)
+
+
+def _concat_ws(separator: Typed, *values: Typed) -> Typed:
+    if not values or any(not it.type.is_text for it in values):
+        raise CannotTranslate("the function concat_ws of other things than strings")
+    return Typed(f"concat_ws({', '.join(as_string(it).sql for it in (separator, *values))})", STRING)
+
+
+def _substr(value: Typed, start: Typed, length: Typed | None = None) -> Typed:
+    # Position 0 is 1 in Hive, and nothing in Trino.
+    first = as_integer(start).sql
+    place = str(start.literal or 1) if start.is_constant else f"IF({first} = 0, 1, {first})"
+    rest = f", {as_integer(length).sql}" if length is not None else ""
+    return Typed(f"substr({as_string(value).sql}, {place}{rest})", STRING)
+
+
+_PAIRED, _SECOND = "\\x{10000}-\\x{10FFFF}", "\uffff"
+
+
+def _in_units(function: Callable[..., Typed]) -> Callable[..., Typed]:
+    """Hive counts what is beyond the Basic Multilingual Plane as two, and half of it is a question mark.
+
+    A character that no text has stands for the second half.
+    """
+
+    @wraps(function)
+    def of(value: Typed, *others: Typed) -> Typed:
+        paired = f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')"
+        halves = f"'[{_PAIRED}](?!{_SECOND})|(?<![{_PAIRED}]){_SECOND}'"
+        cut = function(Typed(paired, STRING), *others).sql
+        return Typed(f"replace(regexp_replace({cut}, {halves}, '?'), '{_SECOND}', '')", STRING)
+
+    return of
+
+
+# Characters whose capital is more than one character.
+_CAPITALS = {it: it.upper() for it in map(chr, range(0x80, 0xD800)) if len(it.upper()) > 1}
+_CAPITALS |= {it: it.upper() for it in map(chr, range(0xE000, 0x10000)) if len(it.upper()) > 1}
+
+
+def _upper(value: Typed) -> Typed:
+    """Java has capitals of several characters, as SS; Trino has none."""
+    small, large = (", ".join(map(text, some)) for some in (_CAPITALS.keys(), _CAPITALS.values()))
+    capital = f"element_at(map(ARRAY[{small}], ARRAY[{large}]), x[1])"
+    written_out = f"regexp_replace({as_string(value).sql}, '([{''.join(_CAPITALS)}])', x -> {capital})"
+    return Typed(f"upper({written_out})", STRING)
+
+
+# Java's small letter of a capital sigma is another one at the end of a word: letters, also with a dash, dot or quote
+# between two of them, and numbers, also with a comma, dot or quote; ideographs stand alone.
+_CASED = r"\p{Lu}\p{Ll}\p{Lt}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{37a}\x{2160}-\x{217f}"
+_IDEOGRAPHS = r"\x{3005}-\x{30ff}\x{4e00}-\x{9fa5}\x{f900}-\x{fa2d}"
+_LETTER, _MARK = rf"[\p{{L}}&&[^{_IDEOGRAPHS}]]", r"[\p{Mn}\p{Me}]"
+_BEHIND_LETTER = f"(?<={_LETTER}|{_LETTER}{_MARK}|{_LETTER}{_MARK}{_MARK})"
+_BETWEEN = rf"{_BEHIND_LETTER}[\p{{Pd}}\p{{Pc}}\x{{ad}}\x{{2027}}\"'.](?={_LETTER})"
+_BETWEEN += r"|(?<=\p{N})[\"',.\x{66b}](?=\p{N})"
+_WITHIN = rf"(?:[\p{{L}}\p{{N}}\p{{Mn}}\p{{Me}}\p{{Cf}}&&[^{_CASED}\x{{345}}{_IDEOGRAPHS}\x{{ad}}]]|{_BETWEEN})*"
+_BEFORE = rf"(?:[{_CASED}]|(?<=[\p{{L}}\p{{N}}&&[^{_IDEOGRAPHS}]])\x{{345}}){_WITHIN}"
+_LAST_SIGMA = rf"({_BEFORE})\u03a3(?!{_WITHIN}[{_CASED}\x{{345}}])"
+# The same in ICU, which Spark 4 has: characters of cased letters, and those that do not count between letters.
+_ICU_CASED = r"\p{Lu}\p{Ll}\p{Lt}\x{aa}\x{ba}\x{2160}-\x{217f}\x{24b6}-\x{24e9}"
+_ICU_IGNORED = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}':.\x{b7}\x{387}\x{55f}\x{5f4}\x{2018}\x{2019}\x{2024}\x{2027}"
+_ICU_IGNORED += r"\x{fe13}\x{fe52}\x{fe55}\x{ff07}\x{ff0e}\x{ff1a}"
+_ICU_LAST_SIGMA = rf"([{_ICU_CASED}][{_ICU_IGNORED}]*)\u03a3(?![{_ICU_IGNORED}]*[{_ICU_CASED}])"
+_BLANK = r"\p{Z}\t-\r\x1c-\x1f&&[^\x{a0}\x{2007}\x{202f}]"
+# Georgian letters have no capitals at the beginning of a word; letters of two have such of one.
+_NO_CAPITALS = r"[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]"
+_FIRST = rf"(?<![^{_BLANK}])([\p{{Ll}}\x{{345}}\x{{2170}}-\x{{217f}}\x{{24d0}}-\x{{24e9}}&&{_NO_CAPITALS}])"
+_TWO_LETTERS = "\u01c6\u01c9\u01cc\u01f3"
+
+
+def _lower(last_sigma: str) -> Callable[[Typed], Typed]:
+    """There are two small letters for a capital sigma, and two characters for a dotted I."""
+    sigmas = f"IF(strpos(x, '\u03a3') > 0, regexp_replace(x, {text(last_sigma)}, '$1\u03c2'), x)"
+
+    def of(value: Typed) -> Typed:
+        dotted = f"replace({as_string(value).sql}, '\u0130', 'i\u0307')"
+        return Typed(f"lower(element_at(transform(ARRAY[{dotted}], x -> {sigmas}), 1))", STRING)
+
+    return of
+
+
+def _initcap(value: Typed) -> Typed:
+    """Small letters, but for the first one behind blanks."""
+    capital = f"IF(strpos('{_TWO_LETTERS}', x[1]) > 0, chr(codepoint(CAST(x[1] AS varchar(1))) - 1), upper(x[1]))"
+    return Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{_FIRST}', x -> {capital})", STRING)
+
+
+def _length(value: Typed) -> Typed:
+    return Typed(f"CAST(length({as_string(value).sql}) AS integer)", INT)
+
+
+def _instr(value: Typed, part: Typed) -> Typed:
+    return Typed(f"CAST(strpos({as_string(value).sql}, {as_string(part).sql}) AS integer)", INT)
+
+
+def _locate(part: Typed, value: Typed, start: Typed | None = None) -> Typed:
+    """Where a part begins, at `start` or behind it, counted from 1; 0 if it is not there."""
+    if start is None:
+        return _instr(value, part)
+    if not written(part, "what locate looks for from a place"):
+        raise CannotTranslate("the function locate of nothing")
+    first, string = number(start, "a start of locate", 1), as_string(value).sql
+    place = f"strpos(substr({string}, {first}), {as_string(part).sql})"
+    return Typed(f"CAST(COALESCE(NULLIF({place}, 0) + {first - 1}, {place}) AS integer)", INT)
+
+
+def _replace(value: Typed, old: Typed, new: Typed) -> Typed:
+    if not written(old, "what replace looks for"):
+        raise CannotTranslate("the function replace of nothing")
+    return Typed(f"replace({as_string(value).sql}, {old.sql}, {as_string(new).sql})", STRING)
+
+
+def _padded(name: str) -> Callable[[Typed, Typed, Typed], Typed]:
+    def of(value: Typed, length: Typed, filling: Typed) -> Typed:
+        size = number(length, f"a length of {name}")
+        if not written(filling, f"what {name} fills with"):
+            raise CannotTranslate(f"the function {name} with nothing to fill with")
+        return Typed(f"{name}({as_string(value).sql}, {size}, {filling.sql})", STRING)
+
+    return of
+
+
+_MOST_REPEATS = 10_000  # that Trino makes
+
+
+def _repeat(value: Typed, times: Typed) -> Typed:
+    count = number(times, "a count of repeat")
+    if count > _MOST_REPEATS:
+        raise CannotTranslate(f"the function repeat with more than {_MOST_REPEATS} times")
+    string = repeated(as_string(value), 2).sql
+    return Typed(f"IF({string} IS NOT NULL, array_join(repeat({string}, {count}), ''))", STRING)
+
+
+def _split(value: Typed, pattern: Typed) -> Typed:
+    regex = written(pattern, "a pattern")
+    if may_be_empty(regex):
+        raise CannotTranslate(f"a split by {regex!r}, which matches nothing at all")
+    return Typed(f"regexp_split({as_string(value).sql}, {text(translated_pattern(regex))})", array(STRING))
+
+
+def regexp_like(value: Typed, pattern: Typed) -> Typed:
+    """RLIKE and REGEXP: whether the pattern is found in the value."""
+    regex = translated_pattern(written(pattern, "a pattern"))
+    return Typed(f"regexp_like({as_string(value).sql}, {text(regex)})", BOOLEAN)
+
+
+def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    regex = written(pattern, "a pattern")
+    index = 1 if group is None else number(group, "a group of a pattern")
+    if index > number_of_groups(regex):
+        raise CannotTranslate(f"the group {index} of {regex!r}, which has no such")
+    if index and has_optional_group(regex):
+        raise CannotTranslate(f"a group of {regex!r} that may take no part in a match")
+    string = as_string(value).sql
+    extract = f"regexp_extract({string}, {text(translated_pattern(regex))}, {index})"
+    # No match is an empty string, not NULL.
+    return Typed(f"IF({string} IS NULL, NULL, COALESCE({extract}, ''))", STRING)
+
+
+_GROUP = re.compile(r"\$([0-9])(?![0-9])")
+
+
+def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
+    regex, new = written(pattern, "a pattern"), written(replacement, "a replacement")
+    groups = [int(it) for it in _GROUP.findall(new)]
+    is_known = all(it <= number_of_groups(regex) for it in groups) and not (any(groups) and has_optional_group(regex))
+    if "$" in _GROUP.sub("", new) or "\\" in new or may_be_empty(regex) or not is_known:
+        raise CannotTranslate(f"a replacement of {regex!r} by {new!r}")
+    return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
+
+
+def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
+    """LIKE: a backslash before a % or _ means the character itself, one before others is a backslash to Hive alone.
+
+    A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
+    """
+    wanted = written(pattern, "a pattern of LIKE")
+    escaped = _ESCAPED.sub("", wanted)
+    if any(it in wanted for it in LINE_ENDS) or ("\\" in escaped and (of_spark or "\\\\" in wanted)):
+        raise CannotTranslate("LIKE with a line feed, or a backslash before other characters")
+    string = repeated(as_string(value), 2).sql
+    match = f"{string} LIKE {pattern.sql}"
+    if "\\" in wanted:
+        sql = text(_BACKSLASH.sub(r"\\\\", wanted))
+        match = f"{string} LIKE {sql} ESCAPE '\\'"
+    if of_spark or _SIMPLE_PATTERN.fullmatch(escaped):
+        return condition(match)
+    return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
+
+
+_SIMPLE_PATTERN = re.compile("%?[^%_]*%?", re.DOTALL)
+_ESCAPED = re.compile(r"\\[%_]")
+_BACKSLASH = re.compile(r"\\(?![%_])")
+
+
+def _md5(value: Typed) -> Typed:
+    return Typed(f"lower(to_hex(md5(to_utf8({as_string(value).sql}))))", STRING)
+
+
+# TRIM of Hive takes blanks only, Trino's takes white space of any kind.
+STRINGS: Mapping[str, Callable[..., Typed]] = {
+    "concat": _concat,
+    "concat_ws": _concat_ws,
+    "initcap": _initcap,
+    "instr": _instr,
+    "lcase": _lower(_LAST_SIGMA),
+    "length": _length,
+    "char_length": _length,
+    "character_length": _length,
+    "locate": _locate,
+    "lower": _lower(_LAST_SIGMA),
+    "lpad": _in_units(_padded("lpad")),
+    "ltrim": _of_text("trim(LEADING ' ' FROM {})"),
+    "md5": _md5,
+    "regexp_extract": _regexp_extract,
+    "regexp_replace": _regexp_replace,
+    "repeat": _repeat,
+    "replace": _replace,
+    "reverse": _of_text("reverse({})"),
+    "rpad": _in_units(_padded("rpad")),
+    "rtrim": _of_text("trim(TRAILING ' ' FROM {})"),
+    "split": _split,
+    "substr": _in_units(_substr),
+    "substring": _in_units(_substr),
+    "trim": _of_text("trim(BOTH ' ' FROM {})"),
+    "ucase": _upper,
+    "upper": _upper,
+}
+
+OF_SPARK: Mapping[str, Callable[..., Typed]] = {
+    "lpad": _padded("lpad"),
+    "rpad": _padded("rpad"),
+    "substr": _substr,
+    "substring": _substr,
+}
+"""Those that count characters in views of Spark."""
+OF_SPARK_4: Mapping[str, Callable[..., Typed]] = {
+    **OF_SPARK,
+    "lcase": _lower(_ICU_LAST_SIGMA),
+    "lower": _lower(_ICU_LAST_SIGMA),
+}
+"""The same since Spark 4, which asks ICU for small letters."""
