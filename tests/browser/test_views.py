@@ -154,13 +154,13 @@ def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> Non
     served = serve(fresh())
     sign_in(browser, served)
     browser.driver.execute_script("window.kept = true")
-    browser.find("summary").click()
+    browser.find("tbody summary").click()
     browser.find("a[href='/targets/lake']").send_keys("")
     browser.driver.execute_script("document.querySelector('a[href=\"/targets/lake\"]').focus()")
     served.sidecar.answer["targets"][0]["lag_seconds"] = 754.0
     wait_until(lambda: "12m 34s" in browser.text(), what="the new lag")
     assert browser.driver.execute_script("return window.kept") is True
-    assert browser.find("details").get_attribute("open") is not None
+    assert browser.find("tbody details").get_attribute("open") is not None
     assert browser.active().get_attribute("href").endswith("/targets/lake")
 
 
