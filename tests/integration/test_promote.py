@@ -152,7 +152,7 @@ def _contents(site: Site) -> dict[str, list[str]]:
 
 @pytest.mark.crash
 @pytest.mark.timeout(1200)
-def test_both_ends_are_equal_after_each_change_of_sides_amid_the_work_of_eight_clients(
+def test_both_ends_are_equal_after_promotions_amid_the_work_of_eight_clients(
     sites: tuple[Site, Site], tmp_path: Path
 ) -> None:
     onprem, dr = sites
