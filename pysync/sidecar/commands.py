@@ -11,10 +11,13 @@ from pysync.base.health import decide
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
+from pysync.copy.files import may_remove_files
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
+from pysync.model.operation import describe, partitions
 from pysync.queue import EventQueue, ParkedTable, note_of
 from pysync.replay.drain import Drain
+from pysync.replay.window.plan import Work
 from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
@@ -22,13 +25,10 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
-from pysync.sidecar.adoption import Adoption
 from pysync.sidecar.history import listed
-from pysync.sidecar.inventory import Inventory
-from pysync.sidecar.plans import parked_event, plan_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
-from pysync.sidecar.why import EndsReader, Why
+from pysync.sidecar.why import EndsReader, Inventory, Why
 from pysync.targets.settings import assert_enabled
 
 Request = Mapping[str, Any]
@@ -207,7 +207,7 @@ class Commands:
         rows = self._queue.target(drain.name).parked.at(position or 0)
         if not rows:
             raise PysyncError(f"event {position} is not parked", f"see: pysync parked list {drain.name}")
-        return parked_event(rows)
+        return parked.parked_event(rows)
 
     def parked_retry(self, request: Request) -> dict[str, Any]:
         """Try parked events again."""
@@ -219,7 +219,7 @@ class Commands:
 
     def parked_adopt(self, request: Request) -> dict[str, Any]:
         """Make tables of the target that are in the way of parked events the source's."""
-        adoption = Adoption(
+        adoption = parked.Adoption(
             self._queue, self._drain(request), self._ends.source, lambda it: self._healer.refresh(it, ())
         )
         return adoption(self._parked(request), request)
@@ -245,3 +245,52 @@ def _position(request: Request) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise PysyncError(f"{shortened(shown(value), 80)} is not a position", "pysync parked list shows the positions")
     return value
+
+
+# --- Plans: what the next window of a target comes to
+
+
+def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
+    """What the next window of a target comes to."""
+    draft, pause, hold, settings = drain.preview(), drain.paused(), drain.hold(), drain.settings
+    return {
+        "target": drain.name,
+        "mode": settings.mode,
+        "paused": pause and pause.reason,
+        "paused_by_hand": drain.is_paused_by_hand,
+        "brake": hold and hold.as_json(),
+        "queued": queued,
+        "first": draft.events[0].position if draft.events else None,
+        "last": draft.events[-1].position if draft.events else None,
+        "events": len(draft.events),
+        "skipped": draft.skipped,
+        "refused": [
+            {"position": it.event.position, "tables": sorted(it.keys), "kind": it.kind, "reason": it.reason}
+            for it in draft.refused
+        ],
+        "drops": draft.drops if hold is None else hold.count,
+        "max_drops_per_window": settings.max_drops_per_window,
+        "max_drops": settings.max_drops,
+        "max_drop_share": settings.max_drop_share,
+        "removes_files": any(may_remove_files(settings, it) for work in draft.works for it in work.operations),
+        "operations": sum(len(work.operations) for work in draft.works),
+        "works": [_work(work, settings.cascade) for work in draft.works],
+    }
+
+
+def _work(work: Work, cascade: bool) -> dict[str, Any]:
+    return {
+        "keys": sorted(work.keys),
+        "events": len(work.positions),
+        "first": min(work.positions),
+        "last": max(work.positions),
+        "operations": [
+            {
+                "operation": type(operation).__name__,
+                "object": operation.key,
+                "partitions": partitions(operation),
+                "text": describe(operation, cascade=cascade),
+            }
+            for operation in work.operations
+        ],
+    }

@@ -151,16 +151,18 @@ def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> No
 
 def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> None:
     """What is open stays open, what has the focus keeps it, and what somebody types stays."""
-    served = serve(fresh())
+    sidecar = fresh()
+    sidecar.records[1]["outcome"] = "failed"  # it has differences
+    served = serve(sidecar)
     sign_in(browser, served)
     browser.driver.execute_script("window.kept = true")
-    browser.find("summary").click()
+    browser.find("tbody summary").click()
     browser.find("a[href='/targets/lake']").send_keys("")
     browser.driver.execute_script("document.querySelector('a[href=\"/targets/lake\"]').focus()")
     served.sidecar.answer["targets"][0]["lag_seconds"] = 754.0
     wait_until(lambda: "12m 34s" in browser.text(), what="the new lag")
     assert browser.driver.execute_script("return window.kept") is True
-    assert browser.find("details").get_attribute("open") is not None
+    assert browser.find("tbody details").get_attribute("open") is not None
     assert browser.active().get_attribute("href").endswith("/targets/lake")
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from pysync.journal import Journal, Reader
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.sidecar.inventory import Inventory
-from pysync.sidecar.why import EndsReader, Why
+from pysync.sidecar.why import EndsReader, Inventory, Why
 from tests.support.drains import Bench
 from tests.support.refreshing import Hms, Target
 

@@ -12,8 +12,7 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.sidecar.adoption import Adoption
-from pysync.sidecar.parked import listed
+from pysync.sidecar.parked import Adoption, listed
 from tests.support import table, wait_until
 from tests.support.drains import FaultyDrain, add_partition, create, create_database, create_partitioned
 from tests.support.refreshing import Hms

@@ -11,7 +11,7 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.sidecar import inventory
+from pysync.sidecar.why import inventory
 from tests.support import wait_until
 from tests.support.drains import create, create_database, drop
 from tests.support.journaled import Place
@@ -65,7 +65,7 @@ def test_a_long_backlog_makes_no_table_in_sync(place: Place, monkeypatch: pytest
     place.replay(create_database("shop"), create("shop.orders"))
     place.drain.pause("maintenance")
     place.bench.append(create("shop.items"))
-    monkeypatch.setattr("pysync.sidecar.inventory.scan_after", lambda _, at: inventory.Scan((), at + 1, False))
+    monkeypatch.setattr("pysync.sidecar.why.inventory.scan_after", lambda _, at: inventory.Scan((), at + 1, False))
     row = of(place, "shop.orders")
     assert (row["state"], "whether one is of it is not known" in row["text"]) == ("unknown", True)
 

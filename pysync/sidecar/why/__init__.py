@@ -2,10 +2,11 @@
 
 `naming` finds its names, and `lives` when it had each. `events` finds what the queue has of it, `facts` gathers what is
 known at each target, and `ends` asks source and target where nothing is known. `reasons` decides what to say of that,
-and `answer` puts it together.
+and `answer` puts it together. `inventory` does the same for all tables, page by page (`pysync tables`).
 """
 
 from pysync.sidecar.why.answer import Why, why_offline
 from pysync.sidecar.why.facts import EndsReader
+from pysync.sidecar.why.inventory import Inventory
 
-__all__ = ["EndsReader", "Why", "why_offline"]
+__all__ = ["EndsReader", "Inventory", "Why", "why_offline"]

@@ -18,7 +18,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import query_of
-from pysync.sidecar.plans import parked_table
+from pysync.sidecar.parked import parked_table
 from pysync.sidecar.why.events import Rename, Scan, Seen, Span, life, scan
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
