@@ -156,7 +156,7 @@ def _untranslatable(target: TargetSettings, where: str) -> list[str]:
     each: list[tuple[str, PolicySettings]] = [(where, target)]
     each += [(f"{where}.policies[{at}]", policy) for at, policy in enumerate(target.policies)]
     for place, settings in each:
-        for key in ("policy", "include", "exclude", "databases", "tables"):
+        for key in ("policy", "include", "exclude", "where", "databases", "tables"):
             # One key at a time: the translator's refusal does not say which key it is about.
             alone = {"name": target.name, "kind": target.kind, key: getattr(settings, key)}
             try:

@@ -260,9 +260,9 @@ def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -
         yield "a fault of pysync: journalctl -u pysync"
     only = "" if is_all else f" --table {name}" if len(tables) == 1 else f" --reason {_longest_part(group['reason'])}"
     if group["adoptable"]:
-        yield f"to take these tables over: pysync parked adopt {target}{only}"
         every = only or " --table '*'"
-        yield f"to leave them as they are: pysync parked skip {target}{every}"
+        yield f"to leave the target's tables as they are: pysync parked skip {target}{every}"
+        yield f"to overwrite them with the source's: pysync parked adopt {target}{only}"
     else:
         yield f"when the cause is gone: pysync parked retry {target}{only}"
 

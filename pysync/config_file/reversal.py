@@ -9,7 +9,7 @@ from typing import Any
 from pysync.base.errors import UsageError
 from pysync.config_file.edits import rendered
 
-_AT_SOURCE = ("metastore", "tls", "kerberos", "login")
+_AT_SOURCE = ("metastore", "tls", "kerberos", "login", "catalogs")
 _NOT_TAKEN = {*_AT_SOURCE, "name", "kind", "enabled", "cluster", "user", "mode", "out_of_scope"}
 _ONE_WAY = ("policies", "include_schemes", "parameters", "drop_parameters")
 _BY_HAND = "write the configuration of the way back by hand: docs/failover.md"

@@ -133,7 +133,7 @@ class Promotion:
 
     def _source_settings(self) -> HmsSettings:
         """The source as a place to write to."""
-        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login"})
+        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login", "catalogs"})
         return HmsSettings.model_validate({"kind": "hms", **fields})
 
     @property

@@ -288,3 +288,16 @@ def test_functions_of_a_foreign_database(harness: TargetHarness, target: Target,
     adopting = harness.open(on_conflict="adopt")
     assert adopting.apply(source.put_function(function(name, "f", "Other"))) == Outcome.APPLIED
     assert harness.functions(name) == {"f": "Other"}
+
+
+def test_what_is_in_a_catalog_that_the_target_does_not_have_is_refused(
+    harness: TargetHarness, target: Target, source: Source
+) -> None:
+    """Nor is it written to the namesake in the catalog that it has."""
+    name = harness.new_database()
+    in_catalog = f"@spark#{name}"
+    new = table(TableName(in_catalog, "t"), harness.location(f"{name}/t"))
+    for operation in (source.put_database(in_catalog, harness.location(name)), source.put_table(new)):
+        with pytest.raises(Rejected, match=r"the catalog spark.*catalogs = "):
+            target.apply(operation)
+    assert target.database(name) is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,9 +14,12 @@ import pytest
 from pysync.config_file.edits import read
 from pysync.jobs import promoting
 from pysync.jobs.promoting import Promotion
+from pysync.metastore.client import Metastore
+from pysync.model.definition import definition
 from pysync.model.mark import MARK_KEYS, Mark
 from tests.integration.test_copy_drain import COPY, files_in
 from tests.support import partition, table, wait_until
+from tests.support.ddl import DdlClient
 from tests.support.dumps import fill
 from tests.support.sidecars import pysync
 from tests.support.sites import Site, two_sites
@@ -117,6 +122,65 @@ def test_nothing_changes_sides_where_the_ends_differ(sites: tuple[Site, Site], t
     done = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s")
     assert done.returncode == 1
     assert "1 events still wait for target dr" in done.stderr
+
+
+def _load(site: Site, seed: int, seconds: float, during: Callable[[], object] = lambda: None) -> None:
+    """Eight clients with random DDL, each in a database of its own; `during` is called while they are at work."""
+    clients = [DdlClient(site.uri, f"load{number}", seed + number, pause=0.02) for number in range(8)]
+    for client in clients:
+        client.start()
+    try:
+        time.sleep(seconds)
+        during()
+    finally:
+        for client in clients:
+            client.stop()
+    assert all(client.done > 10 for client in clients), [client.done for client in clients]
+
+
+def _contents(site: Site) -> dict[str, list[str]]:
+    """Each table of the clients' databases with its definition and partitions; places differ by their site alone."""
+    found = {}
+    with closing(Metastore(site.uri)) as metastore:
+        for database in (it for it in metastore.databases() if it.startswith("load")):
+            for name in metastore.tables(database):
+                items = [metastore.table(database, name), *metastore.partitions(database, name)]
+                texts = (str(definition(it)).replace(str(site.directory), "") for it in items)
+                found[f"{database}.{name}"] = sorted(texts)
+    return found
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(1200)
+def test_both_ends_are_equal_after_promotions_amid_the_work_of_eight_clients(
+    sites: tuple[Site, Site], tmp_path: Path
+) -> None:
+    onprem, dr = sites
+    back, again = tmp_path / "back.toml", tmp_path / "again.toml"
+
+    def too_early() -> None:
+        done = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s", "--json")
+        assert done.returncode == 1, "changes still come"
+        assert _owners(onprem, "shop") == {None}
+
+    _load(onprem, 1, 20, too_early)
+    assert onprem.asked("promote", "dr", "--out", back, "--yes", "--timeout", "3m")["promoted"] is True
+    assert _contents(onprem) == _contents(dr) != {}
+
+    dr.install(back.read_text())
+    dr.run()
+    dr.command("bootstrap")
+    _load(dr, 100, 20)
+    dr.rest()
+    assert _contents(onprem) == _contents(dr) != {}
+
+    assert dr.asked("promote", "onprem", "--out", again, "--yes", "--timeout", "3m")["promoted"] is True
+    onprem.command("target", "enable", "dr")
+    onprem.command("bootstrap")
+    _load(onprem, 200, 10)
+    onprem.rest()
+    assert _contents(onprem) == _contents(dr) != {}
+    assert [site.status()["targets"][0]["parked"] for site in sites] == [0, 0]
 
 
 def _directory(site: Site, database: str) -> Path:

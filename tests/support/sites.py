@@ -33,7 +33,7 @@ name = "{other}"
 kind = "hms"
 metastore = "{there.uri}"
 databases = {{ shop = "dr_shop" }}
-include = ["shop.*", "crm"]
+include = ["shop.*", "crm", {clients}]
 locations = {{ "file:{here.directory}/hms/warehouse" = "file:{there.directory}/hms/warehouse" }}
 max_drop_share = 0
 {more}"""
@@ -97,8 +97,9 @@ def two_sites(directory: Path, fill: Callable[[str], None], more: str = "") -> I
     """
     onprem, dr = Site(directory, "onprem"), Site(directory, "dr")
     with ExitStack() as stack:
-        onprem.install(FIRST.format(name="onprem", other="dr", here=onprem, there=dr, more=more))
-        dr.install(FIRST.format(name="dr", other="onprem", here=dr, there=onprem, more=more))
+        clients = ", ".join(f'"load{number}"' for number in range(8))
+        onprem.install(FIRST.format(name="onprem", other="dr", here=onprem, there=dr, more=more, clients=clients))
+        dr.install(FIRST.format(name="dr", other="onprem", here=dr, there=onprem, more=more, clients=clients))
         for site in (onprem, dr):
             stack.enter_context(site.serve())
             stack.callback(site.kill)

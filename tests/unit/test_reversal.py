@@ -47,6 +47,15 @@ def test_reversed_twice_it_is_what_it_was(settings):
     assert reverse(*reverse(SOURCE, target)) == (SOURCE, target)
 
 
+def test_catalogs_change_sides_too():
+    source, target = {**SOURCE, "catalogs": ["spark"]}, {**TARGET, "catalogs": ["dr"], "include": ["*", "@spark#sales"]}
+    renamed = {**target, "databases": {"@spark#sales": "@dr#sales"}}
+    there, back = reverse(source, renamed)
+    assert (there["catalogs"], back["catalogs"], back["include"]) == (["dr"], ["spark"], ["*", "@dr#sales"])
+    assert back["databases"] == {"@dr#sales": "@spark#sales"}
+    assert reverse(there, back) == (source, renamed)
+
+
 def test_it_is_a_configuration_from_the_targets_metastore_to_the_sources():
     source = {**SOURCE, "capture": "notification-log", "poll_seconds": 3.0, "kerberos": {"principal": "p@A"}}
     renames = {"databases": {"sales": "dr_sales"}, "include": ["sales.*", "crm"], "exclude": ["sales.tmp?"]}

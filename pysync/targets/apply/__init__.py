@@ -102,7 +102,7 @@ def apply(store: WatchedStore, operation: Operation) -> Outcome:
     catalog = catalog_of(operation.key)
     if catalog is not None and catalog not in store.settings.written_catalogs:
         raise Rejected(
-            f"{operation.key} is in the catalog {catalog}, and the target has only the catalog hive",
+            f"{operation.key} is in the catalog {catalog}, which pysync does not write at the target",
             f'rename it: databases = {{ "@{catalog}#*" = "{catalog}_*" }}; or set catalogs = ["{catalog}"] (kind hms)',
         )
     lacking = _NEEDS.get(type(operation))
