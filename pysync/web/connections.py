@@ -131,7 +131,11 @@ class Door(asyncio.Protocol):
         self._handshake: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Enter the crowd, and begin the handshake."""
+        """Enter the crowd, and begin the handshake. On a Unix socket there is none: the proxy is on this machine."""
+        if isinstance(transport.get_extra_info("sockname"), str):
+            transport.set_protocol(self._visitor)
+            self._visitor.connection_made(transport)  # type: ignore[arg-type]
+            return
         self._visitor.number = self._visitor.crowd.enter(transport)
         self._handshake = asyncio.ensure_future(self._shake_hands(transport))
 

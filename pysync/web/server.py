@@ -8,6 +8,8 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysync.base.errors import PysyncError, UsageError
@@ -55,8 +57,9 @@ class WebServer:
         from pysync.web.connections import MOST, accepting, limit_lines  # noqa: PLC0415
 
         assert_usable(settings)
-        self._socket = _bound(settings.host, settings.port or 0)
-        self.port: int = self._socket.getsockname()[1]
+        self._proxy_path = settings.proxy_socket
+        self._sockets = _all_bound(settings)
+        self.port: int = self._sockets[0].getsockname()[1]
         self.url = f"{'https' if settings.tls_certificate else 'http'}://{_literal(settings.host)}:{self.port}/"
         # uvicorn would configure logging of its own, and write a line for each request.
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
@@ -75,10 +78,14 @@ class WebServer:
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(_STOP_SECONDS)
-        self._socket.close()
+        for it in self._sockets:
+            it.close()
+        if self._proxy_path is not None:
+            with suppress(OSError):  # it is gone
+                self._proxy_path.unlink()
 
     def _run(self) -> None:
-        self._server.run(sockets=[self._socket])
+        self._server.run(sockets=self._sockets)
 
 
 def assert_usable(settings: WebConfig) -> None:
@@ -134,7 +141,8 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
             return health_response([])  # a new start would not help
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
-    site = Site(status, commands, passwords, port=port)
+    header = settings.proxy_user_header if settings.proxy_socket else ""
+    site = Site(status, commands, passwords, port=port, proxy_header=header, operators=settings.operators)
     machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
     api = Api(site, settings.api_token_file).routes() if settings.api_token_file else ()
     names = [*_NAMES, settings.host, *settings.allowed_hosts]
@@ -180,6 +188,16 @@ def _literal(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def _all_bound(settings: WebConfig) -> list[socket.socket]:
+    """The port, and the proxy's socket if there is one."""
+    port = _bound(settings.host, settings.port or 0)
+    try:
+        return [port, *([_bound_for_proxy(settings.proxy_socket)] if settings.proxy_socket else [])]
+    except PysyncError:
+        port.close()
+        raise
+
+
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
     try:
@@ -187,3 +205,19 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         hint = "set another [web] port"
         raise PysyncError(f"cannot listen on {_literal(host)}:{port} for the page: {error.strerror}", hint) from error
+
+
+def _bound_for_proxy(path: Path) -> socket.socket:
+    """A Unix socket that its user and group may open. Nobody can connect before it has its mode, as it listens last."""
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if path.is_socket():
+            path.unlink()
+        bound.bind(str(path))
+        path.chmod(0o660)
+        bound.listen()
+    except OSError as error:
+        bound.close()
+        hint = "set another [web] proxy_socket"
+        raise PysyncError(f"cannot listen on {path} for the proxy: {error_text(error)}", hint) from error
+    return bound

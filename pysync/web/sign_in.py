@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -163,6 +164,7 @@ class Session:
     ends: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     messages: deque[Notice] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
+    by_proxy: bool = False
 
     def taken(self) -> list[Notice]:
         """The messages, which are shown once."""
@@ -201,6 +203,23 @@ class Sessions:
         """Sign out; nothing happens to a session that is not there."""
         with self._lock:
             self._open.pop(secret or "", None)
+
+
+class ProxySessions:
+    """Sessions of users whom a proxy names, one for each; at most MOST_SESSIONS, of which the oldest gives way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, Session] = {}
+
+    def of(self, users: Sequence[str]) -> Session | None:
+        """The session of the user whom the proxy's headers name; None unless they name one, by a valid name."""
+        if len(users) != 1 or not _USER.fullmatch(users[0]):
+            return None
+        with self._lock:
+            if users[0] not in self._open and len(self._open) >= MOST_SESSIONS:
+                del self._open[next(iter(self._open))]
+            return self._open.setdefault(users[0], Session(users[0], "", math.inf, by_proxy=True))
 
 
 class Attempts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
@@ -23,7 +23,7 @@ from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import count, duration, plain
 from pysync.control.server import Command
-from pysync.web.sign_in import Attempts, Passwords, Session, Sessions
+from pysync.web.sign_in import Attempts, Passwords, ProxySessions, Session, Sessions
 
 # --- Words: numbers, times and spans as the page shows them. Pure
 
@@ -120,7 +120,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Site:
-    """Whom the pages ask. `commands` are those of the control socket, `passwords` those who may sign in."""
+    """Whom the pages ask. `commands` are those of the control socket, `passwords` those who may sign in.
+
+    On the Unix socket the header `proxy_header` names the user; empty: it is believed nowhere. `operators` may act;
+    None: everybody who is signed in.
+    """
 
     status: Status
     commands: Mapping[str, Command] = field(default_factory=dict)
@@ -128,6 +132,9 @@ class Site:
     sessions: Sessions = field(default_factory=Sessions)
     attempts: Attempts = field(default_factory=Attempts)
     port: int = 0
+    proxy_header: str = ""
+    proxied: ProxySessions = field(default_factory=ProxySessions)
+    operators: Collection[str] | None = None
     clock: Callable[[], float] = time.time
 
     @property
@@ -150,6 +157,8 @@ class Site:
 
     def session(self, request: Request) -> Session | None:
         """The session of who asks; None also where the user was removed, or has got another password."""
+        if self.proxy_header and is_by_proxy(request):
+            return self.proxied.of(request.headers.getlist(self.proxy_header))
         secret = request.cookies.get(self.cookie)
         session = self.sessions.get(secret)
         if session is None or self.passwords is None:
@@ -162,11 +171,16 @@ class Site:
             self.sessions.end(secret)
         return session if is_valid else None
 
+    def may_act(self, session: Session | None) -> bool:
+        """Whether who has the session may change something; the others only look."""
+        return session is not None and (self.operators is None or session.user in self.operators)
+
     def render(self, request: Request, template: str, code: int = 200, **values: Any) -> Response:
         """A page. Its templates get `session`, `theme`, `now` and what else is given."""
         session = self.session(request)
         common = {
             "session": session,
+            "may_act": self.may_act(session),
             # A live update takes no message away from the page that follows an act.
             "messages": session.taken() if session and LIVE not in request.headers else [],
             "may_sign_in": self.passwords is not None,
@@ -205,6 +219,12 @@ def _breakable(name: str) -> Markup:
     """A name that may break behind its dots and underscores, and is still itself where it is copied."""
     text = str(escape(plain(str(name))))
     return Markup(text.replace(".", ".<wbr>").replace("_", "_<wbr>"))  # noqa: S704 - escaped in the line before
+
+
+def is_by_proxy(request: Request) -> bool:
+    """Whether a request came by the Unix socket, which only the proxy may open: it has no port."""
+    server = request.scope.get("server")
+    return server is not None and server[1] is None
 
 
 def address_of(request: Request) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import http.client
 import re
+import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
+from pathlib import Path
 from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
@@ -38,17 +40,35 @@ class Seen:
         return html.unescape(found[1])
 
 
+class OnSocket(http.client.HTTPConnection):
+    """A connection to a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(HOST, timeout=60)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(str(self._path))
+
+
 class PageVisitor:
     """A visitor of the page on a port of this machine."""
 
-    def __init__(self, port: int, context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, port: int, context: ssl.SSLContext | None = None, unix: Path | None = None, **headers: str
+    ) -> None:
+        """`unix` is a Unix socket that is taken in place of the port; `headers` go along with each request."""
         self.port = port
         self.context = context
+        self.socket = unix
+        self.headers = headers
         self.cookies: dict[str, str] = {}
 
     @property
     def origin(self) -> str:
-        return f"{'https' if self.context else 'http'}://{HOST}:{self.port}"
+        port = f":{self.port}" if self.socket is None else ""
+        return f"{'https' if self.context else 'http'}://{HOST}{port}"
 
     def get(self, path: str, **headers: str) -> Seen:
         return self._ask("GET", path, None, headers)
@@ -68,13 +88,13 @@ class PageVisitor:
         return self.get(done.location) if done.code == 303 else done
 
     def _ask(self, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> Seen:
-        sent = {key: value for key, value in headers.items() if value}
+        sent = {key: value for key, value in {**self.headers, **headers}.items() if value}
         if self.cookies:
             sent["Cookie"] = "; ".join(f"{key}={value}" for key, value in self.cookies.items())
-        if self.context:
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                HOST, self.port, timeout=60, context=self.context
-            )
+        if self.socket is not None:
+            connection: http.client.HTTPConnection = OnSocket(self.socket)
+        elif self.context:
+            connection = http.client.HTTPSConnection(HOST, self.port, timeout=60, context=self.context)
         else:
             connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
         try:
