@@ -125,8 +125,9 @@ def sidecar_status(
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970.
 
-    `capture` tells how events come in, of bootstraps and copies, and of receivers of webhooks. `file` tells how pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each
-    target when it was last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
+    `capture` tells how events come in, of bootstraps and copies, and of receivers of webhooks. `file` tells how
+    pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
+    last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
     """
     now = time.time()
     disabled = [drain.name for drain in drains if not drain.settings.enabled]
