@@ -89,11 +89,11 @@ class Sidecar:
         nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
         metastore of the configuration. `file` is where the configuration is from, if it may be reloaded.
         """
-        self._config = config
+        self._config, self._heals = config, bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._source, self._origin = config.source.access(), origin
         self._started, self.ending = time.time(), Shutdown()
-        hears = bridge and config.source.capture != NOTIFICATION_LOG
-        token = read_token(config.bridge.token_file) if hears else None
+        polls = config.source.capture == NOTIFICATION_LOG
+        token = read_token(config.bridge.token_file) if bridge and not polls else None
         settings = [it for it in config.targets if not only or it.name in only]
         translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
         self.queue = EventQueue(
@@ -115,15 +115,14 @@ class Sidecar:
         if self.poller:
             watch.retire()
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
-        note = origin.note if origin else BOOTSTRAP
-        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], note)
+        names = [it.name for it in settings]
+        self._checkpoints = Checkpoints(self.queue.notes, names, origin.note if origin else BOOTSTRAP)
         refreshes = Refreshes(self.queue, config.source.name)
         self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
         self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
-        self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
-        self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
+        self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
         self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
         receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None

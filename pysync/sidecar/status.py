@@ -123,18 +123,17 @@ def sidecar_status(
     scopes: Mapping[str, dict[str, Any] | None],
     replays: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
-    """The whole status as JSON values; times are seconds since 1970. `capture` tells how events come in,
-    of bootstraps and copies, and of receivers of webhooks.
+    """The whole status as JSON values; times are seconds since 1970.
 
-    `file` tells how pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each
-    target when it was last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
+    `capture` tells how events come in, of bootstraps and copies, and of receivers of webhooks. `file` tells how
+    pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
+    last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
     """
     now = time.time()
     disabled = [drain.name for drain in drains if not drain.settings.enabled]
     instances = queue.intake.instances()
-    listeners = [
-        {**it, "clock_offset_seconds": _rounded(clocks.offset(it["instance"]))} for it in roll.status(instances)
-    ]
+    offsets = clocks.offset
+    listeners = [{**it, "clock_offset_seconds": _rounded(offsets(it["instance"]))} for it in roll.status(instances)]
     # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
     status = {

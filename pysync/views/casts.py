@@ -400,9 +400,9 @@ def _cut_product(one: Typed, other: Typed, kind: HiveType, long_products: LongPr
     scale = a.scale + b.scale
     if a.whole + b.whole + scale <= MAX_PRECISION:
         return f"TRY_CAST({one.sql} * {other.sql} AS {kind.trino})"
-    if b.scale > kind.scale or a.scale == 0:
+    if not _is_cut_apart(a, b, kind):
         one, other, a, b = other, one, b, a
-    if b.scale > kind.scale or scale + b.whole > MAX_PRECISION or a.scale == 0 or long_products is None:
+    if not _is_cut_apart(a, b, kind) or long_products is None:
         raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits, of which Hive cuts some")
     whole, behind = "truncate(x[1]) * x[2]", f"CAST(x[1] - truncate(x[1]) AS decimal({a.scale},{a.scale})) * x[2]"
     sums = []
@@ -413,10 +413,17 @@ def _cut_product(one: Typed, other: Typed, kind: HiveType, long_products: LongPr
     return f"element_at(transform(ARRAY[ROW({one.sql}, {other.sql})], x -> COALESCE({', '.join(sums)})), 1)"
 
 
+def _is_cut_apart(a: _Digits, b: _Digits, kind: HiveType) -> bool:
+    """Whether the digits of `a` behind the point, times `b`, fit; and those of `b` are digits of the product."""
+    return 0 < a.scale <= MAX_PRECISION - b.whole - b.scale and b.scale <= kind.scale
+
+
 def _quotient(one: Typed, other: Typed) -> Typed:
     exact = one.type.is_exact and other.type.is_exact
     if "float" in {one.type.name, other.type.name} and one.type != other.type and DOUBLE not in {one.type, other.type}:
         raise CannotTranslate(f"arithmetic with {one.type} and {other.type}")
+    if one.literal == 0 and isinstance(other.literal, int) and other.literal < 0:
+        raise CannotTranslate("0 divided by a negative constant, which Hive makes 0.0 instead of -0.0")
     if not exact or (one.type.is_integer and other.type.is_integer):
         return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, double '0'))", DOUBLE)
     a, b = _digits(one), _digits(other)

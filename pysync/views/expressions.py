@@ -191,7 +191,7 @@ class Expressions:
         of = repeated(self(node.this), len(node.args["ifs"])) if node.this is not None else None
         whens = [self(it.this) for it in node.args["ifs"]]
         tests = [truth(it) if of is None else self._compared(of, "=", it) for it in whens]
-        if of is not None:
+        if of is not None and not self._scope.rules.of_spark:
             _assert_alike([of, *whens], "CASE")
         default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)
         results = [*(self(it.args["true"]) for it in node.args["ifs"]), default]
@@ -235,11 +235,11 @@ class Expressions:
         if name in WINDOWS:
             arguments = self.many(function.expressions)
             self._scope.rules.aggregate(name, arguments)
-            return WINDOWS[name](arguments)(over(node, self, has_frame=name.endswith("_value")))
+            return WINDOWS[name](arguments)(self._over(node, has_frame=name.endswith("_value")))
         aggregate = self._aggregate(function)
         if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
             raise CannotTranslate(f"the function {name} over a window")
-        return aggregate(over(node, self, has_frame=True))
+        return aggregate(self._over(node, has_frame=True))
 
     def converted(self, node: exp.Cast) -> Typed:
         """CAST."""
@@ -292,6 +292,9 @@ class Expressions:
         if unit not in units or not count.isdigit():
             raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
         return moved(value, -int(count) if isinstance(node, exp.Sub) else int(count), unit)
+
+    def _over(self, node: exp.Window, *, has_frame: bool) -> str:
+        return over(node, self, has_frame=has_frame, of_spark=self._scope.rules.of_spark)
 
     def _window(self, node: exp.Window) -> exp.Window:
         """The window that WINDOW gives the name to, if there is only a name."""

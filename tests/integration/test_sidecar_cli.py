@@ -144,7 +144,7 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     leaves += ("config.targets", "targets[].held[]")
     leaves += ("config.changes[]", "targets[].calls.", "targets[].errors.", "targets[].latency.")
     names = {"acts", "bridge", "credentials", "queue", "gaps", "instances", "journal", "listeners", "problems"}
-    names |= {"targets", "workers"}
+    names |= {"receivers", "targets", "workers"}
     free = {key for key in found if key.startswith(leaves)} | names
     assert sorted(found - promise - free) == [], "there and not in docs/status.md"
     assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)

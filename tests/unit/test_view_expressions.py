@@ -239,6 +239,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
         ("c in ('a ', s)", "IN of char(5) and string"),
+        ("0 / -1", "0 divided by a negative constant"),
         ("first_value(id, ok) over ()", "of 2 values"),
         ("99999999999999999999", "too large"),
         ("collect_set(s) over ()", "over a window"),

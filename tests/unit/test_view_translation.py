@@ -129,6 +129,18 @@ def test_numbers_are_places_in_views_of_spark() -> None:
     assert "a column's place" in refused("select count(*) as n from t group by 1", {"n": "int"}, parameters=parameters)
 
 
+def test_a_frame_by_values_is_refused_in_views_of_spark() -> None:
+    text = "select count(*) over (order by id range 1 preceding) as n from t"
+    assert translated(text, {"n": "bigint"}).sql
+    assert "whose bounds overflow" in refused(text, {"n": "bigint"}, parameters=NAMED)
+
+
+def test_case_of_doubles_compares_them_in_views_of_spark() -> None:
+    text = "select case f when 0 then 1 end as n from t"
+    assert '("t"."f" = CAST(0 AS double))' in translated(text, {"n": "int"}, parameters=NAMED).sql
+    assert "CASE of double" in refused(text, {"n": "int"})
+
+
 def test_a_view_of_spark_in_which_numbers_are_no_places_is_refused() -> None:
     parameters = {**NAMED, "view.sqlConfig.spark.sql.orderByOrdinal": "false"}
     assert "orderByOrdinal" in refused("select id from t order by 1", {"id": "int"}, parameters=parameters)

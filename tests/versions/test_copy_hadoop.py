@@ -186,18 +186,19 @@ def test_checksums_of_hdfs_tell_what_is_the_same_whatever_the_blocks(field: Fiel
     here = place(field, "hdfs", "sums", tmp_path)
     there = HadoopDirectory(f"{field.hdfs[1]}/sums", tmp_path / "other", {"dfs.blocksize": str(BLOCK)})
     content = os.urandom(3 * BLOCK + 7)
-    here.put({"large": content, "small": b"1234", "other": b"here"})
-    there.put({"large": content, "small": b"1234", "other": b"diff"})
+    tree = {"large": content, "small": b"1234", "other": b"here"}
+    here.put(tree)
     copier = Copier(field.workers, CopySettings(settle_seconds=0, compare="checksum"))
-    done = copier.copy([Pair(here.uri, there.uri)], delete=True)
-    assert (done.files, done.same) == (1, 2)
-    assert there.tree() == here.tree()
-    bucket = place(field, "s3a", "sums", tmp_path)
-    bucket.put({"large": content, "small": b"1243", "other": b"here"})
-    done = copier.copy([Pair(here.uri, bucket.uri)], delete=True)
-    assert (done.files, done.same) == (1, 2)
-    assert bucket.tree() == here.tree()
-    copier.close()
+    try:
+        for place_there, changed in ((there, "other"), (place(field, "s3a", "sums", tmp_path), "small")):
+            pair = Pair(here.uri, place_there.uri)
+            assert copier.copy([pair], delete=True).files == 3
+            place_there.put({**tree, changed: b"diff"})
+            done = copier.copy([pair], delete=True)
+            assert (done.files, done.same) == (1, 2)
+            assert place_there.tree() == tree
+    finally:
+        copier.close()
 
 
 def test_a_file_where_a_directory_should_be_is_refused(field: Field, copier: Copier, tmp_path: Path) -> None:

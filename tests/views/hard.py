@@ -181,6 +181,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select distinct f from h",
         "select f from h union select f from h",
         "select id, -f, f * -1, abs(f), f + 0 from h",
+        "select id, 0 / -1, 0 / k, k / -3 from h",
         "select count(distinct f) from h",
     ),
     "capitals": (

@@ -12,6 +12,9 @@ from pyspark import SparkContext
 
 Tree = Mapping[str, bytes]
 
+RECORD = ".pysync-copied"
+"""The list of what pysync has copied, in each directory; no part of a tree."""
+
 
 class Store(Protocol):
     """A place of one tree."""
@@ -27,7 +30,7 @@ class Store(Protocol):
         """Remove one file."""
 
     def tree(self) -> dict[str, bytes]:
-        """All files."""
+        """All files but for pysync's records."""
 
 
 class Directory:
@@ -47,7 +50,8 @@ class Directory:
         (self.path / name).unlink()
 
     def tree(self) -> dict[str, bytes]:
-        return {str(it.relative_to(self.path)): it.read_bytes() for it in self.path.rglob("*") if it.is_file()}
+        files = (it for it in self.path.rglob("*") if it.is_file() and it.name != RECORD)
+        return {str(it.relative_to(self.path)): it.read_bytes() for it in files}
 
 
 class HadoopDirectory:
@@ -82,7 +86,8 @@ class HadoopDirectory:
 
     def times(self) -> dict[str, int]:
         """When each file directly in it was changed, in ms."""
-        return {it.getPath().getName(): it.getModificationTime() for it in self._files().listStatus(self._path(""))}
+        times = {it.getPath().getName(): it.getModificationTime() for it in self._files().listStatus(self._path(""))}
+        return {name: time for name, time in times.items() if name != RECORD}
 
     def _local(self) -> Path:
         return self._scratch / uuid.uuid4().hex
@@ -128,7 +133,7 @@ class Bucket:
         return {
             key.removeprefix(f"{self._prefix}/"): self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
             for key in keys
-            if not key.endswith("/")
+            if not key.endswith(f"/{RECORD}") and not key.endswith("/")
         }
 
 
