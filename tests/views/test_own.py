@@ -26,5 +26,5 @@ def test_own_views_give_the_same_rows_or_are_refused(world: World, tmp_path: Pat
     print(f"Trino {world.trino.version()}, Spark {world.spark.version}")
     assert of_hive["wrong"] == 0
     assert of_spark["wrong"] == 0
-    assert of_hive["equal"] >= 270
-    assert of_spark["equal"] >= 230
+    assert of_hive["equal"] >= 357
+    assert of_spark["equal"] >= 315
