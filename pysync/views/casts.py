@@ -327,6 +327,23 @@ def is_second(literal: str) -> bool:
 _MIN_SCALE = 6  # of a quotient of decimals
 
 
+_ZERO = re.compile(r"(?:CAST\()?(?:double ')?0+(?:\.0*)?(?:[eE][+-]?[0-9]+)?(?:'| AS double\))?")
+
+
+def _is_zero(value: Typed) -> bool:
+    """Whether it is a zero that is written there."""
+    return value.literal == 0 or bool(_ZERO.fullmatch(value.sql))
+
+
+def _is_negative_zero(zero: Typed, operator: str, other: Typed) -> bool:
+    """Whether it may be a double that is -0.0: Hive has none among what it calculates while it compiles a query."""
+    are_exact, are_whole = zero.type.is_exact and other.type.is_exact, zero.type.is_integer and other.type.is_integer
+    if operator not in "*/" or (are_exact and not (operator == "/" and are_whole)):
+        return False
+    is_positive = (isinstance(other.literal, int) and other.literal > 0) or other.sql.startswith("double '")
+    return _is_zero(zero) and '"' not in other.sql and not is_positive
+
+
 LongProducts = Literal["null", "rounded"] | None
 
 
@@ -336,6 +353,8 @@ def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProdu
     `long_products` says what a product with more than 38 digits is; None refuses those that may have them.
     """
     one, other = _number(one), _number(other)
+    if _is_negative_zero(one, operator, other) or (operator == "*" and _is_negative_zero(other, operator, one)):
+        raise CannotTranslate("0 times or divided by a constant that may be negative, which engines make 0.0 or -0.0")
     if operator == "/":
         return _quotient(one, other)
     kind = _kind(one, operator, other)
@@ -422,8 +441,6 @@ def _quotient(one: Typed, other: Typed) -> Typed:
     exact = one.type.is_exact and other.type.is_exact
     if "float" in {one.type.name, other.type.name} and one.type != other.type and DOUBLE not in {one.type, other.type}:
         raise CannotTranslate(f"arithmetic with {one.type} and {other.type}")
-    if one.literal == 0 and isinstance(other.literal, int) and other.literal < 0:
-        raise CannotTranslate("0 divided by a negative constant, which Hive makes 0.0 instead of -0.0")
     if not exact or (one.type.is_integer and other.type.is_integer):
         return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, double '0'))", DOUBLE)
     a, b = _digits(one), _digits(other)
@@ -467,6 +484,8 @@ def whole_quotient(one: Typed, other: Typed) -> Typed:
 def negative(value: Typed) -> Typed:
     """`-value`."""
     number = _number(value)
+    if number.type == DOUBLE and _is_zero(number):
+        raise CannotTranslate("a double -0, which engines make 0.0 or -0.0")
     literal = -number.literal if isinstance(number.literal, int) else None
     return Typed(f"(-{number.sql})", number.type, literal)
 

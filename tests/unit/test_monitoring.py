@@ -196,6 +196,19 @@ def test_a_template_names_only_labels_that_its_alert_can_have() -> None:
             assert label in {"instance"} | known, rule["alert"]
 
 
+def test_what_is_sent_to_cloudwatch_is_measured_with_these_dimensions() -> None:
+    page = (RULES.parents[2] / "docs" / "monitoring.md").read_text()
+    (block,) = re.findall(r"```json\n(\{\"logs\".*?)```", page, re.DOTALL)
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `pysync_")]
+    labels = {name: re.findall(r"`(\w+)`", of) for names, of in rows for name in re.findall(r"`(\w+)`", names)}
+    declared = json.loads(block)["logs"]["metrics_collected"]["prometheus"]["emf_processor"]["metric_declaration"]
+    for it in declared:
+        for selector in it["metric_selectors"]:
+            taken = [name for name in labels if re.fullmatch(selector, name)]
+            assert taken, selector
+            assert all([labels[name]] == it["dimensions"] for name in taken), taken
+
+
 # --- pysync monitoring
 
 RUNBOOK = "https://docs.example.com/failures.html"

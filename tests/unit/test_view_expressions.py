@@ -15,6 +15,7 @@ from tests.support.hive_views import expression, refusal, type_of
         ("id % 3", "CAST(id % NULLIF(3, 0) AS integer)"),
         ("id div 2", "(CAST(id AS bigint) / NULLIF(CAST(2 AS bigint), 0))"),
         ("b + id", "CAST(b + id AS bigint)"),
+        ("0 * -1", "CAST(0 * (-1) AS integer)"),
         # strings are doubles where a number is needed
         ("s + 1", "CAST(TRY_CAST(s AS double) + 1 AS double)"),
         ("s = 1", "(TRY_CAST(s AS double) = CAST(1 AS double))"),
@@ -239,7 +240,9 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
         ("c in ('a ', s)", "IN of char(5) and string"),
-        ("0 / -1", "0 divided by a negative constant"),
+        ("0 / -1", "which engines make 0.0 or -0.0"),
+        ("-1 * 0e0", "which engines make 0.0 or -0.0"),
+        ("-0e0", "which engines make 0.0 or -0.0"),
         ("first_value(id, ok) over ()", "of 2 values"),
         ("99999999999999999999", "too large"),
         ("collect_set(s) over ()", "over a window"),
