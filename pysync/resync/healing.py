@@ -114,6 +114,15 @@ class Healer:
         self._queue.gaps.open(key, reason, upto if names else None)
         return reason
 
+    def read_again(self, tables: Sequence[TableName]) -> None:
+        """Have all targets read some tables at the source anew, from any thread. No gap opens: nothing was missed.
+
+        Raises PysyncError if the source cannot be read.
+        """
+        if self._source is not None:
+            with reading(self._source) as source:
+                self._refreshes.ask(list(_names_of(source, self._last, (), tables)))
+
     def unsettled(self, upto: float) -> set[TableName]:
         """The tables and databases (a name without a table) whose order of changes up to then (monotonic seconds) is
         not known, and for which no refresh is queued yet. From any thread.

@@ -219,9 +219,7 @@ class Commands:
 
     def parked_adopt(self, request: Request) -> dict[str, Any]:
         """Make tables of the target that are in the way of parked events the source's."""
-        adoption = parked.Adoption(
-            self._queue, self._drain(request), self._ends.source, lambda it: self._healer.refresh(it, ())
-        )
+        adoption = parked.Adoption(self._queue, self._drain(request), self._ends.source, self._healer.read_again)
         return adoption(self._parked(request), request)
 
     def _parked(self, request: Request) -> Sequence[ParkedTable]:
