@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
-from pysync.views.casts import BITWISE, arithmetic, cast, compared, is_constant, negative, unified, whole_quotient
+from pysync.views.arithmetic import BITWISE, arithmetic, negative, whole_quotient
+from pysync.views.casts import cast, compared, is_constant, unified
 from pysync.views.functions import call, chosen, field_of, is_null, item_of, truth
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from pysync.views.casts import arithmetic, as_double, cast, common, compared, unified, widened
+from pysync.views.arithmetic import arithmetic
+from pysync.views.casts import as_double, cast, common, compared, unified, widened
 from pysync.views.moments import MOMENTS
 from pysync.views.strings import STRINGS
 from pysync.views.types import (

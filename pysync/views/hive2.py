@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 
-from pysync.views.casts import LongProducts, as_string, is_day
+from pysync.views.arithmetic import LongProducts
+from pysync.views.casts import as_string, is_day
 from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.types import BOOLEAN, DATE, STRING, HiveType, Typed, repeated

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pysync.views.casts import LongProducts, is_day
+from pysync.views.arithmetic import LongProducts
+from pysync.views.casts import is_day
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
 from pysync.views.types import DATE, DOUBLE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed, repeated
 
