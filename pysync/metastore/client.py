@@ -162,6 +162,11 @@ class Metastore:
         """The address that it is connected to, or would try first."""
         return self._wire.uri if self._wire is not None else self._access.addresses.current
 
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """The catalogs that are followed beside `hive`, as its access names them."""
+        return self._access.catalogs
+
     def __enter__(self) -> Metastore:
         return self
 
@@ -256,7 +261,7 @@ class Metastore:
     def databases(self) -> list[str]:
         """The names of all databases of the catalog `hive`, and of the other catalogs of the access."""
         names = list(self.call(lambda client: client.get_all_databases()))
-        for catalog in self._access.catalogs:
+        for catalog in self.catalogs:
             within = self.call(partial(_databases_in, catalog))
             names += [database_in(catalog, name) for name in within]
         return names

@@ -21,6 +21,7 @@ from pysync.capture.notifications import (
     touched,
 )
 from pysync.lab import EmbeddedMetastore
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.change import Change, decode_change
@@ -326,6 +327,8 @@ def test_touched_needs_no_message_and_knows_no_kinds(source):
         Touched("db", "t2", "ADD_FOREIGNKEY", 2),
         Touched("db", None, "OF_THE_FUTURE", 3),
     ]
+    with Metastore(MetastoreAccess.of(source.uri, catalogs=("spark",))) as metastore:
+        assert list(touched(metastore, 0)) == [*found, Touched("@spark#db", "t5", "DROP_TABLE", 5)]
 
 
 @pytest.mark.parametrize(

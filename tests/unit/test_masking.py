@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pysync.base import logs
 from pysync.base.masking import HIDDEN, is_secret, is_secret_field, masked
-from pysync.cli import verify
+from pysync.cli.output import write_private
 from pysync.journal.record import bounded, reason_of
 from pysync.model.difference import Difference
 from pysync.queue import Queued
@@ -107,7 +107,7 @@ def test_only_its_owner_may_read_a_report(tmp_path: Path) -> None:
     file.write_text("former")
     file.chmod(0o644)
     for it in (file, tmp_path / "new.html"):
-        verify._write(it, b"report", "--junit")
+        write_private(it, b"report", "--junit")
         assert (it.read_bytes(), oct(it.stat().st_mode & 0o777)) == (b"report", "0o600")
 
 

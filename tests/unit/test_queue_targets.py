@@ -76,9 +76,7 @@ def test_nobody_makes_the_key_of_a_note_of_a_target_by_hand():
     """Such a note would stay: a new target of an old name would begin with its drift."""
     of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
     files = Path(pysync.__file__).parent.rglob("*.py")
-    assert {key for file in files for key in of_target.findall(file.read_text())} == {"target", "notify"}, (
-        "a receiver is none"
-    )
+    assert {key for file in files for key in of_target.findall(file.read_text())} == {"target"}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):

@@ -301,7 +301,7 @@ def test_a_proxy_may_pass_its_own_name_on_if_it_is_allowed(status: dict[str, Any
 
 def test_it_takes_no_other_paths_and_answers_on_loopback_alone(web: WebServer) -> None:
     assert get(web, "/none")[0] == 404
-    assert web._socket.getsockname()[0] == HOST
+    assert [it.getsockname()[0] for it in web._sockets] == [HOST]
 
 
 def test_a_port_that_is_taken_is_told_in_a_line() -> None:

@@ -23,7 +23,7 @@ from pysync.model.catalogs import database_in
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.mark import SOURCE_KEY, Mark
-from pysync.model.names import normalized
+from pysync.model.names import is_default_catalog, normalized
 from pysync.model.wire import UnreadableEvent, decode, encode, qualified
 
 # --- Origin: the cluster that a change in the notification log came from, by the mark of its object.
@@ -232,11 +232,13 @@ def touched(metastore: Metastore, since_id: int) -> Iterator[Touched]:
     """What the log names after `since_id`, in its order; an object comes as often as it is named.
 
     The columns of the log suffice, so a message may be of any format. A message that can be read gives the old name of
-    a renamed table, and the table of a foreign key, which the columns do not. Raises MetastoreError, and
+    a renamed table, and the table of a foreign key, which the columns do not. Only catalogs that the access to the
+    metastore names are looked at, beside `hive`. Raises MetastoreError, and
     NotificationLogRefused; it does not tell whether the log reaches back that far (`reaches`).
     """
     for notification in NotificationLog(metastore).scan(since_id):
-        yield from named(notification)
+        if is_default_catalog(notification.catalog) or normalized(notification.catalog or "") in metastore.catalogs:
+            yield from named(notification)
 
 
 def named(notification: Notification) -> list[Touched]:
