@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TType
 
 from pysync.control.client import ask
-from pysync.lab.demo.stage import Stage
+from pysync.lab.demo.stage import Lake, Stage
 from pysync.metastore.client import CAPABILITIES, Metastore
 from pysync.model import idl
 from pysync.model.definition import definition
@@ -225,9 +226,9 @@ def contents(metastore: Metastore, catalog: str) -> dict[str, Any]:
     return {key: str(item).replace(f"@{catalog}#", "") for key, item in items.items()}
 
 
-def followed(stage: Stage, capture: str = "listener") -> None:
-    """Have the sidecar of a stage take the catalogs spark and trino, too."""
-    text = stage.config_file.read_text()
+def follow(stage: Stage, options: str, capture: str = "listener") -> None:
+    """Have the sidecar of a stage follow the catalogs spark and trino, with these lines of its target."""
+    text = stage.config_file.read_text() + options
     source = f'[source]\ncatalogs = ["spark", "trino"]\ncapture = "{capture}"\n'
     stage.config_file.write_text(text.replace("[source]\n", source))
 
@@ -242,8 +243,8 @@ def test_three_catalogs_arrive_with_the_same_names_in_each(
 ) -> None:
     need(report, version)
     source_of = metastore_of(version, notification_log=capture == "notification-log")
-    with Stage(tmp_path, source=source_of, target=metastore_of(version), options=FOLLOWED) as stage:
-        followed(stage, capture)
+    with Stage(tmp_path, source=source_of, target=metastore_of(version)) as stage:
+        follow(stage, FOLLOWED, capture)
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
@@ -269,8 +270,8 @@ def test_three_catalogs_arrive_with_the_same_names_in_each(
 @pytest.mark.parametrize("version", ["3.1.3", "4.1.0"])
 def test_a_comparison_restores_what_is_missing_in_a_catalog(version: str, tmp_path: Path, report: Report) -> None:
     need(report, version)
-    with Stage(tmp_path, source=metastore_of(version), target=metastore_of(version), options=FOLLOWED) as stage:
-        followed(stage)
+    with Stage(tmp_path, source=metastore_of(version), target=metastore_of(version)) as stage:
+        follow(stage, FOLLOWED)
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
@@ -300,3 +301,44 @@ def test_a_comparison_restores_what_is_missing_in_a_catalog(version: str, tmp_pa
             wait_until(lambda: contents(target, "spark_dr") == contents(source, "spark"), seconds=60)
             settle(stage)
             assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+PREFIXED = """\
+include = ["*", "@spark#*"]
+databases = { "@spark#*" = "spark_*" }
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_catalog_is_a_prefix_of_databases_at_glue(tmp_path: Path, report: Report) -> None:
+    need(report, "3.1.3")
+    lake = Lake(tmp_path / "lake", "glue")
+    with Stage(tmp_path, source=metastore_of("3.1.3"), lake=lake) as stage:
+        follow(stage, PREFIXED)
+        stage.start_target()
+        stage.source.start()
+        stage.start_sidecar()
+        glue = lake.aws.client("glue")
+
+        def columns(database: str) -> list[str]:
+            with suppress(glue.exceptions.EntityNotFoundException):
+                there = glue.get_table(DatabaseName=database, Name="t")["Table"]
+                return [it["Name"] for it in there["StorageDescriptor"]["Columns"]]
+            return []
+
+        def is_at_rest() -> bool:
+            return columns("spark_db1") != [] and stage.status()["targets"][0]["queued"] == 0
+
+        with Metastore(stage.source.uri) as source:
+            create_ours(source, f"file:{tmp_path}/data")
+            statements = Other(source, (3, 1), f"file:{tmp_path}/data").statements()
+            while next(statements) != "drop_partition":
+                pass
+            wait_until(is_at_rest)
+            assert (columns("db1"), columns("spark_db1")) == (["id"], ["other"])
+            days = [it["Values"] for it in glue.get_partitions(DatabaseName="spark_db1", TableName="t")["Partitions"]]
+            assert days == [["2026-01-01"]], "the other was dropped"
+            assert len(glue.get_partitions(DatabaseName="db1", TableName="t")["Partitions"]) == 2
+            source.call(lambda client: client.drop_database("@spark#db1", False, True))
+            wait_until(lambda: columns("spark_db1") == [])
+            assert columns("db1") == ["id"]
