@@ -83,7 +83,7 @@ _PARTS: Mapping[type, str] = {
 """By struct: the field with structs that have names of databases, too."""
 
 
-_NAMING = frozenset({*idl.CONSTRAINTS, idl.ConstraintsRequest, idl.CreationMetadata})
+_NEED_CATALOG = frozenset({*idl.CONSTRAINTS, idl.ConstraintsRequest, idl.CreationMetadata})
 """The structs in which a metastore requires the catalog."""
 
 _KNOWN = frozenset({*_FIELDS, *_PARTS})
@@ -102,10 +102,10 @@ def qualify(item: Any, catalog: str | None = None) -> Any:
     if kind in _FIELDS:
         field, names = _FIELDS[kind]
         own = vars(item).pop(field, None) or catalog
-        if kind in _NAMING:
+        if kind in _NEED_CATALOG:
             setattr(item, field, idl.CATALOG)
         if not is_default_catalog(own):
-            _rename(item, {name: database_in(own, value) for name in names if (value := getattr(item, name))})
+            _set_fields(item, {name: database_in(own, value) for name in names if (value := getattr(item, name))})
     if kind in _PARTS:
         qualify(getattr(item, _PARTS[kind]), catalog)
     return item
@@ -125,7 +125,7 @@ def unqualified(item: Any) -> Any:
         inner = getattr(item, _PARTS[kind])
         plain = unqualified(inner)
         changed |= {} if plain is inner else {_PARTS[kind]: plain}
-    return _rename(copy(item), changed) if changed else item
+    return _set_fields(copy(item), changed) if changed else item
 
 
 def _unqualified_names(item: Any, field: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _unqualified_names(item: Any, field: str, names: tuple[str, ...]) -> dict[st
     return {field: catalog, **{name: name_in_catalog(value) for name, value in databases.items()}}
 
 
-def _rename(item: Any, values: Mapping[str, Any]) -> Any:
+def _set_fields(item: Any, values: Mapping[str, Any]) -> Any:
     for name, value in values.items():
         setattr(item, name, value)
     return item
