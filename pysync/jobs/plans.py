@@ -43,7 +43,7 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
     stored = kept_scopes(config.queue.directory)
-    access = config.source.access()
+    access = config.source_access()
     if access is None:
         raise PysyncError("[source] metastore is not set", "set it to the address of the source")
     with reading(access) as source:
