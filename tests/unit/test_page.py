@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import logging
 import re
 import socket
@@ -183,6 +184,17 @@ def test_the_search_leads_to_the_table(alice: PageVisitor) -> None:
     assert "<h1>Tables</h1>" in alice.get("/tables?name=").body
     assert "shop_007.orders_042" in alice.get("/tables?name=ORDERS_042").body, "a part of a name finds some"
     assert "shop_007.orders_042" in alice.get("/tables?name=shop_007.orders_04").body
+
+
+def test_a_part_of_a_name_suggests_ten_tables_at_most(
+    alice: PageVisitor, reader: PageVisitor, sidecar: FakeSidecar
+) -> None:
+    assert json.loads(alice.get("/suggestions?name=SHOP_007.orders_042").body) == ["shop_007.orders_042"]
+    many = json.loads(alice.get("/suggestions?name=orders").body)
+    assert (len(many), many[0]) == (10, "shop_000.orders_000")
+    sidecar.refuses = "tables"
+    assert json.loads(alice.get("/suggestions?name=orders").body) == []
+    assert reader.get("/suggestions?name=orders").code == 403
 
 
 def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(reader: PageVisitor) -> None:
