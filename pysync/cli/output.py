@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -104,9 +105,12 @@ def say(line: str, *, err: bool = False) -> None:
     typer.echo(plain(line), err=err)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], styles: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """A table with a title; None is shown as nothing, and text as it is: brackets are no markup.
 
+    `styles` are rich's, of the values of the first column; colours are for terminals alone.
     On a terminal cells are folded. In a pipe they are not, so that grep finds whole names.
     """
     from rich.box import ROUNDED  # noqa: PLC0415 - slow to load, and with --json nothing needs it
@@ -118,7 +122,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
+        texts = [Text("" if cell is None else plain(str(cell))) for cell in row]
+        texts[0].stylize(styles.get(texts[0].plain, ""))
+        table.add_row(*texts)
     console = Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         whole = console.measure(table, options=console.options.update(max_width=_ANY)).maximum
