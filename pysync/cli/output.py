@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
@@ -21,13 +21,8 @@ from pysync.control.client import ask
 from pysync.sections import load_outline
 from pysync.targets.settings import TargetSettings
 
-
-class ShowProgress(Protocol):
-    """Shows what is done now, and how much of how much; without a `total` only what."""
-
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Show it."""
-
+ShowProgress = Callable[[str, int, int], None]
+"""Shows what is done now, and how much of how much; 0: that is not known."""
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[
@@ -159,9 +154,9 @@ def progress_bar(title: str = "") -> Iterator[ShowProgress]:
     with Progress(*columns, console=console, transient=True, disable=is_off) as bars:
         task = bars.add_task(title, total=None)
 
-        def show(what: str, done: int = 0, total: int | None = None) -> None:
+        def show(what: str, done: int, total: int) -> None:
             description = plain(f"{title}: {what}" if title else what)
-            bars.update(task, description=description, completed=done, total=total)
+            bars.update(task, description=description, completed=done, total=total or None)
 
         yield show
 

@@ -154,8 +154,8 @@ class Pages:
     def _is_whole(self, name: str) -> bool:
         """Whether it is no part of a table's name only; also where that is not known: its page says what is."""
         answer = self._site.ask("tables", part=name, begin=name, limit=1)
-        found = (answer.value or {}).get("objects") or ()
-        return not found or bool(found[0]["object"] == name)
+        objects = (answer.value or {}).get("objects") or ()
+        return not objects or bool(objects[0]["object"] == name)
 
     def table(self, request: Request) -> Response:
         """The life of a table."""

@@ -164,8 +164,8 @@ class _File:
 
     @classmethod
     def of(cls, path: Path) -> _File:
-        found = path.stat()
-        return cls(path, found.st_dev, found.st_ino)
+        status = path.stat()
+        return cls(path, status.st_dev, status.st_ino)
 
     def remove(self) -> None:
         """Remove it, unless it is gone or another one is there."""

@@ -1,4 +1,4 @@
-"""pysync as a contender: the listener in the source, a sidecar, a target of kind `glue` or `athena`; parts of it alone."""
+"""pysync as a contender: the listener in the source, a sidecar, a target of kind `glue` or `athena`; also without."""
 
 from __future__ import annotations
 
