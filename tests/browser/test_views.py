@@ -17,7 +17,7 @@ from pysync.web.pages import SUGGESTED
 from tests.browser.conftest import RIGHT, USER, Served
 from tests.support import wait_until
 from tests.support.browser import DESK, PHONE, WALL, Browser
-from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, in_trouble
+from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, holding, in_trouble
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,9 @@ WHOLE = ("overview", "target", "actions", "parked", "table", "verify")
 VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "overview-quiet": (a_status, "/"),
     "overview-trouble": (in_trouble, "/"),
+    "overview-hold": (holding, "/"),
     "target": (a_status, "/targets/dr"),
+    "target-hold": (holding, "/targets/dr"),
     "target-month": (a_status, "/targets/dr?range=30d"),
     "target-paused": (in_trouble, "/targets/dr"),
     "actions": (a_status, "/actions"),
