@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pysync.base.text import duration
@@ -12,6 +14,7 @@ from pysync.model.operation import DropDatabase, Operation
 from pysync.queue import Queued
 from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
 from pysync.replay.window.draft import Draft
+from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
 _SAME_BURST_MS = 60_000
@@ -74,6 +77,57 @@ class _Decision:
     keeps: bool
     upto: int
     at_ms: int
+
+
+# Probe: what a drain's own thread asks the target, each time by a connection of its own.
+
+
+_PAUSE_SECONDS = 30.0
+
+
+class Probe:
+    """Short reads at a target. Before `open_target` is set there is nothing at the target.
+
+    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.open_target: Callable[[], Target] | None = None
+        self._clock = clock
+        self._asked_at = -math.inf
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables in a database."""
+        with self._target() as target:
+            return target.tables(database) if target else ()
+
+    def tables_with(self, drop: DropDatabase) -> Collection[str]:
+        """The names of the tables that the drop of a database takes along."""
+        with self._target() as target:
+            return target.tables_with(drop) if target else ()
+
+    def answers(self) -> bool:
+        """Whether the target answers a call that concerns no object. Asked every 30 s at most: False in between."""
+        if self._clock() - self._asked_at < _PAUSE_SECONDS:
+            return False
+        self._asked_at = self._clock()
+        try:
+            with self._target() as target:
+                return target is not None and target.databases() is not None
+        except (Unavailable, OutcomeUnknown):
+            return False
+
+    @contextmanager
+    def _target(self) -> Iterator[Target | None]:
+        target = self.open_target() if self.open_target else None
+        try:
+            yield target
+        finally:
+            if target is not None:
+                target.close()
+
+
+# Brake: holds every window that would exceed a limit, until a person decides.
 
 
 class Brake:

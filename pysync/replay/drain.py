@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -21,11 +20,10 @@ from pysync.base.health import decide
 from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause, note_of
+from pysync.queue import EventQueue, Pause
 from pysync.replay.apply import ClockOffset, same_clock
-from pysync.replay.brake import Limits
-from pysync.replay.ledger import Hold, Ledger
-from pysync.replay.parking import Retries, related
+from pysync.replay.ledger import Hold
+from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State, Tally
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
@@ -147,16 +145,13 @@ class Drain:
         self._target_queue = queue.target(settings.name)
         self._open_target = open_target
         self._name_there = translator.mapping.table
-        self._halt = threading.Event()  # set: leave the works in hand, another thread wants something
         self._clock = clock
         self._replayer = Replayer(
             queue,
             settings,
             translator,
             self.progress,
-            halt=self._halt,
             source=source,
-            ledger=_ledger(queue, settings),
             tally=tally,
             record=record,
             clock=clock,
@@ -164,7 +159,6 @@ class Drain:
         )
         self.standing, self.holds, self.reads = self._replayer.standing, self._replayer.holds, self._replayer.reads
         self._requests: Requests[Lanes] = Requests()
-        self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
         self.worker = Worker(
             f"drain-{settings.name}",
@@ -272,7 +266,7 @@ class Drain:
         return future
 
     def _interrupt(self) -> None:
-        self._halt.set()
+        self._replayer.halt.set()
         self._target_queue.wake()
 
     # --- in its own thread
@@ -282,7 +276,7 @@ class Drain:
         self.progress.state = State.STOPPED
 
     def _session(self) -> None:
-        self._retries = Retries(self.settings, self._clock)  # a restart may have fixed what is parked
+        self._replayer.restart_retries()  # a restart may have fixed what is parked
         with self._replayer.lanes(self._open_target) as lanes:
             try:
                 while not self._is_over(lanes):
@@ -292,16 +286,15 @@ class Drain:
                         self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:
                 # The lanes stop after the operations in hand, so that `abandon` does not wait for whole works.
-                self._halt.set()
+                self._replayer.halt.set()
                 self._replayer.abandon(lanes)
                 raise
 
     def _is_over(self, lanes: Lanes) -> bool:
         """Whether it was stopped. If there is a request, nothing is under way any more when this returns."""
-        if self._halt.is_set():
+        if self._replayer.halt.is_set():
             self._replayer.stop_works(lanes)
-            self._retries.interrupted()
-            self._halt.clear()  # before the request is looked at: one that comes now sets it again
+            self._replayer.halt.clear()  # before the request is looked at: one that comes now sets it again
         return self.worker.stopping.is_set()
 
     def _turn(self, lanes: Lanes) -> None:
@@ -310,9 +303,8 @@ class Drain:
             return
         paused = self.paused() is not None
         if not paused:
-            self._retry_in_time()
-        if self._replayer.step(lanes):
-            self._retries.soon()
+            self._replayer.retry_in_time()
+        self._replayer.step(lanes)
         if paused:
             self.progress.state = State.PAUSED
             self._replayer.update_hold()
@@ -325,9 +317,7 @@ class Drain:
     def _next_window(self, lanes: Lanes) -> None:
         """Take the next window when there is one and room for it; returns as soon as anything else has happened."""
         replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
-        # At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
-        # Not if one of them has to be tried again: the others need not wait for that.
-        if not replayer.wants(lanes) or (self._retries.first and replayer.retrying and not replayer.resting):
+        if not replayer.wants(lanes):
             replayer.wait(_IDLE_SECONDS)
         elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.taken < self.settings.window:
             replayer.wait(pace)  # a window that is not full grows for a moment
@@ -335,19 +325,6 @@ class Drain:
             self._begun = self._clock()
             if not replayer.window(lanes):
                 replayer.wait(_IDLE_SECONDS)
-
-    def _retry_in_time(self) -> None:
-        """Retry parked events at the start, and then from time to time.
-
-        Later retries give each operation one try, so that they do not keep lanes from other work. A shadow retries
-        nothing: it would count as applied what was only logged.
-        """
-        if self._retries.begun and not self._replayer.retrying:
-            self._retries.ended()
-        elif self._retries.due and not self._retries.begun:
-            self._retries.begun = True
-            if not self._replayer.shadow:
-                self._replayer.begin_retry(attempts=None if self._retries.first else 1)
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()
@@ -388,12 +365,6 @@ class Drain:
         reason = next((row.reason for row in left if row.kind != "waits"), None)
         after = _of(self._target_queue.parked.names().values(), tried)
         return Released(skipped=skipped, tried=before, left=after, reason=reason, finished=finished)
-
-
-def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
-    """The ledger of the target's recent drops, kept in the queue's file."""
-    noted = note_of(settings.name, "drops")
-    return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, noted), queue.notes.get(noted))
 
 
 def _of(groups: Collection[set[str]], keys: frozenset[str]) -> int:

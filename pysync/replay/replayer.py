@@ -7,20 +7,20 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from functools import partial
 
 import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
-from pysync.model.operation import DropDatabase, Operation
+from pysync.model.operation import Operation
 from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
-from pysync.replay.brake import Brake, Limits
+from pysync.replay.brake import Brake, Limits, Probe
 from pysync.replay.ledger import Ledger
-from pysync.replay.parking import Parking, Unfinished, batches_of, note, report_parked
+from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, note, report_parked
 from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
@@ -30,54 +30,6 @@ from pysync.replay.window.order import Holds, Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.settings import TargetSettings
-
-# Probe: what a drain's own thread asks the target before it takes a window, each time by a connection of its own.
-
-
-_PAUSE_SECONDS = 30.0
-
-
-class Probe:
-    """Short reads at a target. Before `open_target` is set there is nothing at the target.
-
-    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.open_target: Callable[[], Target] | None = None
-        self._clock = clock
-        self._asked_at = -math.inf
-
-    def tables_of(self, database: str) -> Collection[str]:
-        """The names of the tables in a database."""
-        with self._target() as target:
-            return target.tables(database) if target else ()
-
-    def tables_with(self, drop: DropDatabase) -> Collection[str]:
-        """The names of the tables that the drop of a database takes along."""
-        with self._target() as target:
-            return target.tables_with(drop) if target else ()
-
-    def answers(self) -> bool:
-        """Whether the target answers a call that concerns no object. Asked every 30 s at most: False in between."""
-        if self._clock() - self._asked_at < _PAUSE_SECONDS:
-            return False
-        self._asked_at = self._clock()
-        try:
-            with self._target() as target:
-                return target is not None and target.databases() is not None
-        except (Unavailable, OutcomeUnknown):
-            return False
-
-    @contextmanager
-    def _target(self) -> Iterator[Target | None]:
-        target = self.open_target() if self.open_target else None
-        try:
-            yield target
-        finally:
-            if target is not None:
-                target.close()
-
 
 # Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
 #
@@ -116,9 +68,7 @@ class Replayer:
         translator: Translator,
         progress: Progress,
         *,
-        halt: threading.Event,
-        source: OpenSource | None,
-        ledger: Ledger | None = None,
+        source: OpenSource | None = None,
         tally: Tally | None = None,
         record: Append | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -128,7 +78,9 @@ class Replayer:
     ) -> None:
         self.shadow = settings.mode == "shadow"
         self._probe = probe = Probe(clock)
+        ledger = _ledger(queue, settings)
         self.brake = Brake(Limits.of(settings), ledger, tables_of=probe.tables_of, tables_with=probe.tables_with)
+        self.halt = threading.Event()
         self._looked_at = 0  # the queue's last position then
         self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
@@ -141,13 +93,13 @@ class Replayer:
         self._clock, self._open_lanes = clock, open_lanes
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
-        keep_pace = partial(progress.throttle.wait, halt)
+        keep_pace = partial(progress.throttle.wait, self.halt)
         self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace, keeps=self.brake.keeps)
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
             settings,
             progress,
-            halt,
+            self.halt,
             self._refresher,
             is_removed_later=self._is_removed_later,
             unfinished=_unfinished(queue, settings.name),
@@ -168,7 +120,7 @@ class Replayer:
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
         self._retry: Iterator[Batch] | None = None
         self._retried: Batch | None = None
-        self._halt = halt
+        self._retries = Retries(settings, clock)
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes for the other methods; for a shadow a single one that only logs."""
@@ -203,11 +155,6 @@ class Replayer:
         return bool(self._windows or self._retry or self._scheduler.busy)
 
     @property
-    def resting(self) -> bool:
-        """Whether something waits to be tried again."""
-        return self._scheduler.resting > 0
-
-    @property
     def retrying(self) -> bool:
         """Whether the parked events are being tried again."""
         return self._retry is not None
@@ -226,8 +173,8 @@ class Replayer:
         """The position of the last event that was taken; later ones wait in the queue."""
         return max(self.done, self._taken)
 
-    def step(self, lanes: Lanes) -> int:
-        """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
+    def step(self, lanes: Lanes) -> None:
+        """Note what has ended, and begin what may begin; does not wait."""
         self._scheduler.note(lanes)
         parked = self._settle()
         self._scheduler.release()
@@ -238,10 +185,11 @@ class Replayer:
         self._scheduler.begin(lanes)
         # A work was stopped (by the brake, say): later works were not begun, so all of them come again.
         if self._scheduler.broken and not self._scheduler.busy:
-            return parked + self.stop_works(lanes)
-        if not self._scheduler.busy:
+            parked += self.stop_works(lanes)
+        elif not self._scheduler.busy:
             self._refresher.rest()
-        return parked
+        if parked:
+            self._retries.soon()
 
     def wait(self, seconds: float) -> None:
         """Wait until a work ends, one is due again, or the target is woken in the queue; at most so long."""
@@ -256,6 +204,7 @@ class Replayer:
 
         Returns how many events were parked.
         """
+        self._retries.interrupted()
         self._stop_lanes(lanes)
         parked = self._settle()
         if self._windows:
@@ -289,8 +238,14 @@ class Replayer:
     # --- windows
 
     def wants(self, lanes: Lanes) -> bool:
-        """Whether the next window may be taken: a lane is free, and not too much is under way."""
+        """Whether the next window may be taken: a lane is free, and not too much is under way.
+
+        At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
+        Not if one of them has to be tried again: the others need not wait for that.
+        """
         if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows):
+            return False
+        if self._retries.first and self.retrying and not self._scheduler.resting:
             return False
         within_reach = not self._windows or self.taken - self.done < self.reach
         return within_reach and sum(batch.size for batch in self._windows) < _FLIGHT_BYTES
@@ -423,11 +378,28 @@ class Replayer:
 
     # --- what is parked
 
+    def restart_retries(self) -> None:
+        """Have the parked events tried again at once, as at the start: what they lacked may be there now."""
+        self._retries = Retries(self._settings, self._clock)
+
+    def retry_in_time(self) -> None:
+        """Retry parked events at the start, and then from time to time.
+
+        Later retries give each operation one try, so that they do not keep lanes from other work. A shadow retries
+        nothing: it would count as applied what was only logged.
+        """
+        if self._retries.begun and not self.retrying:
+            self._retries.ended()
+        elif self._retries.due and not self._retries.begun:
+            self._retries.begun = True
+            if not self.shadow:
+                self.begin_retry(attempts=None if self._retries.first else 1)
+
     def retry(self, lanes: Lanes, keys: Set[str] | None = None, attempts: int | None = None) -> bool:
         """As `begin_retry`, but wait for its end; False if it was halted. Nothing else may be under way."""
         self.begin_retry(keys, attempts)
         while self._retry is not None:
-            if self._halt.is_set():
+            if self.halt.is_set():
                 self.stop_works(lanes)
                 return False
             self.step(lanes)
@@ -499,6 +471,12 @@ class Replayer:
             if not job.batch.parked:
                 self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)
+
+
+def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
+    """The ledger of the target's recent drops, kept in the queue's file."""
+    note = note_of(settings.name, "drops")
+    return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, note), queue.notes.get(note))
 
 
 def _unfinished(queue: EventQueue, target: str) -> Unfinished:

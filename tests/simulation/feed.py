@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import cast
 
 from pysync.queue import EventQueue
-from pysync.replay.parking import Retries
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
@@ -47,7 +45,6 @@ class Feed:
             settings,
             Translator.of(settings),
             self.progress,
-            halt=threading.Event(),
             source=source,
             clock=clock.monotonic,
             chance=dice.random,
@@ -55,7 +52,6 @@ class Feed:
         )
         self._dice = dice
         self._lanes = cast(OneByOne, self._replayer.lanes(open_target))
-        self._retries = Retries(settings, clock.monotonic)
 
     @property
     def behind(self) -> int:
@@ -69,17 +65,16 @@ class Feed:
 
     def ask_for_retry(self) -> None:
         """What is parked is tried again at once, and soon again if it fails."""
-        self._retries = Retries(self._settings, self._clock.monotonic)
+        self._replayer.restart_retries()
 
     def turn(self) -> bool:
         """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False
         if there was nothing to do.
         """
-        self._retry_in_time()
+        self._replayer.retry_in_time()
         if not self._replayer.busy and not self.behind:
             return False
-        first = self._retries.first and self._replayer.retrying and not self._replayer.resting
-        if self._replayer.wants(self._lanes) and not first and self._dice.random() < 0.5:
+        if self._replayer.wants(self._lanes) and self._dice.random() < 0.5:
             self._replayer.window(self._lanes)
         self._go_on()
         self._check_bounds()
@@ -101,15 +96,7 @@ class Feed:
         assert ahead <= self._replayer.reach, f"{ahead} events are under way: they fill the memory"
         assert self._lanes.begun <= _IN_HAND * self._lanes.count + _RESTING, f"{self._lanes.begun} works are in hand"
 
-    def _retry_in_time(self) -> None:
-        if self._retries.begun and not self._replayer.retrying:
-            self._retries.ended()
-        elif self.parked and self._retries.due and not self._retries.begun:
-            self._retries.begun = True
-            self._replayer.begin_retry(attempts=None if self._retries.first else 1)
-
     def _go_on(self) -> None:
-        if self._replayer.step(self._lanes):
-            self._retries.soon()
-        if not self._lanes.busy and self._replayer.resting:
-            self._clock.sleep(self._replayer.patience(1e9))
+        self._replayer.step(self._lanes)
+        if not self._lanes.busy and (seconds := self._replayer.patience(1e9)) < 1e9:
+            self._clock.sleep(seconds)

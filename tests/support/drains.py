@@ -14,8 +14,8 @@ from pysync.journal import Record
 from pysync.lab.faulty import KIND, FaultySettings
 from pysync.model.event import Event, Kind
 from pysync.queue import EventQueue
+from pysync.replay import brake as brake_module
 from pysync.replay import drain as drain_module
-from pysync.replay import replayer as probe_module
 from pysync.replay import replayer as replayer_module
 from pysync.replay.drain import Drain
 from pysync.replay.refresh import OpenSource
@@ -125,7 +125,7 @@ def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A drain that met a bug goes on at once."""
     monkeypatch.setattr(drain_module, "_BUG_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(replayer_module, "_STUCK_SECONDS", 0.05)
-    monkeypatch.setattr(probe_module, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(brake_module, "_PAUSE_SECONDS", 0.05)
 
 
 class FaultyDrain(_Stand):

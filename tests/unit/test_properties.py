@@ -237,10 +237,10 @@ class ShortParked:
         self.rows = [new.get(row.id, row) for row in self.rows]
 
 
-def new_replayer(queue: ShortQueue, halt: threading.Event | None = None, **values: Any) -> Replayer:
+def new_replayer(queue: ShortQueue, **values: Any) -> Replayer:
     own = settings(retry_attempts=1, max_drops_per_window=0, **values)
     progress = Progress("dr", "model")
-    return Replayer(queue, own, Translator.of(own), progress, halt=halt or threading.Event(), source=None)
+    return Replayer(queue, own, Translator.of(own), progress)
 
 
 @examples(500)
@@ -326,8 +326,8 @@ def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_f
 
 def replay_with_refusals(queue: ShortQueue, target: ModelTarget, order: random.Random) -> tuple[Replayer, OneLane]:
     """To the end of the queue; what the target refuses changes from window to window, and some are left half-way."""
-    halt = threading.Event()
-    replayer = new_replayer(queue, halt, window=order.choice([1, 3, 8, 100]))
+    replayer = new_replayer(queue, window=order.choice([1, 3, 8, 100]))
+    halt = replayer.halt
     lanes = OneLane(replayer, target, order)
     names = [f"{database}.{table}" for database in DATABASES for table in TABLES]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -126,7 +125,7 @@ def replayed(losing: Losing, target: ModelTarget, order: random.Random, deaths: 
 
 def new_replayer(queue: ShortQueue, own: TargetSettings, reader: Reader) -> Replayer:
     progress = Progress("dr", "model")
-    return Replayer(queue, own, Translator.of(own), progress, halt=threading.Event(), source=lambda: reader)
+    return Replayer(queue, own, Translator.of(own), progress, source=lambda: reader)
 
 
 def replay_all(
