@@ -172,7 +172,8 @@ class _Target:
         if rule is None and listed.definition is not None:
             rule = translator.policy.rule_against_definition(listed.definition)
         events = {it for key in (listed.name, f"{database_of(listed.name)}.*") for it in self.waiting.get(key, ())}
-        waiting = sorted((it for it in events if it.position > self.position), key=lambda it: it.position)
+        mine = (it for it in events if it.position > self.position and it.is_for(self.drain.name))
+        waiting = sorted(mine, key=lambda it: it.position)
         return Facts(
             source=listed.name,
             object=translator.mapping.key(listed.name),
