@@ -461,10 +461,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except OSError as error:
-        raise UsageError(
-            f"cannot read {path}: {error.strerror}",
-            "name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment",
-        ) from error
+        makes = "pysync init makes one; or " if isinstance(error, FileNotFoundError) else ""
+        hint = f"{makes}name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment"
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not TOML: byte {error.start + 1} is not UTF-8") from error
 

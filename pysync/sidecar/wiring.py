@@ -34,13 +34,19 @@ from pysync.worker import Worker
 def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
     """The target of these settings. Raises what opening does.
 
-    If it is one on a store, `calls` counts its calls, `throttle` is told of them, and `redefining` is around what it
-    writes of tables.
+    If it is one on a store, its calls are counted, and `redefining` is around what it writes of tables.
     """
+    target = open_counted(settings, calls, throttle)
+    if isinstance(target, StoreTarget):
+        target.redefining(redefining)
+    return target
+
+
+def open_counted(settings: TargetSettings, calls: Counts, throttle: Throttle) -> Target:
+    """The target of these settings; if it is one on a store, `calls` and `throttle` have its calls. Raises as above."""
     target = target_kind(settings.kind).open(settings)
     if isinstance(target, StoreTarget):
         target.store.observe_calls(partial(_count_call, calls, throttle))
-        target.redefining(redefining)
     return target
 
 

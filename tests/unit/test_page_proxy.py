@@ -120,6 +120,14 @@ def test_the_socket_is_for_user_and_group_and_goes_with_the_page(tmp_path: Path)
     assert second.path.read_text() == "x"
 
 
+def test_a_page_that_stops_late_leaves_the_socket_of_its_successor(tmp_path: Path) -> None:
+    old, new = Stand(tmp_path), Stand(tmp_path)
+    old.web.stop()
+    assert new.by_proxy("alice").get("/actions").code == 200
+    new.web.stop()
+    assert not new.path.exists()
+
+
 def test_the_proxy_speaks_no_tls_where_the_port_does(tmp_path: Path) -> None:
     signed = Authority(tmp_path).sign("page", "127.0.0.1")
     stand = Stand(tmp_path, tls_certificate=signed.certificate, tls_key=signed.key)
