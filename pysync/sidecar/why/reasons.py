@@ -128,6 +128,9 @@ def _written(facts: Facts, last: Record) -> Reason:
         return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
     if name := _name_in_trash(last, facts.object):
         text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
+        if restored := _restored_after(facts, last):
+            since = _since(restored.at, "at")
+            return Reason("dropped", f"{text}; it was restored {since}, and does not follow the source since")
         return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
     if _is_drop(last, facts.object):
         return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
@@ -194,6 +197,12 @@ def _name_in_trash(record: Record, name: str) -> str | None:
     """What the table is called in the trash, if the operation moved it there."""
     names = (it.new for it in record.differences if it.field == f"table {name}" and it.new)
     return next((it.removeprefix(TRASHED) for it in names if it.startswith(TRASHED)), None)
+
+
+def _restored_after(facts: Facts, drop: Record) -> Record | None:
+    """The act by which a person took it from the trash again; None if nobody did."""
+    acts = (it for it in facts.records if it.operation == "RestoreTrash" and it.outcome == "done")
+    return next((it for it in acts if it.at >= drop.at), None)
 
 
 def _behind(events: int) -> str:
