@@ -127,11 +127,7 @@ def _written(facts: Facts, last: Record) -> Reason:
         hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"
         return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
     if name := _name_in_trash(last, facts.object):
-        text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
-        if restored := _restored_after(facts, last):
-            since = _since(restored.at, "at")
-            return Reason("dropped", f"{text}; it was restored {since}, and does not follow the source since")
-        return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
+        return _trashed(facts, last, name)
     if _is_drop(last, facts.object):
         return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
     if last.former == facts.object != last.object:
@@ -199,10 +195,16 @@ def _name_in_trash(record: Record, name: str) -> str | None:
     return next((it.removeprefix(TRASHED) for it in names if it.startswith(TRASHED)), None)
 
 
-def _restored_after(facts: Facts, drop: Record) -> Record | None:
-    """The act by which a person took it from the trash again; None if nobody did."""
+def _trashed(facts: Facts, drop: Record, name: str) -> Reason:
+    """It is in the trash under that name, unless a person has restored it."""
+    at = _since(drop.at, "at")
+    text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
     acts = (it for it in facts.records if it.operation == "RestoreTrash" and it.outcome == "done")
-    return next((it for it in acts if it.at >= drop.at), None)
+    restored = next((it for it in acts if it.at >= drop.at), None)
+    if restored is None:
+        return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
+    since = _since(restored.at, "at")
+    return Reason("dropped", f"{text}; it was restored {since}, and does not follow the source since")
 
 
 def _behind(events: int) -> str:
