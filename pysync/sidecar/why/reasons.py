@@ -38,7 +38,7 @@ class Reason:
 def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
-        return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
+        return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", _settings(facts))]
     causes = [*_parked(facts), *_queued(facts), *_state(facts)]
     under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
     # What may be on its way is the reason why only one end has it.
@@ -49,6 +49,11 @@ def reasons(facts: Facts) -> list[Reason]:
     elif facts.paused is not None and not facts.waiting:
         causes.append(_paused(facts, "no event of it waits"))
     return causes
+
+
+def _settings(facts: Facts) -> str:
+    """Where a rule is, so that it can be changed: pysync target set."""
+    return f"pysync target show {facts.target}"
 
 
 def _parked(facts: Facts) -> Iterator[Reason]:
@@ -109,8 +114,8 @@ def _state(facts: Facts) -> Iterator[Reason]:
     last = facts.last
     if facts.ignored is not None and facts.last_event is not None and not facts.waiting:
         event = facts.last_event
-        code = "drop_suppressed" if event.drops else "out_of_scope"
-        yield Reason(code, f"event {event.position} ({event.kind}) was not applied: {facts.ignored}")
+        text = f"event {event.position} ({event.kind}) was not applied: {facts.ignored}"
+        yield Reason("drop_suppressed", text) if event.drops else Reason("out_of_scope", text, _settings(facts))
     if last is not None:
         yield _written(facts, last)
 
