@@ -127,6 +127,22 @@ def print_table(
     console.print(table)
 
 
+MOST_NAMES = 20
+"""So many names of a long list are printed; `--json` has all."""
+
+
+def name_rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Rows of `print_table` with what becomes of objects, and their names; only the first of many."""
+    rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:MOST_NAMES])]
+    return [*rows, (None, f"and {len(names) - MOST_NAMES} more: --json")] if len(names) > MOST_NAMES else rows
+
+
+def say_lacks(plan: Mapping[str, Any]) -> None:
+    """Say what the target of a plan cannot hold or do."""
+    for what, reason in plan["lacks"].items():
+        say(f"{plan['target']} has no {what}: {reason}")
+
+
 def print_changes(path: Path, changes: Iterable[object]) -> None:
     """What an edit of a file changes, a line each."""
     for change in changes:

@@ -133,8 +133,8 @@ class Promotion:
 
     def _source_settings(self) -> HmsSettings:
         """The source as a place to write to."""
-        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login", "catalogs"})
-        return HmsSettings.model_validate({"kind": "hms", **fields})
+        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login"})
+        return HmsSettings.model_validate({"kind": "hms", "catalogs": self.config.catalogs, **fields})
 
     @property
     def _cluster(self) -> str:

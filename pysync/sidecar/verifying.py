@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comparison:
     """The Comparison of the configuration's source with a target; `options` are its own. Raises UsageError."""
-    access = config.source.access()
+    access = config.source_access()
     if access is None:
         raise UsageError("[source] metastore is not set", "set it to the address of the source")
     opened = partial(target_kind(settings.kind).open, settings)

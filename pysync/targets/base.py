@@ -229,11 +229,16 @@ class ChecksRights(Protocol):
 
 @runtime_checkable
 class Lacking(Protocol):
-    """What a target may have besides, for `pysync check`."""
+    """What a target may have besides, for `pysync check` and `pysync plan`."""
 
     @property
     def lacks(self) -> Mapping[Any, str]:
         """What it cannot hold or do, each with the reason, for people."""
+
+
+def lacks_of(target: Target) -> dict[str, str]:
+    """What the target cannot hold or do, as far as its kind tells, each with the reason."""
+    return {str(what): reason for what, reason in target.lacks.items()} if isinstance(target, Lacking) else {}
 
 
 @dataclass(frozen=True, slots=True)

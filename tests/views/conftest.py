@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.views.bring import bring
 from tests.views.world import World
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """That of the judge which the test names as its parameter."""
     directory: Path = tmp_path_factory.mktemp("views")
-    with World(bring(), directory) as found:
+    with World(request.param, directory) as found:
         yield found

@@ -237,7 +237,7 @@ class AwsSettings(TargetSettings):
         description="Views of Hive. best-effort: translated for Athena if that is known to give the same rows, else "
         "kept as HiveQL; strict: parked if they cannot be translated; off: kept as HiveQL.",
     )
-    hive_version: Literal["2.3"] | None = Field(
+    hive_version: Literal["2.3", "3.1", "4"] | None = Field(
         default=None,
         description="The version of Hive whose views these are. 2.3: strings are read as numbers and dates as it does, "
         "which other versions do in other ways. Default: views that do this are not translated.",
