@@ -112,7 +112,8 @@ def commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from commands(group.get_command(None, name), f"{path} {name}")
 
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+ROOT: Any = typer.main.get_command(app)
+COMMANDS = dict(commands(ROOT))
 
 
 def listed(paths: str) -> list[str]:
@@ -149,6 +150,9 @@ class Runner:
 
     def __call__(self, *arguments: str) -> tuple[Any, str, str]:
         self._monkeypatch.setattr("sys.argv", ["pysync", *arguments])
+        self._monkeypatch.setattr(
+            "pysync.cli.app.app", ROOT
+        )  # built once for thousands of lines
         with pytest.raises(SystemExit) as ended:
             main()
         said = self._capsys.readouterr()

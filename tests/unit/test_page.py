@@ -21,7 +21,7 @@ from pysync.web.connections import _Limit
 from pysync.web.server import WebServer
 from pysync.web.sign_in import MOST_FAILURES, set_password
 from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
-from tests.support.visitors import HOST, PageVisitor
+from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
 OPEN = ("/", "/targets/dr", "/targets/lake", "/login")
@@ -35,7 +35,7 @@ CLOSED = (
 @pytest.fixture(scope="module")
 def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("users") / "passwords"
-    set_password(path, "alice", RIGHT)
+    write_passwords(path, RIGHT, "alice")
     return path
 
 

@@ -13,10 +13,10 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.sections import WebConfig
 from pysync.web.server import WebServer
-from pysync.web.sign_in import MOST_SESSIONS, ProxySessions, set_password
+from pysync.web.sign_in import MOST_SESSIONS, ProxySessions
 from tests.support.certificates import Authority
 from tests.support.pages import FakeSidecar, in_trouble
-from tests.support.visitors import OnSocket, PageVisitor
+from tests.support.visitors import OnSocket, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
 HEADER = "X-Forwarded-User"
@@ -29,8 +29,7 @@ class Stand:
         self.sidecar = FakeSidecar(in_trouble())
         self.path = directory / "page.sock"
         passwords = directory / "passwords"
-        set_password(passwords, "alice", RIGHT)
-        set_password(passwords, "carol", RIGHT)
+        write_passwords(passwords, RIGHT, "alice", "carol")
         values = {"port": 0, "proxy_socket": self.path, "operators": ("alice",), "password_file": passwords, **settings}
         self.web = WebServer(WebConfig(**values), self.sidecar.status, self.sidecar.commands())
         self.web.start()
