@@ -160,6 +160,8 @@ def add(
     ["sales", "crm"]; anything else is a text. A secret is refused: other users see command lines.
     """
     change_or_show(Edit(config, name, "added", added(name, kind, settings or [])), dry_run=dry_run, as_json=as_json)
+    if not dry_run and not as_json:
+        say(f"the sidecar compares it with the source, and fills it; see how far it is: pysync status {name}")
 
 
 def set_(
