@@ -290,15 +290,14 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
 # Why some that are often used are none of them.
+_OF_ZONE = "its result depends on the time zone of the session"
 _REASONS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "from_utc_timestamp"),
-        "its result depends on the time zone of the session",
-    ),
-    **dict.fromkeys(("to_utc_timestamp", "now"), "its result depends on the time zone of the session"),
+    **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
+    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
-    **dict.fromkeys(("get_json_object", "json_tuple", "percentile"), "Trino has no such function"),
+    **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),
+    "percentile": "Trino has only approximate ones",
 }
 
 

@@ -58,12 +58,15 @@ def _in_units(function: Callable[..., Typed]) -> Callable[..., Typed]:
 
     @wraps(function)
     def of(value: Typed, *others: Typed) -> Typed:
-        paired = f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')"
         halves = f"'[{_PAIRED}](?!{_SECOND})|(?<![{_PAIRED}]){_SECOND}'"
-        cut = function(Typed(paired, STRING), *others).sql
+        cut = function(_paired(value), *others).sql
         return Typed(f"replace(regexp_replace({cut}, {halves}, '?'), '{_SECOND}', '')", STRING)
 
     return of
+
+
+def _paired(value: Typed) -> Typed:
+    return Typed(f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')", STRING, value.literal)
 
 
 # Characters whose capital is more than one character.
@@ -203,10 +206,10 @@ def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
     return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
 
 
-def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
+def like(value: Typed, pattern: Typed, *, of_spark: bool = False, matches_lines: bool = False) -> Typed:
     """LIKE: a backslash before a % or _ means the character itself, one before others is a backslash to Hive alone.
 
-    A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
+    A pattern with a % in its midst, or a _, matches no text of several lines in Hive before 4.
     """
     wanted = written(pattern, "a pattern of LIKE")
     escaped = _ESCAPED.sub("", wanted)
@@ -217,7 +220,7 @@ def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
     if "\\" in wanted:
         sql = text(_BACKSLASH.sub(r"\\\\", wanted))
         match = f"{string} LIKE {sql} ESCAPE '\\'"
-    if of_spark or _SIMPLE_PATTERN.fullmatch(escaped):
+    if matches_lines or _SIMPLE_PATTERN.fullmatch(escaped):
         return condition(match)
     return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
 
@@ -261,6 +264,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "upper": _upper,
 }
 
+IN_UNITS: Mapping[str, Callable[..., Typed]] = {
+    "instr": lambda value, part: _instr(_paired(value), _paired(part)),
+    "locate": lambda part, value, *start: _locate(_paired(part), _paired(value), *start),
+}
+"""Those that count a character beyond the Basic Multilingual Plane as two since Hive 4."""
 OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),
