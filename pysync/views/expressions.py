@@ -177,6 +177,7 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
+        self._scope.rules.among([value, *items])
         return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -303,7 +304,7 @@ class Expressions:
         return moved(value, -int(count) if isinstance(node, exp.Sub) else int(count), unit)
 
     def _over(self, node: exp.Window, *, has_frame: bool) -> str:
-        return over(node, self, has_frame=has_frame, of_spark=self._scope.rules.of_spark)
+        return over(node, self, has_frame=has_frame, by_values=self._scope.rules.frames_by_values)
 
     def _window(self, node: exp.Window) -> exp.Window:
         """The window that WINDOW gives the name to, if there is only a name."""

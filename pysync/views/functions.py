@@ -289,9 +289,8 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
 # --- Functions of Hive that are known to mean the same in Trino, each with what makes it so. All others are refused
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
-# Why some that are often used are none of them.
 _OF_ZONE = "its result depends on the time zone of the session"
-_REASONS: Mapping[str, str] = {
+REASONS: Mapping[str, str] = {
     **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
@@ -299,6 +298,7 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),
     "percentile": "Trino has only approximate ones",
 }
+"""Why some that are often used are none of them."""
 
 
 def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..., Typed]]) -> Typed:
@@ -308,7 +308,7 @@ def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..
     """
     function = others.get(name) or FUNCTIONS.get(name)
     if function is None:
-        reason = _REASONS.get(name)
+        reason = REASONS.get(name)
         raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")
     try:
         inspect.signature(function).bind(*arguments)

@@ -58,6 +58,8 @@ class HiveRules:
     """What a product of decimals with more than 38 digits is; None if that is not known."""
     puts_nulls_last = False
     """Whether NULLs come last where an order does not say it, and first where it descends."""
+    frames_by_values = ""
+    """Why a frame by values has other rows than in Trino; empty if it has the same."""
     matches_lines = False
     """Whether a pattern of LIKE matches a text of several lines."""
     functions: Mapping[str, Callable[..., Typed]] = {}
@@ -67,6 +69,9 @@ class HiveRules:
 
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
+
+    def among(self, values: Sequence[Typed]) -> None:
+        """The same for a value and those behind its IN."""
 
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Raises CannotTranslate for a function, in lower case, whose result is another than in Hive."""
@@ -101,6 +106,7 @@ class SparkRules(HiveRules):
     """A view of Spark that is not in ANSI mode."""
 
     of_spark = True
+    frames_by_values = "whose bounds overflow in a view of Spark"
     matches_lines = True
     long_products: LongProducts = "rounded"
     aggregates: Mapping[str, str] = {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp"}

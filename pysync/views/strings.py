@@ -100,8 +100,7 @@ _ICU_IGNORED += r"\x{fe13}\x{fe52}\x{fe55}\x{ff07}\x{ff0e}\x{ff1a}"
 _ICU_LAST_SIGMA = rf"([{_ICU_CASED}][{_ICU_IGNORED}]*)\u03a3(?![{_ICU_IGNORED}]*[{_ICU_CASED}])"
 _BLANK = r"\p{Z}\t-\r\x1c-\x1f&&[^\x{a0}\x{2007}\x{202f}]"
 # Georgian letters have no capitals at the beginning of a word; letters of two have such of one.
-_NO_CAPITALS = r"[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]"
-_FIRST = rf"(?<![^{_BLANK}])([\p{{Ll}}\x{{345}}\x{{2170}}-\x{{217f}}\x{{24d0}}-\x{{24e9}}&&{_NO_CAPITALS}])"
+_SMALL = r"[\p{Ll}\x{345}\x{2170}-\x{217f}\x{24d0}-\x{24e9}&&[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]]"
 _TWO_LETTERS = "\u01c6\u01c9\u01cc\u01f3"
 
 
@@ -116,10 +115,11 @@ def _lower(last_sigma: str) -> Callable[[Typed], Typed]:
     return of
 
 
-def _initcap(value: Typed) -> Typed:
-    """Small letters, but for the first one behind blanks."""
+def _initcap(blank: str) -> Callable[[Typed], Typed]:
+    """Small letters, but for the first one behind what is blank."""
     capital = f"IF(strpos('{_TWO_LETTERS}', x[1]) > 0, chr(codepoint(CAST(x[1] AS varchar(1))) - 1), upper(x[1]))"
-    return Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{_FIRST}', x -> {capital})", STRING)
+    first = f"(?<![^{blank}])({_SMALL})"
+    return lambda value: Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{first}', x -> {capital})", STRING)
 
 
 def _length(value: Typed) -> Typed:
@@ -238,7 +238,7 @@ def _md5(value: Typed) -> Typed:
 STRINGS: Mapping[str, Callable[..., Typed]] = {
     "concat": _concat,
     "concat_ws": _concat_ws,
-    "initcap": _initcap,
+    "initcap": _initcap(_BLANK),
     "instr": _instr,
     "lcase": _lower(_LAST_SIGMA),
     "length": _length,
@@ -264,11 +264,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "upper": _upper,
 }
 
-IN_UNITS: Mapping[str, Callable[..., Typed]] = {
+OF_HIVE_4: Mapping[str, Callable[..., Typed]] = {
+    "initcap": _initcap(" "),
     "instr": lambda value, part: _instr(_paired(value), _paired(part)),
-    "locate": lambda part, value, *start: _locate(_paired(part), _paired(value), *start),
 }
-"""Those that count a character beyond the Basic Multilingual Plane as two since Hive 4."""
+"""Words begin behind a blank only; `instr`, not `locate`, counts a character beyond the Basic Plane as two."""
 OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),

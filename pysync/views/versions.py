@@ -9,7 +9,7 @@ from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
 from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
-from pysync.views.strings import IN_UNITS
+from pysync.views.strings import OF_HIVE_4
 from pysync.views.types import DATE, DOUBLE, STRING, CannotTranslate, HiveType, Typed, repeated
 
 # --- Integers: digits, with digits behind a point that do not count
@@ -196,13 +196,19 @@ class Hive4Rules(Hive2Rules):
     blanks = _BLANKS
     decimals = _DECIMAL_4
     puts_nulls_last = True
+    frames_by_values = "which has all rows in Hive 4 where it begins or ends at a NULL"
     matches_lines = True
-    functions: Mapping[str, Callable[..., Typed]] = {**IN_UNITS, **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS)}
+    functions: Mapping[str, Callable[..., Typed]] = {**OF_HIVE_4, **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS)}
     date_of: DateOf = staticmethod(date_of_4)
 
     def in_words(self, value: Typed) -> Typed:
         """With all digits that its type has."""
         return Typed(f"CAST({value.sql} AS varchar)", STRING) if value.type.name == "decimal" else value
+
+    def among(self, values: Sequence[Typed]) -> None:
+        """Blanks at the end of a char count there."""
+        if any(it.type.name == "char" for it in values):
+            raise CannotTranslate("char in IN, where Hive 4 counts blanks at its end")
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """-0.0 remains itself if a 0 is added that is written there."""
