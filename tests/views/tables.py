@@ -1,6 +1,6 @@
 """The tables of docs/aws.md that say which functions and casts of views are translated, made from the rules.
 
-    python -m tests.support.view_tables
+    python -m tests.views.tables
 
 prints them.
 """
@@ -33,6 +33,7 @@ _COLUMNS = {
 _SAMPLES = {
     "map": ("'k', i",),
     "named_struct": ("'k', i",),
+    "ntile": ("3",),
     "regexp_extract": ("s, '(a)', 1", "s, '(a)'"),
 }
 _OTHERS = (
