@@ -46,8 +46,18 @@ def cast(value: Typed, to: HiveType) -> Typed:
         return Typed(f"CAST(NULL AS {to.trino})", to)
     sql = _cast(value, to)
     if sql is None:
-        raise CannotTranslate(f"a cast from {value.type} to {to}")
+        raise CannotTranslate(f"a cast from {value.type} to {to}{_why(value.type, to)}")
     return Typed(sql, to)
+
+
+def _why(of: HiveType, to: HiveType) -> str:
+    if of.is_text and to == TIMESTAMP:
+        return ": versions of Hive read time zones and short forms in ways of their own"
+    if of.name in {"double", "float"} and to.is_text:
+        return ": versions of Java write other digits"
+    if of == TIMESTAMP and to.is_number:
+        return ": its result depends on the time zone of the session"
+    return ""
 
 
 def _cast(value: Typed, to: HiveType) -> str | None:

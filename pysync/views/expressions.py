@@ -50,6 +50,7 @@ _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: 
 _BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
 _LONG, _INT = 2**63 - 1, 2**31 - 1
 _UNITS = frozenset({"day", "month", "year"})
+_CALLED_BY_NAME = frozenset({"current_date", "current_timestamp"})
 GROUPING_ID = "grouping__id"
 """A column of Hive that says which columns a row is grouped by: in the tree a function of these."""
 
@@ -87,7 +88,10 @@ class Expressions:
         """A column, or a field of a struct in one."""
         if isinstance(node.this, exp.Star):
             raise CannotTranslate("* among other things than columns")
-        column, fields = self._scope.column([it.name.lower() for it in node.parts])
+        parts = [it.name.lower() for it in node.parts]
+        if len(parts) == 1 and parts[0] in _CALLED_BY_NAME and not self._scope.knows(parts[0]):
+            return self._call(parts[0], [])
+        column, fields = self._scope.column(parts)
         self._scope.rules.read(column.type)
         for name in fields:
             column = field_of(column, name)

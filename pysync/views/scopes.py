@@ -74,6 +74,10 @@ class Scope:
             return self.aliases[parts[0]], ()
         raise CannotTranslate(f"the name {'.'.join(parts)}, which is not known")
 
+    def knows(self, name: str) -> bool:
+        """Whether a source has a column of that name."""
+        return any(it._of_column([name]) is not None for it in self._chain())
+
     def star(self, alias: str | None) -> Iterator[tuple[str, Typed]]:
         """The columns of `*`, or of `alias.*`."""
         if alias is None and self.is_joined_by_names:

@@ -10,7 +10,7 @@ from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_num
 from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
-from pysync.views.types import DATE, DOUBLE, STRING, CannotTranslate, HiveType, Typed, repeated
+from pysync.views.types import DATE, STRING, CannotTranslate, HiveType, Typed, repeated
 
 # --- Integers: digits, with digits behind a point that do not count
 
@@ -212,7 +212,8 @@ class Hive4Rules(Hive2Rules):
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """-0.0 remains itself if a 0 is added that is written there."""
-        if operator in {"+", "-"} and DOUBLE in {one.type, other.type} and (is_zero(one) or is_zero(other)):
+        is_double = any(it.type.is_text or it.type.name in {"double", "float"} for it in (one, other))
+        if operator in {"+", "-"} and is_double and (is_zero(one) or is_zero(other)):
             raise CannotTranslate("a double plus 0, which Hive 4 leaves -0.0")
 
 
