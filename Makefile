@@ -80,6 +80,7 @@ jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9
 
 dist: doctor-build $(PACKER_SETUP) ## wheel and sdist into dist/, the listener in both; the same sources give the same bytes
 	@rm -f dist/pysync-*.whl dist/pysync-*.tar.gz
+	@echo "compiling the listener, and packing it with pysync as sdist and wheel into dist/ (half a minute; log: build/dist.log)"
 	@$(PACKER)/bin/python -m build --no-isolation --outdir dist . >build/dist.log 2>&1 || { cat build/dist.log >&2; exit 1; }
 	@cd dist && sha256sum pysync-*.whl pysync-*.tar.gz
 

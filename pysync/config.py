@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field, SerializeAsAny
 
 from pysync.base.errors import UsageError
+from pysync.metastore.access import MetastoreAccess
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
 from pysync.sections import (
@@ -44,6 +45,15 @@ class Config(Sections):
     def listens(self) -> bool:
         """Whether changes come from a listener."""
         return self.source.capture == "listener"
+
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """The catalogs of the source beside `hive` that any target takes."""
+        return tuple(sorted({name for target in self.targets for name in Translator.of(target).policy.catalogs}))
+
+    def source_access(self) -> MetastoreAccess | None:
+        """How to reach the source with these catalogs, for all connections to share; None if it is not known."""
+        return self.source.access(self.catalogs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ def _targets(
     problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
     # What cannot be read has no names.
-    problems += [] if problems else [*_unfollowed(sections, targets), *_meeting(targets)]
+    problems += [] if problems else _meeting(targets)
     return checked_targets
 
 
@@ -189,16 +199,6 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
         f"targets: {target.name!r} has the name of the source as its cluster (or name), so it would get no changes"
         for target in targets
         if (target.cluster or target.name) == source
-    ]
-
-
-def _unfollowed(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
-    """Catalogs that targets take, and that the source does not name."""
-    followed = sections.source.catalogs if sections else ()
-    return [
-        f"source.catalogs: target {target.name!r} takes the catalog {catalog!r}; add it"
-        for target in targets
-        for catalog in sorted(Translator.of(target).policy.catalogs - set(followed))
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -28,7 +28,6 @@ from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPa
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import (
     AddressList,
-    CatalogName,
     KerberosSettings,
     LoginSettings,
     TlsSettings,
@@ -186,11 +185,6 @@ class SourceConfig(_Section):
         default="listener",
         description="Where changes come from: the listener, or the notification log, which is polled.",
     )
-    catalogs: tuple[CatalogName, ...] = Field(
-        default=(),
-        description="Catalogs that targets may take beside hive (Hive 3 and later): their databases are named "
-        "@catalog#database.",
-    )
     replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
         default={},
         description="Users that write here for other clusters: user = cluster. A user pysync-NAME needs no entry.",
@@ -217,11 +211,14 @@ class SourceConfig(_Section):
             assert_one_login(self.metastore, self.kerberos, self.login)
         return self
 
-    def access(self) -> MetastoreAccess | None:
-        """How to reach it, for all connections to share; None if it is not known."""
+    def access(self, catalogs: Iterable[str] = ()) -> MetastoreAccess | None:
+        """How to reach it, for all connections to share; None if it is not known.
+
+        `catalogs` are those whose databases are listed beside those of `hive`.
+        """
         if self.metastore is None:
             return None
-        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login, catalogs=self.catalogs)
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login, catalogs=tuple(catalogs))
 
 
 class BridgeConfig(_Section):
@@ -464,10 +461,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except OSError as error:
-        raise UsageError(
-            f"cannot read {path}: {error.strerror}",
-            "name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment",
-        ) from error
+        makes = "pysync init makes one; or " if isinstance(error, FileNotFoundError) else ""
+        hint = f"{makes}name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment"
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not TOML: byte {error.start + 1} is not UTF-8") from error
 

@@ -5,6 +5,7 @@ A start of a real metastore takes some 3 s, so share one where a test allows it.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -50,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent in _SERVERS:
             item.add_marker("servers")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over what was collected: it stays to the end, and costs a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 class Metastores:

@@ -78,7 +78,7 @@ class Problem:
     def read(cls, status: Status) -> list[Problem]:
         """The problems of a status that a sidecar has sent."""
         names = [it.name for it in fields(cls)]
-        return [cls(**{name: problem[name] for name in names if name in problem}) for problem in status["problems"]]
+        return [cls(**{name: problem[name] for name in names}) for problem in status["problems"]]
 
 
 def decide(target: str) -> str:

@@ -33,7 +33,8 @@ def check(config: ConfigFile, as_json: AsJson = False) -> None:
     else:
         complain("\n".join(loaded.problems))
         rest = findings[len(loaded.problems) :]
-        print_table("pysync check", ("", "what", "detail"), [_finding(f) for f in sorted(rest, key=lambda it: it.ok)])
+        rows = [_finding(it) for it in sorted(rest, key=lambda it: it.ok)]
+        print_table("pysync check", ("", "what", "detail"), rows, {"ok": "green", "PROBLEM": "bold red"})
     if not all(finding.ok for finding in findings):
         raise typer.Exit(2 if any(finding.by_file for finding in findings) else 1)
 

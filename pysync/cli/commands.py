@@ -23,7 +23,6 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "jar": ("install", "Print the path of the listener jar."),
         "hive-site": ("install", "Print the properties for hive-site.xml, or edit the file."),
         "check": ("check", "Check the configuration, files, ports and metastores."),
-        "import-agent-conf": ("agent_conf", "Convert Glue sync agent settings to a pysync.toml."),
         "import-rule": ("rule", "Convert rules of SSM's hms-sync to a pysync.toml."),
         "monitoring": ("monitoring", "Create alerts for Prometheus and a dashboard for Grafana."),
         "man": ("manual", "Show the manual page."),

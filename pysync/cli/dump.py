@@ -18,7 +18,19 @@ from pysync.base.errors import UsageError
 from pysync.base.text import count
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.bootstrap import shown
-from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, progress, say
+from pysync.cli.output import (
+    MOST_NAMES,
+    AsJson,
+    ConfigFile,
+    chosen,
+    name_rows,
+    one_target,
+    print_json,
+    print_table,
+    progress,
+    say,
+    say_lacks,
+)
 from pysync.cli.progress import is_in_vain, left_out
 from pysync.config import Config, load_config
 from pysync.dump.index import Dump, not_taken, open_dump
@@ -31,28 +43,21 @@ from pysync.jobs.plans import load_plans
 # --- `pysync load --dry-run`: what a load would put and drop
 
 
-_MOST = 20
-
-
 def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     """Print what a load comes to at each target: all of it as JSON, or the first names in a table."""
     if as_json:
         print_json({"targets": list(plans)})
         return
     for plan in plans:
-        rows = [row for what in ("put", "drop") for row in _rows(what, plan[what])]
+        rows = [row for what in ("put", "drop") for row in name_rows(what, plan[what])]
         if rows:
             print_table(f"load into {plan['target']}", ("", "object"), rows)
         limit = plan["max_drops_per_window"] or "none"
         put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
         say(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
+        say_lacks(plan)
         for it in plan["refused"]:
             say(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
-
-
-def _rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
-    rows = [(None if at else what, name) for at, name in enumerate(names[:_MOST])]
-    return [*rows, (None, f"and {len(names) - _MOST} more: --json")] if len(names) > _MOST else rows
 
 
 # --- `pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory
@@ -331,9 +336,9 @@ def not_taken_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
     if total:
         directories = count(total, "directory is", "directories are")
         yield f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:"
-        yield from (f"  {name}: {it}" for name, it in islice(not_taken(directory, manifest), _MOST))
-        if total > _MOST:
-            yield f"  and {total - _MOST} more, as listed in {directory}/files-*.jsonl"
+        yield from (f"  {name}: {it}" for name, it in islice(not_taken(directory, manifest), MOST_NAMES))
+        if total > MOST_NAMES:
+            yield f"  and {total - MOST_NAMES} more, as listed in {directory}/files-*.jsonl"
 
 
 def loaded_json(result: Loaded) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pwd
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from pysync.install.questions import (
     questions,
 )
 from pysync.install.steps import File, HiveSite, State
+from pysync.migration.agent import agent_config, read_agent
 
 # --- The questions of `pysync init` on a terminal. Each is repeated until the answer is valid
 
@@ -76,23 +78,28 @@ class Asker:
             self.problems.append(f"--location: {error}")
             return {}
 
-    def answers(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the answers to all `questions`. Required options that are missing become problems."""
+    def answers(self, given: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+        """Return the answers to all `questions`. Required options that are missing become problems.
+
+        `defaults` are better ones than those of the questions.
+        """
         answers = dict(given)
         if not is_terminal():
             if flags := missing(answers):
                 self.problems.append(
                     f"missing options: {', '.join(flags)}; give them, or run pysync init on a terminal"
                 )
-            return answers | {it.key: it.default or "" for it in questions(answers)}
+            return answers | {it.key: defaults.get(it.key) or it.default or "" for it in questions(answers)}
         if not self.problems:
             for it in questions(answers):
-                answers[it.key] = self._answer(it, answers)
+                default = defaults.get(it.key) or it.default
+                answers[it.key] = self._answer(replace(it, default=default), answers)
         return answers
 
-    def hive_site(self, given: Path | None) -> Path | None:
-        """Return the hive-site.xml to edit, or None."""
+    def hive_site(self, given: Path | None, agent: Path | None) -> Path | None:
+        """Return the hive-site.xml to edit, or None; `agent` is the one with the settings of another tool."""
         former = [str(it) for it in self.former.hive_sites] if self.former else []
+        former += [str(agent)] if agent else []
         return self._path(given, _HIVE_SITE, (*former, *_SITES), Path.is_file, _not_hive_site)
 
     def hive_lib(self, given: Path | None) -> Path | None:
@@ -131,7 +138,7 @@ class Asker:
             return value.strip()
 
         say("", err=True)
-        say(text, err=True)
+        say(textwrap.fill(text, shutil.get_terminal_size().columns - 1, break_long_words=False), err=True)
         answer: str = typer.prompt(
             f"  {label}", default=default, value_proc=checked, err=True, show_default=bool(default)
         )
@@ -162,6 +169,8 @@ def _not_directory(text: str) -> str | None:
 _UNITS = Path("/etc/systemd/system")
 _STATE = Path("/var/lib/pysync")
 _PORT = 25333
+_OF_AGENT = {"target_kind": "", "target_name": "", "location": ""}
+"""Questions that nobody is asked where the target is the agent's."""
 _DONE: Mapping[State, str] = {"create": "created", "change": "changed", "unchanged": "unchanged", "kept": "kept"}
 
 Text = str | None
@@ -184,6 +193,15 @@ Staging = Annotated[
 Locations = Annotated[
     list[str] | None,
     typer.Option("--location", metavar="SOURCE=TARGET", help="Location prefix at source and target. Repeatable."),
+]
+FromAgent = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-agent",
+        metavar="FILE",
+        parser=path,
+        help="Take the target from AWS's Glue sync agent, whose settings are in this hive-site.xml.",
+    ),
 ]
 Port = Annotated[
     int | None,
@@ -210,6 +228,7 @@ SpoolDir = Annotated[
 ]
 UnitDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory for the systemd unit.")]
 NoSystemd = Annotated[bool, typer.Option("--no-systemd", help="Write no systemd unit.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do it without showing it first and asking.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -229,6 +248,7 @@ def init(
     work_group: WorkGroup = None,
     staging: Staging = None,
     location: Locations = None,
+    from_agent: FromAgent = None,
     bridge_port: Port = None,
     merge_hive_site: HiveSiteFile = None,
     hive_lib: HiveLib = None,
@@ -238,12 +258,14 @@ def init(
     unit_dir: UnitDir = _UNITS,
     no_systemd: NoSystemd = False,
     dry_run: DryRun = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Create the directories, token, pysync.toml and service of a sidecar, and add the listener to HMS.
 
-    On a terminal the command asks for what no option says. Without a terminal it takes the defaults, and names the
-    options that are missing. Run it on the host of HMS, as root or as the user of HMS.
+    On a terminal the command asks for what no option says, and shows what it will do before it does that. Without a
+    terminal it takes the defaults, and names the options that are missing. Run it on the host of HMS, as root or as the
+    user of HMS.
 
     Nothing that exists is overwritten: a token, a pysync.toml or a unit that differs is kept. If pysync.toml exists,
     its settings are used, and the output names the options that differ from it. In hive-site.xml only the properties of
@@ -258,9 +280,10 @@ def init(
     given = {key: value for key, value in options.items() if value is not None}
     asker.check(given)
     prefixes = asker.prefixes(location or [])
+    asker.problems.extend(_beside_agent(given, prefixes) if from_agent else ())
     state = state_dir and state_dir.absolute()
-    text = _text(asker, config_dir, given, prefixes, port=bridge_port, state=state)
-    site, lib = asker.hive_site(merge_hive_site), asker.hive_lib(hive_lib)
+    text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state)
+    site, lib = asker.hive_site(merge_hive_site, from_agent), asker.hive_lib(hive_lib)
     units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
     places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
@@ -269,9 +292,10 @@ def init(
     steps = plan(places, user, text, executable)
     if steps.problems:
         raise UsageError("\n".join(steps.problems))
-    if flags := ignored(steps.settings, given, prefixes, port=bridge_port, state=state):
-        steps = replace(steps, notes=(*steps.notes, _ignored_note(steps.config, flags)))
-    _do(steps, list(_next(steps, places, user, executable)), dry_run=dry_run, as_json=as_json)
+    flags = ignored(steps.settings, given, prefixes, port=bridge_port, state=state)
+    steps = replace(steps, notes=(*steps.notes, *_option_notes(steps.config, text, flags, from_agent)))
+    asks = is_terminal() and not (dry_run or yes or as_json)
+    _do(steps, list(_next(steps, places, user, executable)), dry_run=dry_run, asks=asks, as_json=as_json)
 
 
 def _text(
@@ -279,29 +303,48 @@ def _text(
     directory: Path,
     given: Mapping[str, str],
     prefixes: Mapping[str, str],
+    from_agent: Path | None,
     *,
     port: int | None,
     state: Path | None,
 ) -> str:
-    """Return the text for pysync.toml: that of the existing file, or a new one from options and answers."""
+    """Return the text for pysync.toml: that of the existing file, or a new one from options, answers and the agent."""
     file = directory / CONFIG
     if file.exists():
         try:
             return file.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return ""  # loading the file reports the problem
-    answers = asker.answers({**given, "location": ""} if prefixes else given)
+    agent = read_agent(from_agent) if from_agent else None
+    known = _OF_AGENT if agent else {"location": ""} if prefixes else {}
+    answers = asker.answers({**given, **known}, {"source_metastore": agent.metastore} if agent else {})
     answered = asker.prefixes([answers["location"]] if answers.get("location") else [])
     if asker.problems:
         return ""
     values = config_values(
         answers, {**prefixes, **answered}, token=directory / "token", port=port or _PORT, state=state or _STATE
     )
+    if agent and from_agent:
+        return agent_config(agent, from_agent.name, values.sections)
     return config_text(shipped(CONFIG), values)
 
 
-def _ignored_note(file: Path, flags: list[str]) -> str:
-    return f"{file} exists, so its settings are used and these options are ignored: {', '.join(flags)}; edit the file"
+def _beside_agent(given: Mapping[str, str], prefixes: Mapping[str, str]) -> list[str]:
+    """The options that cannot be given where the target is the agent's."""
+    flags = [Question(key, "").flag for key in given if not key.startswith("source_")]
+    flags += ["--location"] if prefixes else []
+    return [f"--from-agent and {it} exclude each other" for it in flags]
+
+
+def _option_notes(file: Path, text: str, ignored_flags: list[str], from_agent: Path | None) -> Iterator[str]:
+    """What became of the options, where `text` is that of pysync.toml."""
+    is_agents = "--from-agent" in text.partition("\n")[0]
+    flags = [*ignored_flags, *(["--from-agent"] if from_agent and not is_agents else [])]
+    if flags:
+        named = ", ".join(flags)
+        yield f"{file} exists, so its settings are used and these options are ignored: {named}; edit the file"
+    elif from_agent:
+        yield f"the first lines of {file} say what differs from the agent: read them before the first start"
 
 
 def _executable() -> Path | None:
@@ -311,8 +354,14 @@ def _executable() -> Path | None:
     return Path(executable).absolute() if executable else None
 
 
-def _do(steps: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
+def _do(steps: Plan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bool) -> None:
     states: list[State] = [step.state() for step in steps.steps]
+    asks = asks and _changes(states)
+    if asks:
+        _print_steps("pysync init: what it will do", steps, {it: it for it in states}, states)
+        if not typer.confirm("\nDo this?", err=True):
+            say("nothing was changed")
+            raise typer.Exit(1)
     for step in steps.steps if not dry_run else ():
         try:
             step.apply()
@@ -321,8 +370,15 @@ def _do(steps: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
             raise PysyncError(message, "remove the cause and run the same command again") from error
     if as_json:
         print_json(_as_json(steps, states, next_, dry_run=dry_run))
+        return
+    if asks:
+        say("done")
+    elif dry_run:
+        _print_steps("pysync init, dry run: nothing is written", steps, {it: it for it in states}, states)
+        _print_contents(steps)
     else:
-        _print(steps, states, next_, dry_run=dry_run)
+        _print_steps("pysync init", steps, _DONE, states)
+    _print_rest(steps, next_)
 
 
 def _as_json(planned: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
@@ -332,7 +388,7 @@ def _as_json(planned: Plan, states: list[State], next_: list[str], *, dry_run: b
     ]
     return {
         "dry_run": dry_run,
-        "changed": any(state in {"create", "change"} for state in states),
+        "changed": _changes(states),
         "steps": steps,
         "hive_site": planned.properties,
         "notes": list(planned.notes),
@@ -340,19 +396,31 @@ def _as_json(planned: Plan, states: list[State], next_: list[str], *, dry_run: b
     }
 
 
-def _print(steps: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> None:
-    words = {state: state for state in states} if dry_run else _DONE
+def _changes(states: list[State]) -> bool:
+    return any(state in {"create", "change"} for state in states)
+
+
+def _print_steps(title: str, steps: Plan, words: Mapping[State, str], states: list[State]) -> None:
     rows = [(words[state], step.what, step.path) for step, state in zip(steps.steps, states, strict=True)]
-    print_table("pysync init, dry run: nothing is written" if dry_run else "pysync init", ("", "what", "path"), rows)
-    if not any(state in {"create", "change"} for state in states):
+    print_table(title, ("", "what", "path"), rows)
+    if not _changes(states):
         say("nothing to do: everything exists already")
     for step in steps.steps:
         if isinstance(step, HiveSite):
             print_changes(step.path, step.rewrite.changes)
-        if dry_run and isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
-            say(f"\n--- {step.path}\n{step.content.decode()}")
     for note in steps.notes:
         say(f"note: {note}")
+
+
+def _print_contents(steps: Plan) -> None:
+    """The files that would be made, but for the jar."""
+    for step in steps.steps:
+        if isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
+            say(f"\n--- {step.path}\n{step.content.decode()}")
+
+
+def _print_rest(steps: Plan, next_: list[str]) -> None:
+    """What is left for a person to do."""
     if steps.properties and not any(isinstance(step, HiveSite) for step in steps.steps):
         say(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(steps.properties)}")
     say("\nNext:\n")

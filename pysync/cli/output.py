@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
 
@@ -20,13 +21,8 @@ from pysync.control.client import ask
 from pysync.sections import load_outline
 from pysync.targets.settings import TargetSettings
 
-
-class ShowProgress(Protocol):
-    """Shows what is done now, and how much of how much; without a `total` only what."""
-
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Show it."""
-
+ShowProgress = Callable[[str, int, int], None]
+"""Shows what is done now, and how much of how much; 0: that is not known."""
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[
@@ -104,9 +100,12 @@ def say(line: str, *, err: bool = False) -> None:
     typer.echo(plain(line), err=err)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], styles: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """A table with a title; None is shown as nothing, and text as it is: brackets are no markup.
 
+    `styles` are rich's, of the values of the first column; colours are for terminals alone.
     On a terminal cells are folded. In a pipe they are not, so that grep finds whole names.
     """
     from rich.box import ROUNDED  # noqa: PLC0415 - slow to load, and with --json nothing needs it
@@ -118,12 +117,30 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
+        texts = [Text("" if cell is None else plain(str(cell))) for cell in row]
+        texts[0].stylize(styles.get(texts[0].plain, ""))
+        table.add_row(*texts)
     console = Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         whole = console.measure(table, options=console.options.update(max_width=_ANY)).maximum
         console.width = max(console.width, whole)
     console.print(table)
+
+
+MOST_NAMES = 20
+"""So many names of a long list are printed; `--json` has all."""
+
+
+def name_rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Rows of `print_table` with what becomes of objects, and their names; only the first of many."""
+    rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:MOST_NAMES])]
+    return [*rows, (None, f"and {len(names) - MOST_NAMES} more: --json")] if len(names) > MOST_NAMES else rows
+
+
+def say_lacks(plan: Mapping[str, Any]) -> None:
+    """Say what the target of a plan cannot hold or do."""
+    for what, reason in plan["lacks"].items():
+        say(f"{plan['target']} has no {what}: {reason}")
 
 
 def print_changes(path: Path, changes: Iterable[object]) -> None:
@@ -153,9 +170,9 @@ def progress_bar(title: str = "") -> Iterator[ShowProgress]:
     with Progress(*columns, console=console, transient=True, disable=is_off) as bars:
         task = bars.add_task(title, total=None)
 
-        def show(what: str, done: int = 0, total: int | None = None) -> None:
+        def show(what: str, done: int, total: int) -> None:
             description = plain(f"{title}: {what}" if title else what)
-            bars.update(task, description=description, completed=done, total=total)
+            bars.update(task, description=description, completed=done, total=total or None)
 
         yield show
 

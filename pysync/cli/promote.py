@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,13 +67,17 @@ def promote(
     question = f"{target} takes the place of {promotion.config.source.name}. Have all changes there stopped? Continue?"
     if not yes and not typer.confirm(question, err=True):
         raise typer.Exit(1)
-    write_private(out, promotion.reversed_text.encode(), "--out", overwrites=False)
-    with progress_bar() as on_progress:
+    with ExitStack() as refusal, progress_bar() as on_progress:
+        if not out.exists():
+            refusal.callback(out.unlink, missing_ok=True)
+        write_private(out, promotion.reversed_text.encode(), "--out", overwrites=False)
         promotion.drain(timeout, on_progress)
         promotion.stop_replication()
         drift = promotion.differences(on_progress)
         if drift and promotion.settings.enabled:
             promotion.resume_replication()
+        if not drift:
+            refusal.pop_all()  # from here on objects change sides
         handed = promotion.hand_over(on_progress, dry_run=bool(drift))
     _print(promotion, out, drift, handed, is_done=not drift, as_json=as_json)
     if drift or handed.refused:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.errors import UsageError
-from pysync.cli.agent_conf import source_name
 from pysync.cli.arguments import path
 from pysync.migration.rule import Text, import_rules
+from pysync.targets.settings import Name
 
 _INPUT = "-"
 
@@ -19,6 +20,14 @@ _INPUT = "-"
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
     app.command("import-rule")(convert)
+
+
+def source_name(value: Any) -> str:
+    """The name of a source, as [source] name takes it."""
+    try:
+        return TypeAdapter(Name).validate_python(value)
+    except ValidationError as error:
+        raise typer.BadParameter(str(error.errors()[0]["ctx"]["error"])) from error
 
 
 def convert(

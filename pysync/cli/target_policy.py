@@ -11,7 +11,19 @@ import typer
 from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count, quoted
-from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, print_json, print_table, progress, say
+from pysync.cli.output import (
+    MOST_NAMES,
+    AsJson,
+    ConfigFile,
+    TargetName,
+    assert_target,
+    name_rows,
+    print_json,
+    print_table,
+    progress,
+    say,
+    say_lacks,
+)
 from pysync.config import Config, load_config
 from pysync.config_file.edits import Key, number_of, read
 from pysync.config_file.file import Change, Draft, drafted
@@ -107,8 +119,6 @@ def key(value: Any) -> Unset:
 
 # --- `pysync plan --scope`: what a change of scope would put, keep and drop
 
-_MOST = 20
-
 
 def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
     """Print what the scopes in `config` come to. Raises as `scope_plans`, and UsageError for an unknown target."""
@@ -131,13 +141,14 @@ def print_scope(plan: dict[str, Any]) -> None:
             f"{name} is a new target: the sidecar compares it with the source and puts "
             f"{count(len(plan['put']), 'object')}"
         )
+        say_lacks(plan)
     elif not plan["changes"]:
         say(f"{name}: its scope has not changed")
     for line in plan["changes"]:
         say(f"{name}: {line}")
-    for line in plan["collide"][:_MOST]:
+    for line in plan["collide"][:MOST_NAMES]:
         say(f"{name}: one name for several tables: {line}; only the first that comes gets it")
-    rows = [row for what in ("put", "keep", "drop") for row in _rows(what, plan[what])]
+    rows = [row for what in ("put", "keep", "drop") for row in name_rows(what, plan[what])]
     if rows and (plan["changes"] or plan["is_new"]):
         print_table(f"scope of {name}", ("", "database or table"), rows)
         parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
@@ -145,11 +156,6 @@ def print_scope(plan: dict[str, Any]) -> None:
         say(
             f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {count(plan['drops'], 'drop')} (limit: {limit})"
         )
-
-
-def _rows(what: str, names: list[str]) -> list[tuple[str | None, str]]:
-    rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:_MOST])]
-    return [*rows, (None, f"and {len(names) - _MOST} more: --json")] if len(names) > _MOST else rows
 
 
 # --- `pysync target policy`: a new policy for a target, with its effect shown first

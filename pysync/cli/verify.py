@@ -143,7 +143,7 @@ def _mend(verification: Verification, report: Report, show: ShowProgress) -> Non
         verification.config,
         report.target,
         verification.metadata(report.drift),
-        lambda state: show(f"repair: {state}"),
+        lambda state: show(f"repair: {state}", 0, 0),
     )
     verification.copy_files(report.drift, show)
     for _ in wait_for_repair(verification.config, report.target):

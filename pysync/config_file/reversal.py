@@ -9,8 +9,8 @@ from typing import Any
 from pysync.base.errors import UsageError
 from pysync.config_file.edits import rendered
 
-_AT_SOURCE = ("metastore", "tls", "kerberos", "login", "catalogs")
-_NOT_TAKEN = {*_AT_SOURCE, "name", "kind", "enabled", "cluster", "user", "mode", "out_of_scope"}
+_AT_SOURCE = ("metastore", "tls", "kerberos", "login")
+_NOT_TAKEN = {*_AT_SOURCE, "catalogs", "name", "kind", "enabled", "cluster", "user", "mode", "out_of_scope"}
 _ONE_WAY = ("policies", "include_schemes", "parameters", "drop_parameters")
 _BY_HAND = "write the configuration of the way back by hand: docs/failover.md"
 _HEAD = """\
@@ -35,7 +35,7 @@ def reversed_configuration(source: Mapping[str, Any], target: Mapping[str, Any])
     there |= {key: target[key] for key in _AT_SOURCE if key in target}
     there |= {key: source[key] for key in ("capture",) if key in source}
     back = {"name": source["name"], "kind": "hms"} | {key: source[key] for key in _AT_SOURCE if key in source}
-    back |= _reversed_names(target)
+    back |= _catalogs_of(target) | _reversed_names(target)
     back |= {key: it for key, it in target.items() if key not in _NOT_TAKEN and key not in back}
     tables = ("[source]", there), ("[[targets]]", back)
     return _HEAD + "".join(f"\n{header}\n{_lines(table)}" for header, table in tables)
@@ -43,6 +43,13 @@ def reversed_configuration(source: Mapping[str, Any], target: Mapping[str, Any])
 
 def _lines(table: Mapping[str, Any]) -> str:
     return "".join(f"{key} = {rendered(value)}\n" for key, value in table.items())
+
+
+def _catalogs_of(target: Mapping[str, Any]) -> dict[str, Any]:
+    """The catalogs of the source that the target takes, as those that the way back may write in."""
+    patterns = [*target.get("include", ()), target.get("policy", "")]
+    taken = sorted({name for it in patterns for name in re.findall("@(.+?)#", it)})
+    return {"catalogs": taken} if taken else {}
 
 
 def _reversed_names(target: Mapping[str, Any]) -> dict[str, Any]:

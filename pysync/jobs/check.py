@@ -27,7 +27,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, kept, known_targets, resting
 from pysync.sidecar.reload import needs
-from pysync.targets.base import ChecksRights, Lacking, target_kind
+from pysync.targets.base import ChecksRights, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
 
 # Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
@@ -187,7 +187,7 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
         )
     with closing(target_kind(settings.kind).open(settings)) as target:
         rights = target.check_rights() if isinstance(target, ChecksRights) else ""
-        lacks = [f"{it} ({why})" for it, why in target.lacks.items()] if isinstance(target, Lacking) else []
+        lacks = [f"{it} ({reason})" for it, reason in lacks_of(target).items()]
         return "; ".join(filter(None, (target.check(), rights, f"lacks {', '.join(lacks)}" if lacks else "")))
 
 

@@ -109,7 +109,7 @@ class _Work:
 @contextmanager
 def _work(config: Config, name: str) -> Iterator[_Work]:
     settings = next(it for it in config.targets if it.name == name)
-    access = config.source.access()
+    access = config.source_access()
     if settings.copy_files is None or access is None:
         raise UsageError(f"target {name!r} copies no files", "set copy = true in its [[targets]] table")
     with ExitStack() as stack:

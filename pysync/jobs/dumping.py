@@ -303,7 +303,7 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnPr
     Rejected for data files that cannot be: what is done by then is kept.
     """
     wanted.check()
-    where = config.source.access()
+    where = config.source_access()
     if where is None:
         raise UsageError("[source] metastore is not set", "set it to the address of the source")
     within = _within(config, wanted.within)

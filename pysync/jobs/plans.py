@@ -27,7 +27,7 @@ from pysync.replay.window.scope import Extent, Leaving, leaving, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import KeptScope, kept_scope, scopes_of
-from pysync.targets.base import Rejected, Target, target_kind
+from pysync.targets.base import Rejected, Target, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
 
 # What a change of scope would do, told before it is done. Source and target are only read.
@@ -43,7 +43,7 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
     stored = kept_scopes(config.queue.directory)
-    access = config.source.access()
+    access = config.source_access()
     if access is None:
         raise PysyncError("[source] metastore is not set", "set it to the address of the source")
     with reading(access) as source:
@@ -77,11 +77,13 @@ def _plan(source_name: str, settings: TargetSettings, stored: KeptScope | None, 
         put, there = _coming(named, target)
         former = [Extent.of(it) for it in new.former] if new is not None else []
         left = list(_left(Leaving(target, source_name, former, now)))
+        lacks = lacks_of(target)
     drops = settings.out_of_scope == "drop"
     return {
         "target": settings.name,
         "is_new": stored is None,
         "changes": list(new.changes) if new is not None and new.former else [],
+        "lacks": lacks,
         "out_of_scope": settings.out_of_scope,
         "put": put,
         "compare": there,
@@ -146,10 +148,12 @@ def _load_plan(
         survey = Survey(reader, target, translator, dump.manifest, Writer(0), whole)
         drops = [*survey.drops(), *_leaving(dump, scopes_of(settings, stored), translator, target)]
         refused = dict(_refused(dump, reader, target, translator, settings)) if with_files else {}
+        lacks = lacks_of(target)
     names = (str(translator.mapping.table(it)) for it in dump.tables() if translator.policy.takes_table(it))
     applies = settings.drops == "apply"
     return {
         "target": settings.name,
+        "lacks": lacks,
         "put": sorted(it for it in names if it not in refused),
         "refused": [{"table": name, "reason": reason} for name, reason in sorted(refused.items())],
         "drop": [_object_name(it) for it in drops] if applies else [],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import meant, quoted
+from pysync.base.text import count, meant, quoted
 from pysync.config import Config, load_config
 from pysync.config_file.reversal import reversed_configuration
 from pysync.config_file.targets import Setting, altered, enabled
@@ -75,7 +75,7 @@ class Promotion:
             on_progress("events that wait for the target", 0, waiting)
             if time.monotonic() >= until:
                 raise PysyncError(
-                    f"{waiting:,} events still wait for target {self.settings.name}",
+                    f"{count(waiting, 'event')} not at target {self.settings.name} yet",
                     "stop all changes at the source, then try again, with a longer --timeout if needed",
                 )
             time.sleep(_POLL_SECONDS)
@@ -122,7 +122,7 @@ class Promotion:
         it = next(it for it in status["targets"] if it["name"] == self.settings.name)
         if it["parked"]:
             raise PysyncError(
-                f"target {self.settings.name} has {it['parked']:,} parked events",
+                f"target {self.settings.name} has {count(it['parked'], 'parked event')}",
                 f"pysync parked list {self.settings.name}",
             )
         return int(it["queued"]) + sum(int(listener["waiting_events"] or 0) for listener in status["listeners"])
@@ -133,8 +133,8 @@ class Promotion:
 
     def _source_settings(self) -> HmsSettings:
         """The source as a place to write to."""
-        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login", "catalogs"})
-        return HmsSettings.model_validate({"kind": "hms", **fields})
+        fields = self.config.source.model_dump(include={"name", "metastore", "tls", "kerberos", "login"})
+        return HmsSettings.model_validate({"kind": "hms", "catalogs": self.config.catalogs, **fields})
 
     @property
     def _cluster(self) -> str:

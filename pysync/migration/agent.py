@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import TextWrapper
 from xml.etree import ElementTree
 
 from pysync.base.errors import UsageError
@@ -98,6 +99,11 @@ class Agent:
         """The settings in its JDBC address that are read, by the lower-case names that version 3 of the driver has."""
         address = {_address_key(key): value for key, value in self._address_pairs()}
         return {key: value for key, value in address.items() if key in _OF_ADDRESS and value}
+
+    @property
+    def metastore(self) -> str:
+        """The addresses of the metastore that the file names; "" if it names none."""
+        return _addresses(self.get("hive.metastore.uris") or self.get("metastore.thrift.uris"))
 
     @property
     def region(self) -> str:
@@ -192,21 +198,34 @@ def _address_key(key: str) -> str:
 _LISTENERS = "hive.metastore.event.listeners"
 _S3 = re.compile(r"s3[an]?://", re.IGNORECASE)
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
+_NOTES = TextWrapper(
+    width=110, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False, break_on_hyphens=False
+)
 
 
-def import_agent_conf(hive_site: Path, source: str) -> str:
-    """A pysync.toml that does what the agent did, headed by what is different.
-
-    Raises UsageError when the file cannot be read, or does not configure the agent.
-    """
+def read_agent(hive_site: Path) -> Agent:
+    """What a hive-site.xml says of the agent. Raises UsageError when it cannot be read, or does not configure one."""
     agent = Agent(_read(hive_site))
     if not agent.is_configured:
         raise UsageError(
             f"{hive_site} does not configure the Glue sync agent", f"the file has neither {LISTENER} nor its keys"
         )
-    head = [f"# From {json.dumps(hive_site.name)} by `pysync import-agent-conf`. Differences:", "#"]
-    notes = [f"# - {note}" for note in _notes(agent)]
-    return "\n".join([*head, *notes, "", *_source(agent, source), "", *_target(agent), ""])
+    return agent
+
+
+def agent_config(agent: Agent, file: str, sections: Mapping[str, Mapping[str, str | int]]) -> str:
+    """A pysync.toml with these sections and a target that does what the agent did, headed by what is different.
+
+    `file` is the name of the hive-site.xml.
+    """
+    head = [f"# From the agent's settings in {json.dumps(file)} by `pysync init --from-agent`. Differences:", "#"]
+    notes = [_NOTES.fill(note) for note in _notes(agent)]
+    made = [line for name, settings in sections.items() for line in [*_section(f"[{name}]", settings), ""]]
+    return "\n".join([*head, *notes, "", *made, *_target(agent), ""])
+
+
+def _section(header: str, settings: Mapping[str, str | int]) -> list[str]:
+    return [header, *(f"{key} = {toml_string(it) if isinstance(it, str) else it}" for key, it in settings.items())]
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -218,12 +237,6 @@ def _read(path: Path) -> dict[str, str]:
         raise UsageError(f"{path} is not XML: {error}") from error
     pairs = ((each.findtext("name", ""), each.findtext("value", "")) for each in root.iter("property"))
     return {name.strip(): value.strip() for name, value in pairs}
-
-
-def _source(agent: Agent, name: str) -> list[str]:
-    uris = agent.get("hive.metastore.uris") or agent.get("metastore.thrift.uris")
-    lines = ["[source]", f"name = {toml_string(name)}"]
-    return [*lines, f"metastore = {toml_string(where)}"] if (where := _addresses(uris)) else lines
 
 
 def _addresses(uris: str) -> str:
@@ -245,8 +258,8 @@ def _target(agent: Agent) -> list[str]:
     settings["drops"] = "suppress" if agent.suppresses_drops else "apply"
     settings["on_conflict"] = "adopt" if agent.flag("glue.catalog.dropTableIfExists", False) else "park"
     creates = str(agent.flag("glue.catalog.createMissingDB", True)).lower()
-    lines = [f"{key} = {toml_string(value)}" for key, value in settings.items()]
-    return ["[[targets]]", *lines, f"create_missing_databases = {creates}", *_taken(agent)]
+    lines = _section("[[targets]]", settings)
+    return [*lines, f"create_missing_databases = {creates}", *_taken(agent)]
 
 
 def _taken(agent: Agent) -> list[str]:
@@ -271,14 +284,20 @@ def _athena(agent: Agent) -> dict[str, str]:
 
 def _notes(agent: Agent) -> Iterator[str]:
     yield from _warnings(agent)
-    yield f"Remove {LISTENER} from {_LISTENERS}:"
-    yield "  if both write the same tables, they overwrite each other. Add what `pysync hive-site` prints."
-    yield "As the agent did, the target takes only some tables (include_schemes, include_types, exclude_parameters)."
-    yield "  pysync can replicate views and tables elsewhere, too: map their locations to S3 with `locations`."
-    yield "  The agent looked at the location of each partition. pysync looks at the table's."
+    yield (
+        f"Remove {LISTENER} from {_LISTENERS}: "
+        "if both write the same tables, they overwrite each other. Add what `pysync hive-site` prints."
+    )
+    yield (
+        "As the agent did, the target takes only some tables (include_schemes, include_types, exclude_parameters). "
+        "pysync can replicate views and tables elsewhere, too: map their locations to S3 with `locations`. "
+        "The agent looked at the location of each partition. pysync looks at the table's."
+    )
     yield "Tables that the agent created have no mark of pysync. " + _conflict_note(agent)
-    yield "pysync also replicates alters, renames, databases and properties of partitions. The Glue API makes changes"
-    yield '  that Athena DDL cannot express; with glue_api = "never" such events are parked.'
+    yield (
+        "pysync also replicates alters, renames, databases and properties of partitions. The Glue API makes changes "
+        'that Athena DDL cannot express; with glue_api = "never" such events are parked.'
+    )
     yield "A failed statement is retried, or its event is parked (pysync parked list). No failure is ignored."
     if not agent.syncs_statistics:
         yield "The agent left out the numbers of files and rows (numRows, totalSize, ...). pysync writes them."
@@ -291,23 +310,31 @@ def _notes(agent: Agent) -> Iterator[str]:
 def _warnings(agent: Agent) -> Iterator[str]:
     """What a person must decide before the first start."""
     if agent.has_secrets:
-        yield "The configuration of the agent holds credentials. They are not copied: put them into a profile in"
-        yield "  ~/.aws/credentials and set profile, or better use a role of the host. Remove them from hive-site.xml."
+        yield (
+            "The configuration of the agent holds credentials. They are not copied: put them into a profile in "
+            "~/.aws/credentials and set profile, or better use a role of the host. Remove them from hive-site.xml."
+        )
     if agent.unread:
         yield f"WARNING: keys that pysync does not know, and has NOT taken over: {_listed(agent.unread)}"
     if agent.unread_of_address:
         yield f"WARNING: settings of the JDBC address that are NOT taken over: {_listed(agent.unread_of_address)}"
     if agent.is_mixed:
-        yield "WARNING: it has keys of both generations of the agent. It is read as one of the second, which calls the"
-        yield "  Glue API; of the first one's glue.catalog.athena.* keys only suppressAllDropEvents is read."
+        yield (
+            "WARNING: it has keys of both generations of the agent. It is read as one of the second, which calls the "
+            "Glue API; of the first one's glue.catalog.athena.* keys only suppressAllDropEvents is read."
+        )
     if not agent.has_region:
         yield f"WARNING: the agent was told of no region, so it writes to {agent.region}: set region if it is another."
     if agent.odd_suppressions:
-        yield f"WARNING: the agent may not have followed {_listed(agent.odd_suppressions)}, because its generation has"
-        yield "  another key, or because the value is neither true nor false. Check drops."
+        yield (
+            f"WARNING: the agent may not have followed {_listed(agent.odd_suppressions)}, because its generation has "
+            "another key, or because the value is neither true nor false. Check drops."
+        )
     if agent.endpoint:
-        yield "WARNING: the agent reaches Athena at an endpoint of its own (athena_endpoint_url). pysync calls Glue,"
-        yield "  too: if Glue cannot be reached at its public endpoint, set glue_endpoint_url."
+        yield (
+            "WARNING: the agent reaches Athena at an endpoint of its own (athena_endpoint_url). pysync calls Glue, "
+            "too: if Glue cannot be reached at its public endpoint, set glue_endpoint_url."
+        )
     if any("${" in agent.get(key) for key in agent.properties if key.startswith("glue.catalog.")):
         yield "WARNING: a value refers to ${another} property, which the file does not have: it is copied unchanged."
 

@@ -133,6 +133,12 @@ class Origin:
     rivals: frozenset[str] = frozenset()
 
 
+def targets_of(event: Event) -> frozenset[str]:
+    """The only targets that an event is for; empty: all of them. Only a refresh can name targets."""
+    names = event.attributes.get("targets", "") if event.kind is Kind.REFRESH else ""
+    return frozenset(names.split("\n") if names else ())
+
+
 @dataclass
 class Change:
     """What one event changed.
@@ -197,9 +203,8 @@ class Change:
 
     @property
     def for_targets(self) -> frozenset[str]:
-        """The only targets that it is for; empty: all of them. Only a refresh can name targets."""
-        names = self.event.attributes.get("targets", "") if self.kind is Kind.REFRESH else ""
-        return frozenset(names.split("\n") if names else ())
+        """The only targets that it is for; empty: all of them."""
+        return targets_of(self.event)
 
     @property
     def comes_alone(self) -> bool:

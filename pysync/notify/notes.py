@@ -17,9 +17,9 @@ class ReceiverNotes:
     def __init__(self, queue: EventQueue, names: Collection[str]) -> None:
         """Forget what is noted of other receivers."""
         self._notes, self._lock = queue.notes, threading.Lock()
-        noted: dict[str, str] = json.loads(self._notes.get(_NOTE) or "{}")
-        self._texts = {name: text for name, text in noted.items() if name in names}
-        if self._texts != noted:
+        stored: dict[str, str] = json.loads(self._notes.get(_NOTE) or "{}")
+        self._texts = {name: text for name, text in stored.items() if name in names}
+        if self._texts != stored:
             self._write()
 
     def get(self, name: str) -> str | None:

@@ -209,15 +209,15 @@ class Notifier:
         """Have what began and what ended since the last comparison wait for the receiver, on disk."""
         if "problems" not in self._settings.events or self._clock() - self._compared_at < _COMPARE_SECONDS:
             return
-        found = {it.key: it for it in self._problems() if self._wanted.concerns(it)}
+        current = {it.key: it for it in self._problems() if self._wanted.concerns(it)}
         known, at = progress.problems, self._now()
         if self._clock() < self._grace_ends_at:
-            found = {key: it for key, it in known.items() if it.code in _BY_TIME} | found
-        changes = [("ended", it) for key, it in known.items() if key not in found]
-        changes += [("begun", it) for key, it in found.items() if key not in known]
+            current = {key: it for key, it in known.items() if it.code in _BY_TIME} | current
+        changes = [("ended", it) for key, it in known.items() if key not in current]
+        changes += [("begun", it) for key, it in current.items() if key not in known]
         self._add(progress, [problem_event(self._source, change, it, at) for change, it in changes])
         # The words of a problem change as it lasts; it ends with those by which it was told.
-        progress.problems = {key: known.get(key, it) for key, it in found.items()}
+        progress.problems = {key: known.get(key, it) for key, it in current.items()}
         if changes:
             self._save(progress)
         self._compared_at = self._clock()
@@ -246,11 +246,11 @@ class Notifier:
         """The next records. None, and a gap that waits to be sent, where the journal does not go on from there."""
         after = progress.record
         # With the last one that was read, which tells whether it is the same journal. Numbers have no holes.
-        found = self._journal.records(Query(after=after - 1, before=after + MOST + 1), MOST + 1)[::-1]
-        if found and found[0].id == after and found[0].at == progress.at:
-            return found[1:]
-        if found and found[0].id == after + 1:
-            return found
+        records = self._journal.records(Query(after=after - 1, before=after + MOST + 1), MOST + 1)[::-1]
+        if records and records[0].id == after and records[0].at == progress.at:
+            return records[1:]
+        if records and records[0].id == after + 1:
+            return records
         if (oldest := self._journal.oldest()) is not None:
             self._note_gap(progress, _TRIMMED if oldest.id > after else _OTHER, oldest.at)
             progress.record, progress.at = oldest.id - 1, 0.0

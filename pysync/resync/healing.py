@@ -261,7 +261,9 @@ class Healer:
                 return _named(source, self._last, since)
         except NotificationLogRefused as error:
             log.info("notifications_unavailable", reason=str(error))
-        return everything(source, self._last, self._overlaps.lately())
+        # A target that is new lacks databases, too: a table that came before its database would be parked.
+        first = [] if all(gap.target for gap in gaps) else self._overlaps.lately()
+        return everything(source, self._last, first)
 
     def _last(self) -> int:
         return self._queue.last

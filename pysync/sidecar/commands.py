@@ -25,6 +25,7 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
+from pysync.sidecar.adoption import Adoption
 from pysync.sidecar.history import listed
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
@@ -219,7 +220,7 @@ class Commands:
 
     def parked_adopt(self, request: Request) -> dict[str, Any]:
         """Make tables of the target that are in the way of parked events the source's."""
-        adoption = parked.Adoption(self._queue, self._drain(request), self._ends.source, self._healer.read_again)
+        adoption = Adoption(self._queue, self._drain(request), self._ends.source, self._healer.read_again)
         return adoption(self._parked(request), request)
 
     def _parked(self, request: Request) -> Sequence[ParkedTable]:

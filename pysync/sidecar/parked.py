@@ -1,34 +1,22 @@
-"""Parked: what a target refused, by table and by reason; retries, skips and adoption of a part of it."""
+"""Parked: what a target refused, by table and by reason; retries and skips of a part of it."""
 
 from __future__ import annotations
 
 import base64
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import structlog
-
 from pysync.base.errors import PysyncError
 from pysync.base.text import one_line
-from pysync.metastore.client import Reads
-from pysync.model.event import SIDECAR, Event, Kind
-from pysync.model.names import TableName
-from pysync.model.operation import PutTable, Refresh
-from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue, Parked, ParkedTable
+from pysync.model.wire import decode_event
+from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain, Released
-from pysync.replay.rereading import Rereading
-from pysync.replay.window.fold import fold
-from pysync.replay.window.plan import plan
-from pysync.targets.base import Rejected, Target, target_kind
-from pysync.targets.settings import TargetSettings, assert_enabled
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -40,8 +28,6 @@ _ADVICE = 'on_conflict = "adopt"'
 """A part of the advice in the reason of such a refusal (targets/apply/judge_one_way)."""
 
 _NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)\b")
-
-log = structlog.get_logger(__name__)
 
 
 def common_reason(reason: str, table: str) -> str:
@@ -231,103 +217,3 @@ def _released(futures: Sequence[Future[Released]]) -> dict[str, Any]:
             finished=all(it.finished for it in results),
         )
     )
-
-
-# --- Adoption: tables of the target that stand in the way become the source's, a few or many at once
-
-_ADOPT_SECONDS = 4.0
-"""Of one answer, without the retry: who has more to adopt asks again."""
-
-OpenSource = Callable[[], AbstractContextManager[Reads]]
-OpenTarget = Callable[[TargetSettings], Target]
-
-
-def _opened(settings: TargetSettings) -> Target:
-    return target_kind(settings.kind).open(settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Adoption:
-    """Adopts tables of one target. `refresh` has the source's tables of these names read anew at all targets."""
-
-    queue: EventQueue
-    drain: Drain
-    source: OpenSource | None
-    refresh: Callable[[Sequence[TableName]], object]
-    open_target: OpenTarget = _opened
-
-    def __call__(self, parked: Sequence[ParkedTable], request: Mapping[str, Any]) -> dict[str, Any]:
-        """Adopt the tables that the request selects, and try their parked events again.
-
-        Each is brought to its definition at the source as with `on_conflict = "adopt"`, which marks it; its partitions
-        follow by a refresh. `adopted` tables are the source's then, `refused` tells why others are not, and `more` are
-        for another request; the rest is the answer of a retry. Raises PysyncError where nothing can be adopted.
-        """
-        source = self._possible_source()
-        tables = [it for it in Selection.of(request).tables(parked) if is_adoptable(it)]
-        if not tables:
-            raise PysyncError(
-                "no parked table that fits is in the way of the source's", f"see: pysync parked list {self.drain.name}"
-            )
-        adopted, refused = dict[str, TableName](), dict[str, str]()
-        settings = self.drain.settings.model_copy(update={"on_conflict": "adopt"})
-        until = time.monotonic() + _ADOPT_SECONDS
-        with source() as reads, closing(self.open_target(settings)) as target:
-            for table in tables:
-                if time.monotonic() > until:
-                    break
-                try:
-                    adopted[table.table] = self._adopted(reads, target, table)
-                except Rejected as error:
-                    refused[table.table] = str(error)
-        more = len(tables) - len(adopted) - len(refused)
-        return {"adopted": len(adopted), "refused": refused, "more": more, **self._retried(adopted)}
-
-    def _possible_source(self) -> OpenSource:
-        """How the source is read. Raises PysyncError where tables cannot be adopted one by one."""
-        settings, name = self.drain.settings, self.drain.name
-        assert_enabled(settings)
-        if self.source is None:
-            raise PysyncError("[source] metastore is not set, so no table can be adopted", "set it in pysync.toml")
-        if self.drain.paused() is not None:
-            raise PysyncError(f"target {name} is paused", f"first run: pysync resume {name}")
-        if settings.both_ways or settings.copy_files is not None or settings.mode == "shadow":
-            what = (
-                "replicates both ways"
-                if settings.both_ways
-                else "copies files"
-                if settings.copy_files
-                else "only plans"
-            )
-            raise PysyncError(f"target {name} {what}: no table is adopted one by one", 'set on_conflict = "adopt"')
-        return self.source
-
-    def _adopted(self, source: Reads, target: Target, table: ParkedTable) -> TableName:
-        """The name at the source of a table that is adopted now. Raises Rejected where it cannot be."""
-        name = self.drain.translator.mapping.source_of(table.table)
-        refresh = self._refresh_of(name, table)
-        operations = Rereading(source, target, self.drain.translator, refresh).operations() if refresh else iter(())
-        put = next((it for it in operations if isinstance(it, PutTable)), None)
-        if put is None:
-            raise Rejected(f"the source has no table {name} that the target takes", f"see: pysync why {name}")
-        target.apply(put)
-        log.warning("table_adopted", target=self.drain.name, table=table.table)
-        return name
-
-    def _refresh_of(self, name: TableName, table: ParkedTable) -> Refresh | None:
-        """A refresh of the table, as old as its first parked event."""
-        (row, *_) = self.queue.target(self.drain.name).parked.at(table.position)
-        try:
-            source = decode_event(row.data).source
-        except PysyncError as error:
-            raise Rejected(f"event {table.position} cannot be read", error.message) from error
-        attributes = {"database": name.database, "table": name.table}
-        event = Event(Kind.REFRESH, source, SIDECAR, 1, 0, attributes=attributes)
-        change = self.drain.translator.translate(encode_event(event), table.position)
-        works = plan(fold([change] if change else []), self.queue.writer(self.drain.name))
-        return next((it for work in works for it in work.operations if isinstance(it, Refresh)), None)
-
-    def _retried(self, adopted: Mapping[str, TableName]) -> dict[str, Any]:
-        if adopted:
-            self.refresh(list(adopted.values()))
-        return retried_tables(self.drain, list(adopted))

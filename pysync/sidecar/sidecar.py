@@ -90,7 +90,7 @@ class Sidecar:
         metastore of the configuration. `file` is where the configuration is from, if it may be reloaded.
         """
         self._config, self._heals = config, bridge  # a one-off job leaves gaps and scopes to the next sidecar
-        self._source, self._origin = config.source.access(), origin
+        self._source, self._origin = config.source_access(), origin
         self._started, self.ending = time.time(), Shutdown()
         polls = config.source.capture == NOTIFICATION_LOG
         token = read_token(config.bridge.token_file) if bridge and not polls else None
@@ -111,7 +111,7 @@ class Sidecar:
         self._lags = Lags(self.queue, self._clocks.offset)
         lost = [translator.lost for _, translator in translated]
         self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps, lost)) if token else None
-        self.poller = poller_of(self.queue, config.source)
+        self.poller = poller_of(self.queue, config)
         if self.poller:
             watch.retire()
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())

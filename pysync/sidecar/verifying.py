@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comparison:
     """The Comparison of the configuration's source with a target; `options` are its own. Raises UsageError."""
-    access = config.source.access()
+    access = config.source_access()
     if access is None:
         raise UsageError("[source] metastore is not set", "set it to the address of the source")
     opened = partial(target_kind(settings.kind).open, settings)
@@ -77,7 +77,7 @@ class Verifier:
         self._drain = drain
         self._is_settled = is_settled
         self._pace = 1 / tables_per_second
-        self._noted = note_of(drain.name, "verify")
+        self._note_key = note_of(drain.name, "verify")
         self._kept = note_of(drain.name, "verified")
         self._lock = threading.Lock()
         self._asked = 0  # how often somebody has asked for a comparison
@@ -104,7 +104,7 @@ class Verifier:
 
     def status(self) -> dict[str, Any] | None:
         """What was found last, as in `pysync status --json`; None if nothing was compared yet."""
-        result: dict[str, Any] | None = json.loads(self._queue.notes.get(self._noted) or "null")
+        result: dict[str, Any] | None = json.loads(self._queue.notes.get(self._note_key) or "null")
         return result
 
     def _begin(self) -> None:
@@ -141,7 +141,7 @@ class Verifier:
         }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
         self._queue.notes.put(self._kept, json.dumps(kept(first, drift)))
-        self._queue.notes.put(self._noted, json.dumps(result))
+        self._queue.notes.put(self._note_key, json.dumps(result))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
         else:

@@ -12,6 +12,7 @@ from pysync.base.measures import Counts, Throttle
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
+from pysync.config import Config
 from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
 from pysync.replay.window.translate import Translator
@@ -21,7 +22,6 @@ from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.view_refreshes import ViewRefreshes
-from pysync.sections import SourceConfig
 from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
@@ -34,13 +34,19 @@ from pysync.worker import Worker
 def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
     """The target of these settings. Raises what opening does.
 
-    If it is one on a store, `calls` counts its calls, `throttle` is told of them, and `redefining` is around what it
-    writes of tables.
+    If it is one on a store, its calls are counted, and `redefining` is around what it writes of tables.
     """
+    target = open_counted(settings, calls, throttle)
+    if isinstance(target, StoreTarget):
+        target.redefining(redefining)
+    return target
+
+
+def open_counted(settings: TargetSettings, calls: Counts, throttle: Throttle) -> Target:
+    """The target of these settings; if it is one on a store, `calls` and `throttle` have its calls. Raises as above."""
     target = target_kind(settings.kind).open(settings)
     if isinstance(target, StoreTarget):
         target.store.observe_calls(partial(_count_call, calls, throttle))
-        target.redefining(redefining)
     return target
 
 
@@ -52,16 +58,16 @@ def _count_call(calls: Counts, throttle: Throttle, name: str) -> None:
 # --- Polling: the poller of a sidecar whose source has no listener, and whether changes are captured by now
 
 
-def poller_of(queue: EventQueue, source: SourceConfig) -> Poller | None:
+def poller_of(queue: EventQueue, config: Config) -> Poller | None:
     """The poller of the source's notification log; None if the source has a listener."""
-    access = source.access()
+    source, access = config.source, config.source_access()
     if source.capture != NOTIFICATION_LOG or access is None:
         return None
 
     def on_gap(reason: str) -> None:
         queue.gaps.open(f"notification-log:{reason}", reason)
 
-    return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds, catalogs=source.catalogs)
+    return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds, catalogs=config.catalogs)
 
 
 def listens(poller: Poller | None) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pysync.base.errors import PysyncError, UsageError
@@ -229,11 +230,16 @@ class ChecksRights(Protocol):
 
 @runtime_checkable
 class Lacking(Protocol):
-    """What a target may have besides, for `pysync check`."""
+    """What a target may have besides, for `pysync check` and `pysync plan`."""
 
     @property
     def lacks(self) -> Mapping[Any, str]:
         """What it cannot hold or do, each with the reason, for people."""
+
+
+def lacks_of(target: Target) -> dict[str, str]:
+    """What the target cannot hold or do, as far as its kind tells, each with the reason."""
+    return {str(what): reason for what, reason in target.lacks.items()} if isinstance(target, Lacking) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,14 +284,20 @@ def answer(table: Sequence[Answer[E]], error: E) -> Answer[E]:
 GROUP = "pysync.targets"
 
 
+@cache
+def _entry_points() -> EntryPoints:
+    """Read once: to find them takes the metadata of every package that is installed, some 10 ms."""
+    return entry_points(group=GROUP)
+
+
 def kind_names() -> list[str]:
     """The kinds that are installed, sorted."""
-    return sorted(point.name for point in entry_points(group=GROUP))
+    return sorted(_entry_points().names)
 
 
 def target_kind(name: str) -> TargetKind:
     """The kind of that name. Raises UsageError when there is none, or when its extra is not installed."""
-    for point in entry_points(group=GROUP, name=name):
+    for point in _entry_points().select(name=name):
         try:
             kind: TargetKind = point.load()
         # pysync installs the entry points of all its kinds, but the libraries of a kind only with its extra.

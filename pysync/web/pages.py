@@ -9,7 +9,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from pysync.web.site import STATIC, Answer, Site, environment, segment
@@ -30,6 +30,8 @@ from pysync.web.views.targets import overview, target_view
 from pysync.web.views.verify import Object, Tile, VerifyView, of_database, verify_view
 
 _RECENT = 10
+SUGGESTED = 10
+"""Names that the search suggests at most."""
 
 
 class Pages:
@@ -47,6 +49,7 @@ class Pages:
             Route("/targets/{target}/parked/{table:path}", self._signed_in(self.parked_table)),
             Route("/actions", self._signed_in(self.actions)),
             Route("/tables", self._signed_in(self.tables)),
+            Route("/suggestions", self._signed_in(self.suggestions)),
             Route("/tables/{table:path}", self._signed_in(self.table)),
             Route("/verify", self._signed_in(self.verify)),
             Route("/verify/{target}/{database:path}", self._signed_in(self.verify_database)),
@@ -141,11 +144,18 @@ class Pages:
             targets=[it["name"] for it in self._site.status()["targets"]],
         )
 
+    def suggestions(self, request: Request) -> Response:
+        """A few names of tables with this text in them, as JSON; none where the source does not answer."""
+        name = request.query_params.get("name", "").strip()
+        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else Answer(None)
+        names = [it["object"] for it in (answer.value or {}).get("objects", ())]
+        return JSONResponse(names, headers={"Cache-Control": "no-store"})
+
     def _is_whole(self, name: str) -> bool:
         """Whether it is no part of a table's name only; also where that is not known: its page says what is."""
         answer = self._site.ask("tables", part=name, begin=name, limit=1)
-        found = (answer.value or {}).get("objects") or ()
-        return not found or bool(found[0]["object"] == name)
+        objects = (answer.value or {}).get("objects") or ()
+        return not objects or bool(objects[0]["object"] == name)
 
     def table(self, request: Request) -> Response:
         """The life of a table."""

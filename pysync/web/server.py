@@ -9,6 +9,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,8 @@ class WebServer:
         from pysync.web.connections import MOST, accepting, limit_lines  # noqa: PLC0415
 
         assert_usable(settings)
-        self._proxy_path = settings.proxy_socket
         self._sockets = _all_bound(settings)
+        self._proxy = _File.of(settings.proxy_socket) if settings.proxy_socket else None
         self.port: int = self._sockets[0].getsockname()[1]
         self.url = f"{'https' if settings.tls_certificate else 'http'}://{_literal(settings.host)}:{self.port}/"
         # uvicorn would configure logging of its own, and write a line for each request.
@@ -75,14 +76,13 @@ class WebServer:
 
     def stop(self) -> None:
         """Answer no more; also if it never began to."""
+        if self._proxy is not None:
+            self._proxy.remove()  # before the socket is closed: until then no other file can have its inode
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(_STOP_SECONDS)
         for it in self._sockets:
             it.close()
-        if self._proxy_path is not None:
-            with suppress(OSError):  # it is gone
-                self._proxy_path.unlink()
 
     def _run(self) -> None:
         self._server.run(sockets=self._sockets)
@@ -152,6 +152,26 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
         middleware=[trusted, Middleware(Headers)],
         exception_handlers=failures(site),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file of the proxy's socket. A newer sidecar may have put another in its place."""
+
+    path: Path
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> _File:
+        status = path.stat()
+        return cls(path, status.st_dev, status.st_ino)
+
+    def remove(self) -> None:
+        """Remove it, unless it is gone or another one is there."""
+        with suppress(OSError):
+            if self.of(self.path) == self:
+                self.path.unlink()
 
 
 class _Collector:

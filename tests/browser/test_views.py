@@ -13,10 +13,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from pysync.web.pages import SUGGESTED
 from tests.browser.conftest import RIGHT, USER, Served
 from tests.support import wait_until
 from tests.support.browser import DESK, PHONE, WALL, Browser
-from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, in_trouble
+from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, holding, in_trouble
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +27,9 @@ WHOLE = ("overview", "target", "actions", "parked", "table", "verify")
 VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "overview-quiet": (a_status, "/"),
     "overview-trouble": (in_trouble, "/"),
+    "overview-hold": (holding, "/"),
     "target": (a_status, "/targets/dr"),
+    "target-hold": (holding, "/targets/dr"),
     "target-month": (a_status, "/targets/dr?range=30d"),
     "target-paused": (in_trouble, "/targets/dr"),
     "actions": (a_status, "/actions"),
@@ -135,6 +138,22 @@ def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(brows
     browser.find("#find-table").send_keys("shop_007.orders_042")
     browser.click(".search button")
     assert browser.path() == "/tables/shop_007.orders_042", "a whole name leads to its page"
+
+
+def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser, serve: Serve) -> None:
+    """How the list is shown and chosen from, by keyboard too, is the browser's own; one without a window shows none."""
+    served = serve(fresh())
+    sign_in(browser, served)
+    browser.press("/")
+    browser.type(*"orders_042")
+    offers = "#suggested-tables option"
+    wait_until(lambda: len(browser.all(offers)) == SUGGESTED, seconds=30, what="suggestions")
+    names = [it.get_attribute("value") for it in browser.all(offers)]
+    assert names[:2] == ["shop_000.orders_042", "shop_001.orders_042"]
+    listed = "return [...document.getElementById('find-table').list.options].map(it => it.value)"
+    assert browser.driver.execute_script(listed) == names, "the search field offers this list"
+    browser.type(*"9")
+    wait_until(lambda: browser.all(offers) == [], seconds=30, what="no suggestion for what no table has")
 
 
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:

@@ -15,7 +15,7 @@ from pysync import __version__
 from pysync.base import logs
 from tests.compare import agents, building, contest, report
 from tests.compare.contender import Contender
-from tests.compare.ours import pysync
+from tests.compare.ours import bare, pysync
 from tests.compare.stream import STATEMENTS, Statement, statements
 
 OUTPUT = Path("build") / "compare"
@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _contenders(arguments: argparse.Namespace) -> dict[str, Open]:
-    found: dict[str, Open] = {}
+    found: dict[str, Open] = {"no listener": bare, "spool only": partial(pysync, "glue", with_sidecar=False)}
     for name, opener, directory in (("v1", agents.v1, arguments.v1), ("v2", agents.v2, arguments.v2)):
         if directory is not None:
             build = _build(name, directory.absolute())

@@ -79,7 +79,7 @@ class Agent:
     """An agent in its metastore, as a contender."""
 
     def __init__(self, aws: EmbeddedAws, metastore: EmbeddedMetastore, java_options: str) -> None:
-        self.aws = aws
+        self.aws, self.carries = aws, True
         self._metastore = metastore
         # The SDK takes credentials from the environment; there is no other way into its JVM for the options either.
         self._environment = {**aws.environment(), "AWS_REGION": aws.region, "JAVA_TOOL_OPTIONS": java_options}

@@ -14,6 +14,8 @@ class Contender(Protocol):
     """A contender, started. Each has a source and an AWS of its own."""
 
     aws: EmbeddedAws
+    carries: bool
+    """Whether changes get to the AWS at all; those that carry none show what a statement takes without."""
 
     def source(self) -> AbstractContextManager[Metastore]:
         """A client of the source metastore."""

@@ -22,7 +22,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended. `seconds` is from the last statement until the lake was equal; None if it never was."""
+    """How a run ended. `seconds` is from the last statement until the lake was equal; None if it never was.
+
+    Where nothing was carried (`carries`) only the statements count.
+    """
 
     counts: Counts
     seconds: float | None
@@ -30,6 +33,7 @@ class Result:
     ddl_p50: float
     ddl_p95: float
     notes: tuple[str, ...]
+    carries: bool = True
 
 
 def run(contender: Contender, statements: Sequence[Statement], pause: float, say: Say) -> Result:
@@ -45,7 +49,7 @@ def run(contender: Contender, statements: Sequence[Statement], pause: float, say
     counts, seconds = _settle(contender, say)
     writes = sum(made for name, made in contender.aws.calls().items() if name in lake.WRITES)
     notes = tuple(contender.notes())
-    return Result(counts, seconds, writes, percentile(times, 50), percentile(times, 95), notes)
+    return Result(counts, seconds, writes, percentile(times, 50), percentile(times, 95), notes, contender.carries)
 
 
 def parts(statements: Sequence[Statement], cuts: Sequence[int]) -> list[Sequence[Statement]]:
@@ -86,7 +90,7 @@ def _settle(contender: Contender, say: Say) -> tuple[Counts, float | None]:
             waited = time.monotonic() - began
             if counts.equal:
                 return counts, waited
-            if waited > PATIENCE_SECONDS:
+            if waited > PATIENCE_SECONDS or not contender.carries:
                 return counts, None
             say(f"{waited:.0f} s: {counts}")
             time.sleep(_POLL_SECONDS)

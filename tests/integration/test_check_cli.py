@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.sidecars import FaultyPlace, Place, command, pysync, sidecar, unused_port
+from tests.support.terminal import terminal
 
 SHIM = """
 import importlib.util, sys
@@ -51,6 +52,16 @@ def run(place: Place) -> str:
 
 def test_all_is_well(place: FaultyPlace) -> None:
     assert problems(place) == {}
+
+
+def test_problems_come_first_and_have_another_colour_on_a_terminal(place: FaultyPlace) -> None:
+    place.queue = Path("/proc/pysync/queue")
+    place.write()
+    colours = {"TERM": "xterm-256color", "NO_COLOR": "", "COLUMNS": "160"}
+    with terminal(command(["check", "-c", place.file]), colours) as shown:
+        assert shown.end() == 1
+    assert 0 < shown.shown.index("\x1b[1;31mPROBLEM\x1b[0m") < shown.shown.index("\x1b[32mok")
+    assert "\x1b" not in pysync("check", "-c", place.file).stdout
 
 
 @pytest.mark.parametrize("how", ["in a file", "dangling link", "no such device"])

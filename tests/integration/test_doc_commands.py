@@ -18,10 +18,8 @@ from xml.etree import ElementTree
 import pytest
 
 from pysync.config import load_config
-from pysync.hive_site import to_xml
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
-from pysync.migration.agent import LISTENER
 from tests.support import docgroups, wait_until
 from tests.support.certificates import Authority
 from tests.support.docforms import other_lines, unexplained, unprinted
@@ -182,16 +180,12 @@ def test_dumps_are_carried(section: str, logged: LoggedMetastore, running: Runni
 
 @each(docgroups.NOTHING)
 def test_with_files_only(shown: Shown, tmp_path: Path) -> None:
-    agent = {"hive.metastore.event.listeners": LISTENER, "glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
-    (tmp_path / "hive-site.xml").write_text(to_xml(agent))
     rule = 'hms : name matches "sales.*" | hms-sync -dest thrift://dr:9083'
     (tmp_path / "rules.txt").write_text(f"# for the standby\n{rule}\n")
     if shown.words()[0] == "openssl":
         Authority(tmp_path, "ca")
     directory = ROOT if "tests.simulation" in shown.text else tmp_path
     run(shown, Shell(directory, tmp_path / "none.toml", {"etc": f"{tmp_path}/", "state": tmp_path}))
-    if "import-agent-conf" in shown.text:
-        assert load_config(tmp_path / "pysync.toml").targets[0].kind == "athena"
     if "rules.txt" in shown.text:
         assert load_config(tmp_path / "pysync.toml").targets[0].name == "dr"
     if "token" in shown.words():

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from pysync.config import load_config
+from pysync.hive_site import to_xml
+from pysync.migration.agent import LISTENER
 from tests.support.hive_sites import APACHE, CDP, EMR
 from tests.support.installs import ME, Host
 from tests.support.sidecars import command, pysync
@@ -64,6 +66,8 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
     asked.expect(f"Error: there is no directory {host.root}/no")
     asked.answer(f"  jar directory [{host.lib}]", "")
+    asked.expect("what it will do")
+    asked.answer("Do this? [y/N]", "y")
     assert asked.end() == 0, asked.shown
     config = load_config(host.etc / "pysync.toml")
     assert (config.source.name, config.source.metastore) == ("onprem", "thrift://localhost:9083")
@@ -90,6 +94,7 @@ def test_none_is_an_answer_too(host: Host) -> None:
     ) as asked:
         asked.answer(f"  hive-site.xml [{host.site}]", "none")
         asked.answer(f"  jar directory [{host.lib}]", "none")
+        asked.answer("Do this? [y/N]", "y")
         assert asked.end() == 0, asked.shown
     assert (host.site.read_text(), (host.lib / "pysync-listener.jar").exists()) == (EMR, False)
 
@@ -108,6 +113,73 @@ def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> Non
         again.answer(f"  jar directory [{host.lib}]", "")
         assert again.end() == 0, again.shown
     assert "nothing to do: everything exists already" in again.shown
+
+
+def test_it_shows_what_it_will_do_and_does_it_only_if_asked_to(host: Host) -> None:
+    before = host.tree()
+    line = command(["init", *host.options(), *GIVEN, "--source-metastore=thrift://a:1", "--target-name=dr"])
+    line += ["--location=hdfs://a/b=hdfs://c/d"]
+    with terminal(line, {"NO_COLOR": "1"}) as asked:
+        for it in ("configuration directory", f"{host.site}: pysync.source.name = east"):
+            asked.expect(it)
+        asked.answer("Do this? [y/N]", "")
+        assert asked.end() == 1, asked.shown
+    assert ("nothing was changed" in asked.shown, host.tree()) == (True, before)
+    with terminal([*line, "--yes"], {"NO_COLOR": "1"}) as asked:
+        assert asked.end() == 0, asked.shown
+    assert ("Do this?" in asked.shown, (host.etc / "pysync.toml").exists()) == (False, True)
+
+
+def test_questions_are_broken_at_spaces(host: Host) -> None:
+    with terminal(command(["init", *places(host), f"--user={ME}"]), {"NO_COLOR": "1", "COLUMNS": "60"}) as asked:
+        asked.answer("  source name", "east")
+        asked.answer("  source metastore", "")
+        asked.expect("  target kind")
+        asked.process.kill()
+    text = asked.shown.partition("Where changes go")[2].partition("  target kind")[0]
+    assert max(map(len, text.splitlines())) <= 60
+    assert "by its API or by Athena)" in " ".join(text.split()), "no word is broken"
+
+
+def agents_site(host: Host) -> Path:
+    """A hive-site.xml that configures AWS's agent."""
+    values = {"hive.metastore.event.listeners": LISTENER, "glue.catalog.region": "eu-west-2"}
+    file = host.root / "agent" / "hive-site.xml"
+    file.parent.mkdir()
+    file.write_text(
+        to_xml({**values, "hive.metastore.uris": "thrift://emr:9083", "glue.catalog.user.secret": "wJalrX"})
+    )
+    return file
+
+
+def test_the_settings_of_an_agent_become_the_target(host: Host) -> None:
+    file = agents_site(host)
+    line = command(["init", *places(host), f"--user={ME}", f"--from-agent={file}", "--no-systemd"])
+    with terminal(line, {"NO_COLOR": "1"}) as asked:
+        asked.answer("  source name", "east")
+        asked.answer("  source metastore [thrift://emr:9083]", "")
+        asked.answer(f"  hive-site.xml [{file}]", "")
+        asked.answer("  jar directory [", "none")
+        asked.answer("Do this? [y/N]", "y")
+        assert asked.end() == 0, asked.shown
+    text = (host.etc / "pysync.toml").read_text()
+    config = load_config(host.etc / "pysync.toml")
+    assert (config.source.name, config.source.metastore) == ("east", "thrift://emr:9083")
+    assert [(it.kind, getattr(it, "region", None)) for it in config.targets] == [("glue", "eu-west-2")]
+    assert (config.queue.directory, config.bridge.token_file) == (host.var, host.etc / "token")
+    assert "say what differs from the agent" in asked.shown.replace("\n", " ")
+    assert ((host.etc / "token").is_file(), "# - Remove" in text, "wJalrX" in text + asked.shown) == (True, True, False)
+
+
+def test_the_settings_of_an_agent_need_a_name_and_exclude_another_target(host: Host) -> None:
+    given = [*host.options(), f"--from-agent={agents_site(host)}"]
+    assert "missing options: --source-name; give them" in pysync("init", *given).stderr
+    told = pysync("init", *given, "--source-name=east", "--target-kind=glue", "--region=eu-west-1").stderr
+    assert "--from-agent and --target-kind exclude each other" in told
+    assert not host.etc.exists()
+    assert pysync("init", *host.options(), *GIVEN).returncode == 0
+    notes = json.loads(pysync("init", *given, "--json").stdout)["notes"]
+    assert "these options are ignored: --from-agent" in notes[0]
 
 
 @pytest.mark.parametrize("how", ["end of file", "Ctrl-C"])
@@ -196,6 +268,7 @@ def test_an_athena_target_is_asked_about_its_work_group_first(host: Host) -> Non
         asked.answer("  staging", "s3://bucket/athena/")
         asked.answer("  hive-site.xml [", "none")
         asked.answer("  jar directory [", "none")
+        asked.answer("Do this? [y/N]", "y")
         assert asked.end() == 0, asked.shown
     (target,) = load_config(host.etc / "pysync.toml").targets
     assert (target.work_group, target.staging) == (None, "s3://bucket/athena/")

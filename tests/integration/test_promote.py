@@ -115,13 +115,15 @@ def test_nothing_changes_sides_where_the_ends_differ(sites: tuple[Site, Site], t
     assert (_owners(onprem, "shop"), _owners(dr, "dr_shop")) == ({None}, {"onprem"})
     (target,) = onprem.status()["targets"]
     assert target["state"] == "running", "it was enabled again"
+    assert not back.exists(), "nothing has changed sides, so nothing is to be installed"
 
     onprem.command("pause", "dr")
     onprem.change("shop", "plain")
     wait_until(lambda: onprem.status()["targets"][0]["queued"] > 0, seconds=60, what="the event")
     done = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s")
     assert done.returncode == 1
-    assert "1 events still wait for target dr" in done.stderr
+    assert "1 event not at target dr yet" in done.stderr
+    assert not back.exists()
 
 
 def _load(site: Site, seed: int, seconds: float, during: Callable[[], object] = lambda: None) -> None:

@@ -65,7 +65,6 @@ COMMANDS = [
     "hive-site",
     "demo",
     "embedded",
-    "import-agent-conf",
     "import-rule",
     "init",
     "man",

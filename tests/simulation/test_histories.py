@@ -10,22 +10,25 @@ from tests.simulation.topologies import BY_HAND, HANGING, LOADS, LONG_RING, MESH
 
 _PART = 100
 FLAWLESS = (
-    (ONE_WAY, 600),
+    (ONE_WAY, 700),
     (BY_HAND, 100),
     (HANGING, 100),
     (LOADS, 100),
-    (PAIR, 200),
+    (PAIR, 100),
     (RING, 100),
     (MESH, 100),
-    (LONG_RING, 100),
+    (LONG_RING, 10),
 )
-"""How many of each, more than a thousand in all."""
+"""How many of each, more than a thousand in all. One of LONG_RING costs as much as forty of ONE_WAY."""
 
 
-@pytest.mark.parametrize(("name", "first"), [(it.name, at) for it, most in FLAWLESS for at in range(0, most, _PART)])
-def test_no_history_goes_wrong(name: str, first: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    [(it.name, range(at, min(at + _PART, most))) for it, most in FLAWLESS for at in range(0, most, _PART)],
+)
+def test_no_history_goes_wrong(name: str, seeds: range) -> None:
     with stage():
-        found = (find(TOPOLOGIES[name], seed) for seed in range(first, first + _PART))
+        found = (find(TOPOLOGIES[name], seed) for seed in seeds)
         wrong = next((it for it in found if it is not None), None)
         story = shrunk(wrong).told() if wrong else ""
     assert not wrong, story

@@ -152,7 +152,6 @@ dump.md#repl-by-example
 NOTHING = """
 failures.md: df -h /var/lib/pysync
 failures.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
-coming-from.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
 coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
 monitoring.md: pysync token /etc/pysync/api-token
@@ -212,6 +211,7 @@ LEFT_OUT = {
     "aws.md: export *": "the environment of make test SUITE=aws",
     "aws.md: make test SUITE=aws": "it needs an AWS account",
     "contributing.md: make *": "they run these tests",
+    "coming-from.md: pysync init --from-agent *": "it changes the machine; tests/integration/test_init_cli.py",
     "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",

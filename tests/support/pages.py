@@ -161,6 +161,17 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
     )
 
 
+def holding(now: float = NOW) -> dict[str, Any]:
+    """The status after a mistaken DROP DATABASE at the source: the brake holds it at one target, another is done."""
+    named = ["database hr2", *(f"table hr2.people_{it:02}" for it in range(19))]
+    held = {"at": now - 130, "first": 48214, "last": 48255, "drops": 41, "summary": "database hr2 with 40 tables"}
+    held |= {"limit": "max_drops_per_window is 20", "reason": "41 drops in one window (limit: 20)", "objects": named}
+    held |= {"more": 21}
+    paused = {"reason": held["reason"], "at": held["at"]}
+    dr = a_target("dr", now, state="paused", brake=held, paused=paused, queued=45, lag_seconds=131.0)
+    return a_status(now, targets=[dr, a_target("lake", now, kind="glue")])
+
+
 def a_record(number: int, now: float = NOW, **values: Any) -> dict[str, Any]:
     """A record of the journal."""
     return {

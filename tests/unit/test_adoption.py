@@ -12,7 +12,8 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.sidecar.parked import Adoption, listed
+from pysync.sidecar.adoption import Adoption
+from pysync.sidecar.parked import listed
 from tests.support import table, wait_until
 from tests.support.drains import FaultyDrain, add_partition, create, create_database, create_partitioned
 from tests.support.refreshing import Hms
@@ -79,6 +80,16 @@ def test_all_tables_of_a_reason_are_adopted_at_once_and_follow_the_source(stand:
     assert stand.refreshed == [TableName("db", "a"), TableName("db", "b")], "their partitions follow"
     stand.replay(create("db.a"))
     assert stand.parked() == []
+
+
+def test_its_calls_are_among_those_that_are_counted_and_limited(stand: Stand) -> None:
+    stand.foreign("a")
+    stand.replay(create("db.a"))
+    assert stand.bench.drain is not None
+    before = dict(stand.bench.drain.progress.calls.status())
+    assert stand.adopt()["adopted"] == 1
+    after = stand.bench.drain.progress.calls.status()
+    assert after["alter_table_with_environment_context"] == 1 + before.get("alter_table_with_environment_context", 0)
 
 
 def test_only_what_is_selected_is_adopted(stand: Stand) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.base.errors import UsageError
+from pysync.config import read_config
 from pysync.model import idl
 from pysync.model.catalogs import catalog_of, database_in, is_default_database, name_in_catalog, qualify, unqualified
 from pysync.model.change import decode_change
@@ -257,3 +259,12 @@ def test_a_view_that_stays_in_a_catalog_names_no_catalog_in_its_text() -> None:
 def test_settings_that_do_not_go_with_catalogs_are_refused(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": "thrift://a:9083", **values})
+
+
+def test_the_source_lists_the_catalogs_that_any_target_takes() -> None:
+    target = '[[targets]]\nname = "{}"\nkind = "hms"\nmetastore = "thrift://{}:9083"\ninclude = {}\n'
+    text = '[source]\nname = "a"\nmetastore = "thrift://a:9083"\n'
+    text += target.format("b", "b", '["*", "@trino#db"]') + target.format("c", "c", '["@spark#*", "@trino#x.*"]')
+    access = read_config(text, Path("pysync.toml")).source_access()
+    assert access is not None
+    assert access.catalogs == ("spark", "trino")

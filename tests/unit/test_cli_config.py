@@ -54,7 +54,7 @@ def test_the_option_comes_before_the_environment(tmp_path: Path) -> None:
 def test_a_file_that_is_missing_is_named_with_the_ways_to_name_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "DEFAULT_CONFIG", Path("/nowhere/pysync.toml"))
     said = refusal()
-    assert said.startswith("cannot read /nowhere/pysync.toml: ")
+    assert said.startswith("cannot read /nowhere/pysync.toml: No such file or directory; pysync init makes one; or ")
     assert "-c" in said
     assert "PYSYNC_CONFIG" in said
 

@@ -435,7 +435,7 @@ def test_a_piece_s_name_cannot_lead_out_of_the_directory() -> None:
 
 
 def test_a_source_without_an_address_is_not_dumped(tmp_path: Path) -> None:
-    config = SimpleNamespace(source=SimpleNamespace(access=lambda: None), targets=())
+    config = SimpleNamespace(source_access=lambda: None, targets=())
     with pytest.raises(UsageError, match="address"):
         dumping.dump_once(config, tmp_path / "it", Wanted(), lambda *_: None)
     assert not (tmp_path / "it").exists()

@@ -18,6 +18,7 @@ from pysync.model.event import Event
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
+from pysync.queue.gaps import new_gaps
 from pysync.resync import healing, refreshes
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
@@ -136,6 +137,20 @@ def test_a_gap_is_closed_once_everything_is_asked_for_and_the_target_is_past_it(
     stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("closed")
     assert stand.source.opened == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "order"),
+    [("a", ["t0002", "t0000", "t0001", "t0002"]), (f"{new_gaps('dr')}1:0", ["t0000", "t0001", "t0002"])],
+)
+def test_tables_that_changed_lately_come_first_but_not_at_a_new_target(stands, key: str, order: list[str]) -> None:
+    """A new target does not have their databases yet, and would park each of them."""
+    stand = stands(Source(3))
+    stand.overlaps.seen(create_table("db.t0002", attributes={"thread": "1"}))
+    stand.queue.gaps.open(key, "why")
+    stand.start()
+    stand.wait_for("closing")
+    assert stand.tables() == order
 
 
 def test_gaps_that_are_found_together_are_closed_together_and_a_later_one_by_itself(stands) -> None:

@@ -135,7 +135,7 @@ def test_each_kind_that_is_left_out_is_logged_once_with_its_reason(queue):
     assert told == [
         ("OPEN_TXN", LEFT_OUT["OPEN_TXN"]),
         ("COMMIT_TXN", LEFT_OUT["COMMIT_TXN"]),
-        ("DROP_TABLE", "[source] catalogs does not name the catalog"),
+        ("DROP_TABLE", "no target takes the catalog"),
     ]
     assert one.status()["left_out"] == {"OPEN_TXN": 20, "COMMIT_TXN": 20, "DROP_TABLE": 9}
 

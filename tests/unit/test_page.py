@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import logging
 import re
 import socket
@@ -20,7 +21,7 @@ from pysync.web.connections import _Limit
 from pysync.web.server import WebServer
 from pysync.web.sign_in import MOST_FAILURES, set_password
 from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
-from tests.support.visitors import HOST, PageVisitor
+from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
 OPEN = ("/", "/targets/dr", "/targets/lake", "/login")
@@ -34,7 +35,7 @@ CLOSED = (
 @pytest.fixture(scope="module")
 def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("users") / "passwords"
-    set_password(path, "alice", RIGHT)
+    write_passwords(path, RIGHT, "alice")
     return path
 
 
@@ -185,6 +186,17 @@ def test_the_search_leads_to_the_table(alice: PageVisitor) -> None:
     assert "shop_007.orders_042" in alice.get("/tables?name=shop_007.orders_04").body
 
 
+def test_a_part_of_a_name_suggests_ten_tables_at_most(
+    alice: PageVisitor, reader: PageVisitor, sidecar: FakeSidecar
+) -> None:
+    assert json.loads(alice.get("/suggestions?name=SHOP_007.orders_042").body) == ["shop_007.orders_042"]
+    many = json.loads(alice.get("/suggestions?name=orders").body)
+    assert (len(many), many[0]) == (10, "shop_000.orders_000")
+    sidecar.refuses = "tables"
+    assert json.loads(alice.get("/suggestions?name=orders").body) == []
+    assert reader.get("/suggestions?name=orders").code == 403
+
+
 def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(reader: PageVisitor) -> None:
     cookie = reader.sign_in("alice", RIGHT).headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -272,7 +284,7 @@ def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVis
     seen = alice.get("/targets/dr").text
     assert "Holds the drop of database hr2 with 40 tables" in seen
     assert "Nothing of it was dropped here" in seen
-    assert seen.index("Keep these objects") < seen.index("Drop them here")
+    assert seen.index("Keep these objects") < seen.index("Drop them here") < seen.index("What is held")
     assert "nothing was dropped: tick the box" in alice.act("drop", target="dr", through="9").text
     assert "resume" not in [name for name, _ in sidecar.asked]
     alice.act("drop", target="dr", through="9", sure="yes")

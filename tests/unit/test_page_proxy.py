@@ -13,10 +13,10 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.sections import WebConfig
 from pysync.web.server import WebServer
-from pysync.web.sign_in import MOST_SESSIONS, ProxySessions, set_password
+from pysync.web.sign_in import MOST_SESSIONS, ProxySessions
 from tests.support.certificates import Authority
 from tests.support.pages import FakeSidecar, in_trouble
-from tests.support.visitors import OnSocket, PageVisitor
+from tests.support.visitors import OnSocket, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
 HEADER = "X-Forwarded-User"
@@ -29,8 +29,7 @@ class Stand:
         self.sidecar = FakeSidecar(in_trouble())
         self.path = directory / "page.sock"
         passwords = directory / "passwords"
-        set_password(passwords, "alice", RIGHT)
-        set_password(passwords, "carol", RIGHT)
+        write_passwords(passwords, RIGHT, "alice", "carol")
         values = {"port": 0, "proxy_socket": self.path, "operators": ("alice",), "password_file": passwords, **settings}
         self.web = WebServer(WebConfig(**values), self.sidecar.status, self.sidecar.commands())
         self.web.start()
@@ -118,6 +117,14 @@ def test_the_socket_is_for_user_and_group_and_goes_with_the_page(tmp_path: Path)
     with pytest.raises(PysyncError, match=r"cannot listen on .* for the proxy"):
         Stand(tmp_path)
     assert second.path.read_text() == "x"
+
+
+def test_a_page_that_stops_late_leaves_the_socket_of_its_successor(tmp_path: Path) -> None:
+    old, new = Stand(tmp_path), Stand(tmp_path)
+    old.web.stop()
+    assert new.by_proxy("alice").get("/actions").code == 200
+    new.web.stop()
+    assert not new.path.exists()
 
 
 def test_the_proxy_speaks_no_tls_where_the_port_does(tmp_path: Path) -> None:

@@ -82,9 +82,14 @@ def test_every_problem_of_the_verdict_leads_somewhere() -> None:
 
 def test_a_lost_listener_shows_at_the_source_and_what_it_holds_in_the_spool() -> None:
     source, spool, _ = overview(in_trouble(), NOW).stages
-    assert (source.tone, source.state, source.figure) == (BAD, "lost", "0")
+    assert (source.tone, source.state, source.figure) == (WARN, "lost", "0")
     assert (spool.tone, spool.figure, spool.unit) == (WARN, "310", "waiting")
     assert ("oldest", "5m 5s ago") in spool.facts
+
+
+def test_a_target_is_as_urgent_as_the_worst_of_its_problems() -> None:
+    tones = {it.title: it.tone for it in overview(in_trouble(), NOW).targets}
+    assert tones == {"dr": WARN, "lake": WARN, "archive": BAD}, "archive has been away for longer than the grace"
 
 
 def test_lost_events_are_told() -> None:

@@ -423,7 +423,8 @@ def test_a_kill_between_the_notes_of_a_load_loses_no_order(reopen, monkeypatch) 
 
 
 def plan_of(**values: Any) -> dict[str, Any]:
-    return {"target": "dr", "put": [], "drop": [], "refused": [], "drops": 0, "max_drops_per_window": 1000, **values}
+    plan = {"target": "dr", "lacks": {}, "put": [], "drop": [], "refused": [], "drops": 0, "max_drops_per_window": 1000}
+    return {**plan, **values}
 
 
 def test_a_plan_of_a_load_is_a_table_of_the_first_names_and_a_line(capsys) -> None:
@@ -434,5 +435,7 @@ def test_a_plan_of_a_load_is_a_table_of_the_first_names_and_a_line(capsys) -> No
     assert "and 5 more: --json" in out
     assert "dr: 25 tables to put where they differ; 1 drop (limit: 1000)" in out
     assert out.splitlines()[-1] == "dr: 0 tables to put where they differ; 0 drops (limit: none)"
+    print_plans([plan_of(lacks={"constraints": "Glue has no constraints"})], as_json=False)
+    assert capsys.readouterr().out.splitlines()[-1] == "dr has no constraints: Glue has no constraints"
     print_plans([plan_of(put=names)], as_json=True)
     assert json.loads(capsys.readouterr().out) == {"targets": [plan_of(put=names)]}

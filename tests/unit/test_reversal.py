@@ -48,12 +48,11 @@ def test_reversed_twice_it_is_what_it_was(settings):
 
 
 def test_catalogs_change_sides_too():
-    source, target = {**SOURCE, "catalogs": ["spark"]}, {**TARGET, "catalogs": ["dr"], "include": ["*", "@spark#sales"]}
-    renamed = {**target, "databases": {"@spark#sales": "@dr#sales"}}
-    there, back = reverse(source, renamed)
-    assert (there["catalogs"], back["catalogs"], back["include"]) == (["dr"], ["spark"], ["*", "@dr#sales"])
+    named = {"catalogs": ["dr"], "include": ["*", "@spark#sales"], "databases": {"@spark#sales": "@dr#sales"}}
+    there, back = reverse(SOURCE, {**TARGET, **named})
+    assert (back["catalogs"], back["include"]) == (["spark"], ["*", "@dr#sales"])
     assert back["databases"] == {"@dr#sales": "@spark#sales"}
-    assert reverse(there, back) == (source, renamed)
+    assert reverse(there, back) == (SOURCE, {**TARGET, **named})
 
 
 def test_it_is_a_configuration_from_the_targets_metastore_to_the_sources():

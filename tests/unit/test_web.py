@@ -19,6 +19,7 @@ from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.base.errors import PysyncError
+from pysync.base.health import Problem
 from pysync.base.measures import Delays, Latency
 from pysync.replay.progress import Progress
 from pysync.sections import WebConfig
@@ -68,14 +69,8 @@ def a_status(**values: Any) -> dict[str, Any]:
         "notification_log": None,
         "well": False,
         "problems": [
-            {
-                "code": "target_paused",
-                "severity": "warning",
-                "text": "it is paused",
-                "target": "dr",
-                "hint": "try x",
-            },
-            {"code": "gap_open", "severity": "warning", "text": "a gap is open", "target": "", "hint": ""},
+            Problem("target_paused", "warning", "it is paused", target="dr", hint="try x").as_json(),
+            Problem("gap_open", "warning", "a gap is open").as_json(),
         ],
         "listeners": [
             {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.model.event import Kind
+from pysync.model.event import SIDECAR, Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.ledger import Drop, Hold
@@ -414,6 +414,20 @@ def test_a_gap_is_no_reason_for_what_neither_end_or_each_end_has(place: Place) -
     assert codes == ["gap_open", "only_at_target"]
     del place.target.there.found[TableName("dr_shop", "orders")]
     assert place.verdict("shop.orders")[0] == "nowhere"
+
+
+def test_a_refresh_for_other_targets_is_no_reason(place: Place) -> None:
+    """Before: of a table that the bootstrap of a new target had not come to, the refresh of another was the verdict."""
+    place.bench.queue.gaps.open("a", "target dr is new: pysync compares it with the source")
+    place.source = Hms("shop.orders")
+    attributes = {"database": "shop", "table": "orders", "targets": "lake"}
+    place.replay(lambda number: event(Kind.REFRESH, sequence=number, instance=SIDECAR, attributes=attributes))
+    assert place.verdict("shop.orders")[0] == "gap_open"
+    place.drain.pause("night")
+    wait_until(lambda: place.bench.status()["state"] == "paused", what="the pause")
+    place.bench.append(lambda number: event(Kind.REFRESH, sequence=number, instance=SIDECAR, attributes=attributes))
+    assert place.verdict("shop.orders")[0] == "gap_open"
+    assert place.tables()["objects"][0]["targets"][0]["state"] != "behind"
 
 
 def test_a_source_that_cannot_be_read_leaves_it_unknown(place: Place) -> None:

@@ -229,7 +229,7 @@ def contents(metastore: Metastore, catalog: str) -> dict[str, Any]:
 def follow(stage: Stage, options: str, capture: str = "listener") -> None:
     """Have the sidecar of a stage follow the catalogs spark and trino, with these lines of its target."""
     text = stage.config_file.read_text() + options
-    source = f'[source]\ncatalogs = ["spark", "trino"]\ncapture = "{capture}"\n'
+    source = f'[source]\ncapture = "{capture}"\n'
     stage.config_file.write_text(text.replace("[source]\n", source))
 
 

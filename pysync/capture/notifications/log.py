@@ -91,7 +91,7 @@ LEFT_OUT: Mapping[str, str] = {
 }
 """The words that are not replayed, each with the reason, as it is logged."""
 
-OTHER_CATALOG = "[source] catalogs does not name the catalog"
+OTHER_CATALOG = "no target takes the catalog"
 """The reason for every row of such a catalog."""
 
 

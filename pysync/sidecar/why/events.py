@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.model.change import objects_of
+from pysync.model.change import objects_of, targets_of
 from pysync.model.event import SIDECAR
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
@@ -92,6 +92,8 @@ class Seen:
     committed_at: float | None
     kind: str
     objects: Sequence[str]
+    targets: frozenset[str] = frozenset()
+    """The targets that a refresh is for; none: all."""
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/status.md."""
@@ -106,6 +108,10 @@ class Seen:
     def concerns(self, name: str) -> bool:
         """Whether it is about the object of that name, or drops its database."""
         return name in self.objects or f"{database_of(name)}.*" in self.objects
+
+    def is_for(self, target: str) -> bool:
+        """Whether a target has anything to do with it."""
+        return not self.targets or target in self.targets
 
     @property
     def drops(self) -> bool:
@@ -162,7 +168,8 @@ def _seen(queued: Queued) -> Seen:
         return Seen(queued.position, queued.at_ms / 1000, None, "unreadable", ())
     committed_at = None if event.instance == SIDECAR else event.time_ms / 1000
     names = objects_of(event, queued.position) or _attributes(event.attributes)
-    return Seen(queued.position, queued.at_ms / 1000, committed_at, str(event.kind), tuple(names))
+    kind, targets = str(event.kind), targets_of(event)
+    return Seen(queued.position, queued.at_ms / 1000, committed_at, kind, tuple(names), targets)
 
 
 def _attributes(names: Mapping[str, str]) -> list[str]:

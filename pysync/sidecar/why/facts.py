@@ -182,7 +182,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
     """
     target, policy = queue.target(drain.name), drain.translator.policy
     position = target.position()
-    seen: Sequence[Seen] = known["events"]
+    seen: Sequence[Seen] = [it for it in known["events"] if it.is_for(drain.name)]
     pause, by_hand = drain.paused(), target.paused()
     progress = drain.progress.status()
     parked, blocker = _parked(queue, drain.name, known["spans"])

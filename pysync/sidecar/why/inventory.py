@@ -172,7 +172,8 @@ class _Target:
         if rule is None and listed.definition is not None:
             rule = translator.policy.rule_against_definition(listed.definition)
         events = {it for key in (listed.name, f"{database_of(listed.name)}.*") for it in self.waiting.get(key, ())}
-        waiting = sorted((it for it in events if it.position > self.position), key=lambda it: it.position)
+        mine = (it for it in events if it.position > self.position and it.is_for(self.drain.name))
+        waiting = sorted(mine, key=lambda it: it.position)
         return Facts(
             source=listed.name,
             object=translator.mapping.key(listed.name),
@@ -311,9 +312,9 @@ class Inventory:
     def _by_last_done(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of tables by their last records, the newest first. A table without a record is not in it."""
         names = {it.drain.name for it in targets}
-        found, before = list[tuple[int, dict[str, Any]]](), wanted.before
+        chosen, before = list[tuple[int, dict[str, Any]]](), wanted.before
         until = time.monotonic() + _SECONDS
-        while len(found) <= wanted.limit and time.monotonic() < until:
+        while len(chosen) <= wanted.limit and time.monotonic() < until:
             records = self.reader.records(Query(before=before), _CHUNK)
             if not records:
                 before = None
@@ -321,13 +322,13 @@ class Inventory:
             before = records[-1].id
             fitting = [it for it in records if it.target in names and _is_table(it) and wanted.takes(it.source_object)]
             newest = self._newest([it.source_object for it in fitting], targets)
-            chosen = [it for it in fitting if newest.get(it.source_object) == it.id]
-            listed = [Listed(it.source_object, at_source=None) for it in chosen]
+            latest = [it for it in fitting if newest.get(it.source_object) == it.id]
+            listed = [Listed(it.source_object, at_source=None) for it in latest]
             rows = self._rows(listed, targets)
-            found += [(it.id, row) for it, row in zip(chosen, rows, strict=True) if _has(row, wanted.state)]
-        if len(found) > wanted.limit:
-            before = found[wanted.limit - 1][0]
-        objects = [row for _, row in found[: wanted.limit]]
+            chosen += [(it.id, row) for it, row in zip(latest, rows, strict=True) if _has(row, wanted.state)]
+        if len(chosen) > wanted.limit:
+            before = chosen[wanted.limit - 1][0]
+        objects = [row for _, row in chosen[: wanted.limit]]
         return {"objects": objects, "next": None if before is None else str(before)}
 
     def _newest(self, names: Sequence[str], targets: Sequence[_Target]) -> dict[str, int]:

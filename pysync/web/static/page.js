@@ -1,5 +1,5 @@
-// What the page does with JavaScript: it keeps itself up to date, shows times in the reader's zone, and reads values of
-// curves. Without it everything works, with times in UTC.
+// What the page does with JavaScript: it keeps itself up to date, shows times in the reader's zone, reads values of curves,
+// and suggests tables. Without it everything works, with times in UTC.
 
 const SLOWEST = 60_000;
 
@@ -167,6 +167,36 @@ if (pace) {
   setTimeout(keepFresh, pace);
   document.addEventListener("visibilitychange", () => document.hidden || refresh());
 }
+
+const TYPING = 200;
+
+/** Offer the names of a few tables that have what is typed in them. */
+function suggest(search, list) {
+  let timer = null;
+  let asked = null;
+
+  async function offer() {
+    asked?.abort();
+    asked = new AbortController();
+    try {
+      const address = `/suggestions?${new URLSearchParams({ name: search.value })}`;
+      const answer = await fetch(address, { credentials: "same-origin", redirect: "error", signal: asked.signal });
+      const names = answer.ok ? await answer.json() : [];
+      list.replaceChildren(...names.map((name) => new Option("", name)));
+    } catch {
+      // A newer question took its place, or the sidecar does not answer: the search itself says so.
+    }
+  }
+
+  search.addEventListener("input", () => {
+    const isChosen = [...list.options].some((it) => it.value === search.value);
+    clearTimeout(timer);
+    if (!isChosen) timer = setTimeout(offer, TYPING);
+  });
+}
+
+const suggested = document.getElementById("suggested-tables");
+if (suggested) suggest(document.getElementById("find-table"), suggested);
 
 // `/` leads to the search, as on other pages that people work with.
 document.addEventListener("keydown", (event) => {

@@ -74,14 +74,15 @@ _PLACES = {
 
 def overview(status: Status, now: float) -> Overview:
     """What `/` shows of the status at the time `now`, in seconds since 1970."""
-    needs = sorted((need(it) for it in Problem.read(status)), key=lambda it: it.tone != BAD)
+    problems = Problem.read(status)
+    needs = sorted(map(need, problems), key=lambda it: it.tone != BAD)
     verdict = f"{count(len(needs), 'thing')} need{'s' if len(needs) == 1 else ''} a hand" if needs else "All is well"
     return Overview(
         tone=worst_tone(it.tone for it in needs),
         verdict=verdict,
         needs=tuple(needs),
         stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
-        targets=tuple(target_stage(it, _gaps(status, it["name"])) for it in status.get("targets") or ()),
+        targets=tuple(target_stage(it, _gaps(status, it["name"]), problems) for it in status.get("targets") or ()),
     )
 
 
@@ -109,7 +110,7 @@ def source_stage(status: Status, now: float) -> Stage:
     reporting = len(listeners) - silent
     if silent:
         facts.append(("lost listeners", number(silent)))
-    tone, state = (BAD, "lost") if silent else (GOOD, "heard") if reporting else (WARN, "nobody reports")
+    tone, state = (WARN, "lost") if silent else (GOOD, "heard") if reporting else (WARN, "nobody reports")
     return Stage(
         _title(status), tone, state, number(reporting), "listener" if reporting == 1 else "listeners", tuple(facts)
     )
@@ -152,8 +153,11 @@ def _gaps(status: Status, target: str | None) -> list[Status]:
     return [it for it in status.get("gaps") or () if it["state"] != "closed" and it.get("target") == target]
 
 
-def target_stage(target: Status, gaps: Sequence[Status] = ()) -> Stage:
-    """A target: how far it is behind, what waits and what is parked; `gaps` are those that concern it alone."""
+def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence[Problem] = ()) -> Stage:
+    """A target: how far it is behind, what waits and what is parked; `gaps` are those that concern it alone.
+
+    It has the tone of the worst of its `problems`, too.
+    """
     verified = target.get("verify")
     drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
     recent = (target.get("latency") or {}).get("recent") or {}
@@ -163,9 +167,10 @@ def target_stage(target: Status, gaps: Sequence[Status] = ()) -> Stage:
     if gaps:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     link = f"/targets/{segment(target['name'])}"
+    tones = [_TONES[it.severity] for it in problems if it.target == target["name"]]
     return Stage(
         target["name"],
-        worst_tone([tone_of_target(target), *(WARN for _ in gaps[:1])]),
+        worst_tone([tone_of_target(target), *tones, *(WARN for _ in gaps[:1])]),
         state_of(target),
         span(target.get("lag_seconds")),
         "behind",
