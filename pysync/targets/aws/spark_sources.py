@@ -23,7 +23,8 @@ _SERDES = {"csv": "org.apache.hadoop.hive.serde2.OpenCSVSerde", "json": "org.ope
 _OF_ANY = frozenset({"path", "serialization.format", "inferschema", "compression"})
 _OF_CSV = frozenset({"header", "sep", "delimiter", "quote", "escape"})
 _HEADER_KEY = "skip.header.line.count"
-_READ_FROM_CSV = frozenset({"string", "int", "bigint", "smallint", "tinyint", "double", "float", "boolean"})
+# Other types are not recognized, nor empty values: https://docs.aws.amazon.com/athena/latest/ug/csv-serde.html
+_READ_FROM_CSV = frozenset({"boolean", "bigint", "int", "double"})
 
 
 def as_read(table: Any) -> tuple[Any, list[str]]:
@@ -85,7 +86,9 @@ def _of_csv(options: Mapping[str, str]) -> dict[str, str]:
 
 def _unread(columns: Any) -> list[str]:
     return [
-        f"column {it.name!r}: Athena reads {it.type} in CSV in another form than Spark"
+        f"column {it.name!r}: Athena fails at an empty {it.type} in CSV"
+        if it.type in _READ_FROM_CSV
+        else f"column {it.name!r}: Athena reads {it.type} in CSV in another form than Spark"
         for it in columns
-        if it.type not in _READ_FROM_CSV
+        if it.type != "string"
     ]
