@@ -20,7 +20,7 @@ from pysync.config_file.targets import Setting, added, altered, enabled, names_i
 from pysync.control.client import NoSidecar, ask
 from pysync.sections import load_outline
 from pysync.sidecar import registry as service
-from pysync.sidecar.registry import Act, Kept
+from pysync.sidecar.registry import Act, Backlog
 
 # --- `pysync target list` and `show`: what pysync.toml says of targets, beside what runs
 
@@ -222,7 +222,7 @@ def rename(
         edit.show(as_json=as_json)
         return
     done = edit.run()
-    queued = done.kept or _kept(done.draft.config.queue.directory, new) or Kept(new, 0, 0, None)
+    queued = done.backlog or _backlog_of(done.draft.config.queue.directory, new) or Backlog(new, 0, 0, None)
     if as_json:
         print_json(
             {"target": new, "was": old, "queued": queued.queued, "parked": queued.parked, "paused": queued.paused}
@@ -249,7 +249,7 @@ def remove(
         return
     text, directory = read_text(config), load_outline(config).directory
     drafted(config, edit.change)  # what is wrong is told before the question
-    queued = _kept(directory, target)
+    queued = _backlog_of(directory, target)
     if queued and not yes and not typer.confirm(_question(queued), err=True):
         raise typer.Exit(1)
     done = edit.run(decided=text)
@@ -263,27 +263,27 @@ def remove(
         say(f"the queue has no target {quoted(target)}: nothing to remove; {hint}")
 
 
-def _kept(directory: Path, name: str) -> Kept | None:
+def _backlog_of(directory: Path, name: str) -> Backlog | None:
     """What is kept of a target: by the running sidecar, or in the queue; None where that has none of the name."""
     try:
         targets = {it["name"]: it for it in ask(directory, "status")["targets"]}
     except NoSidecar:
-        return _kept_resting(directory, name)
+        return _backlog_at_rest(directory, name)
     it = targets.get(name)
-    return it and Kept(name, it["queued"], it["parked"], (it["paused"] or {}).get("reason"))
+    return it and Backlog(name, it["queued"], it["parked"], (it["paused"] or {}).get("reason"))
 
 
-def _kept_resting(directory: Path, name: str) -> Kept | None:
+def _backlog_at_rest(directory: Path, name: str) -> Backlog | None:
     if name not in service.known_targets(directory):
         return None
     with service.resting(directory) as queue:
-        return service.kept(queue, name)
+        return service.backlog_of(queue, name)
 
 
-def _question(waiting: Kept) -> str:
+def _question(waiting: Backlog) -> str:
     queued, parked = count(waiting.queued, "event"), count(waiting.parked, "parked event")
     return _FOR_GOOD.format(target=waiting.target, queued=queued, parked=parked)
 
 
-def _counts(queued: Kept) -> dict[str, int]:
+def _counts(queued: Backlog) -> dict[str, int]:
     return {"queued": queued.queued, "parked": queued.parked}

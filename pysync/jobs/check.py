@@ -25,7 +25,7 @@ from pysync.metastore.settings import shared
 from pysync.queue.store import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
-from pysync.sidecar.registry import assert_named, kept, known_targets, resting
+from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting
 from pysync.sidecar.reload import needs
 from pysync.targets.base import ChecksRights, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
@@ -213,7 +213,7 @@ def unapplied(directory: Path, owner: Owner | None) -> list[str]:
     if not (directory / FILE).exists():
         return []
     with rights_at(directory / FILE, owner), resting(directory) as queue:
-        waiting = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
+        waiting = [it for name in sorted(queue.positions()) if (it := backlog_of(queue, name))]
     return [
         f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"
         for it in waiting

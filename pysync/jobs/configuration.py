@@ -18,7 +18,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.rules import TableTraits, Traits
 from pysync.sidecar import registry
-from pysync.sidecar.registry import Act, Kept
+from pysync.sidecar.registry import Act, Backlog
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
@@ -135,7 +135,7 @@ class Done:
 
     draft: Draft
     taken: tuple[str, ...] | None
-    kept: Kept | None = None
+    backlog: Backlog | None = None
 
     @property
     def written(self) -> bool:
@@ -206,7 +206,7 @@ def _assert_its_file(draft: Draft, status: dict[str, Any]) -> None:
         raise PysyncError(f"the sidecar runs with another file: {file}", f"name that one: -c {file}")
 
 
-def _resting(draft: Draft, act: Act | None) -> Kept | None:
+def _resting(draft: Draft, act: Act | None) -> Backlog | None:
     """Change the file, and the queue if there is one; what that kept of the target."""
     directory = draft.config.queue.directory
     if act is None or not (directory / FILE).exists():
@@ -214,14 +214,14 @@ def _resting(draft: Draft, act: Act | None) -> Kept | None:
         return None
     named = [it.name for it in draft.config.targets]
     with registry.resting(directory) as queue:
-        events = registry.kept(queue, act.target)
+        events = registry.backlog_of(queue, act.target)
         act = _needed(draft, act, list(queue.positions()))
         if act is not None:
             registry.assert_acted(queue, named, act)
             registry.ask_for(queue, replace(act, digest=draft.digest))
         draft.put()
         registry.carry_out(queue, named, draft.digest)
-        return events or (registry.kept(queue, act.to) if act is not None and act.to is not None else None)
+        return events or (registry.backlog_of(queue, act.to) if act is not None and act.to is not None else None)
 
 
 def _needed(draft: Draft, act: Act | None, known: Collection[str]) -> Act | None:

@@ -85,20 +85,22 @@ class Work(_Value):
 class SeenText(_Value):
     """What was seen of an object; with `many`, its keys, its partitions are still to be compared."""
 
-    found: tuple[Compared, ...]
+    compared: tuple[Compared, ...]
     many: tuple[tuple[str, str], ...] | None = None
     stays: str = ""
 
     @classmethod
     def of(cls, seen: Seen) -> SeenText:
         """The text of what was seen."""
-        return cls(found=seen.found, many=tuple(seen.many.keys) if seen.many is not None else None, stays=seen.stays)
+        return cls(
+            compared=seen.compared, many=tuple(seen.many.keys) if seen.many is not None else None, stays=seen.stays
+        )
 
     def seen(self, item: Item) -> Seen:
         """What was seen of the item, again."""
         if self.many is None or not isinstance(item, TableItem):
-            return Seen(self.found, None, self.stays)
-        return Seen(self.found, Keyed(item.old, item.new, self.many), self.stays)
+            return Seen(self.compared, None, self.stays)
+        return Seen(self.compared, Keyed(item.old, item.new, self.many), self.stays)
 
 
 class Answer(_Value):

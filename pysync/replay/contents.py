@@ -161,13 +161,13 @@ def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], .
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """The functions of a refresh's database; `found` and `there` are that database at the source and the target."""
+    """The functions of a refresh's database; `at_source` and `there` are that database at the source and the target."""
 
     source: Reads
     target: Target
     translator: Translator
     refresh: Refresh
-    found: Any
+    at_source: Any
     there: Any
 
     def operations(self) -> Iterator[Operation]:
@@ -184,7 +184,7 @@ class Functions:
             yield from self._drop(name)
 
     def _of_source(self) -> Sequence[Any]:
-        return [] if self.found is None else self.source.functions(self.refresh.source_database)
+        return [] if self.at_source is None else self.source.functions(self.refresh.source_database)
 
     def _meant(self, functions: Sequence[Any]) -> list[Any]:
         wanted = self.refresh.function
@@ -198,14 +198,14 @@ class Functions:
     def _put(self, function: Any, there: Any) -> Iterator[Operation]:
         self.translator.mapping.apply_to(function)
         if self._is_state():
-            origin = self._origins.of_function(self._home(), self.found, self.there)
+            origin = self._origins.of_function(self._home(), self.at_source, self.there)
             yield PutFunction(database=self.refresh.database, definition=function, **origin)
         elif self.target.differences(function, there):
             yield from self._request(function.functionName)
 
     def _drop(self, name: str) -> Iterator[Operation]:
         if self._is_state():
-            origin = self._origins.of_function(self._home(), self.found, self.there)
+            origin = self._origins.of_function(self._home(), self.at_source, self.there)
             yield DropFunction(database=self.refresh.database, function=name, **origin)
         else:
             yield from self._request(name)
@@ -218,7 +218,7 @@ class Functions:
         return self.translator.policy.direction.origins(self.refresh)
 
     def _home(self) -> str:
-        return self._origins.home(self.found, self.there)
+        return self._origins.home(self.at_source, self.there)
 
     def _is_state(self) -> bool:
         return self._origins.brings_state_of(self._home())

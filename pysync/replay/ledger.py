@@ -55,14 +55,16 @@ class Ledger:
     The time is counted back from the latest event, by its position: the events of a backlog may all be old, and a clock
     that was ahead for a while is no reason to forget what comes after it was set back. A drop from the future counts.
 
-    `keep` stores what must outlive the process; `kept` is what it stored last. Drops are entered before they are
+    `save` stores what must outlive the process; `saved` is what it stored last. Drops are entered before they are
     applied: a crash may count what was not done, but never omit what was.
     """
 
-    def __init__(self, seconds: float, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
+    def __init__(
+        self, seconds: float, save: Callable[[str], object] = lambda _: None, saved: str | None = None
+    ) -> None:
         self._ms = round(seconds * 1000)
-        self._keep = keep
-        record: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
+        self._save = save
+        record: dict[str, Any] = json.loads(saved) if saved else {"upto": 0, "drops": []}
         self._upto = int(record["upto"])
         self._drops = [Drop(**it) for it in record["drops"]]
 
@@ -115,7 +117,7 @@ class Ledger:
 
     def _store(self, upto: int) -> None:
         self._upto = upto
-        self._keep(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
+        self._save(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
 
 
 def _latest(drops: Iterable[Drop]) -> Drop:

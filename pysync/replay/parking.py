@@ -226,12 +226,12 @@ def batches_of(
 
 
 class Unfinished:
-    """For several threads; no two have the same table. `keep` stores the tables, `kept` is what it stored last."""
+    """For several threads; no two have the same table. `save` stores the tables, `saved` is what it stored last."""
 
-    def __init__(self, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
-        self._keep = keep
+    def __init__(self, save: Callable[[str], object] = lambda _: None, saved: str | None = None) -> None:
+        self._save = save
         self._lock = threading.Lock()
-        self._keys: set[str] = set(json.loads(kept)) if kept else set()
+        self._keys: set[str] = set(json.loads(saved)) if saved else set()
 
     def holds(self, operation: Operation) -> bool:
         """Whether the operation describes a part of a table that is there only in part."""
@@ -253,7 +253,7 @@ class Unfinished:
     def _change(self, how: Callable[[set[str], str], None], key: str) -> None:
         with self._lock:
             how(self._keys, key)
-            self._keep(json.dumps(sorted(self._keys)))
+            self._save(json.dumps(sorted(self._keys)))
 
 
 def _key(operation: Operation) -> str:

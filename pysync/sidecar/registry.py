@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Backlog:
     """What a queue keeps of a target: events that wait for it, how many are parked, and why it is paused, if it is."""
 
     target: str
@@ -173,16 +173,16 @@ def resting(directory: Path) -> Iterator[EventQueue]:
         yield queue
 
 
-def kept(queue: EventQueue, target: str) -> Kept | None:
+def backlog_of(queue: EventQueue, target: str) -> Backlog | None:
     """What is kept of a target; None if the queue does not know it."""
     if target not in queue.positions():
         return None
     there = queue.target(target)
     pause = there.paused()
-    return Kept(target, there.depth().queued, there.parked.count(), pause.reason if pause else None)
+    return Backlog(target, there.depth().queued, there.parked.count(), pause.reason if pause else None)
 
 
-def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kept:
+def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Backlog:
     """Keep under the name `new` what is kept of `old`; returns that.
 
     Idempotent: a target stays as it is where this very rename is on record. Raises UsageError where the configuration,
@@ -199,14 +199,14 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
     return replace(there, target=new)
 
 
-def _renamable(queue: EventQueue, named: Collection[str], old: str, new: str) -> tuple[Kept, bool]:
+def _renamable(queue: EventQueue, named: Collection[str], old: str, new: str) -> tuple[Backlog, bool]:
     """What is kept of the target, and whether it is under the name `new` already. Raises what `rename` does."""
     if new not in named or old in named:
         if old not in named and (near := nearest(new, named)):
             raise UsageError(f"the configuration has no target {quoted(new)}", f"did you mean {near}?")
         what = f"still has a target {quoted(old)}" if old in named else f"has no target {quoted(new)}"
         raise UsageError(f"the configuration {what}", f"first rename the target there from {old!r} to {new!r}")
-    there, other = kept(queue, old), kept(queue, new)
+    there, other = backlog_of(queue, old), backlog_of(queue, new)
     if there is not None and other is not None:
         raise PysyncError(
             f"the queue has both targets, {old!r} and {new!r}",
@@ -221,13 +221,13 @@ def _renamable(queue: EventQueue, named: Collection[str], old: str, new: str) ->
     return there, False
 
 
-def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | None:
+def remove(queue: EventQueue, named: Collection[str], target: str) -> Backlog | None:
     """Forget what is kept of a target for good; returns what that was, None if there was nothing.
 
     Idempotent. Raises UsageError where the configuration names it still: it would begin anew.
     """
     _assert_gone(named, target)
-    there = kept(queue, target)
+    there = backlog_of(queue, target)
     if there is not None:
         act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
         queue.target(target).forget(act)

@@ -140,7 +140,7 @@ class Verifier:
             "names": names,
         }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
-        self._queue.notes.put(self._kept, json.dumps(kept(first, drift)))
+        self._queue.notes.put(self._kept, json.dumps(stored_result(first, drift)))
         self._queue.notes.put(self._note_key, json.dumps(result))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
@@ -181,7 +181,7 @@ class Verifier:
             raise Finished
 
 
-def kept(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
+def stored_result(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
     """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
     databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
     notes = [item for item in compared if item.excuse]

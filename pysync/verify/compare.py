@@ -230,7 +230,7 @@ class Comparison:
             tally = Tally()
             for tally, total in compare_many(executor, seen.many, self._rules):
                 on_progress(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
-            yield from replace(seen, found=(with_partitions(seen.found[0], tally), *seen.found[1:])).judged()
+            yield from replace(seen, compared=(with_partitions(seen.compared[0], tally), *seen.compared[1:])).judged()
         on_progress("", len(items), len(items))
 
     # --- what there is

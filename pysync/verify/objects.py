@@ -179,18 +179,20 @@ _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of a table: `found` has the table, then its constraints. With `many` its partitions are to come.
+    """What was seen of a table: `compared` has the table, then its constraints. With `many` its partitions are to come.
 
     `stays` says why all of it is left as it is at the target; "" if it is not.
     """
 
-    found: tuple[Compared, ...]
+    compared: tuple[Compared, ...]
     many: Keyed | None = None
     stays: str = ""
 
     def judged(self) -> tuple[Compared, ...]:
         """What was found; where it is left as it is, with the reason."""
-        return tuple(replace(it, excuse=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
+        return tuple(
+            replace(it, excuse=self.stays) if it.result != EQUAL and self.stays else it for it in self.compared
+        )
 
 
 def compare_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:

@@ -91,16 +91,16 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
 
     If the version of Hive is not known, all versions must mean the same.
     """
-    found: dict[str, _Translated] = {}
+    translations: dict[str, _Translated] = {}
     refused: dict[str, str] = {}
     for version in VERSIONS if hive is None else [hive]:
         try:
-            found[version] = _translated(text, Scope(columns_of, database, VERSIONS[version]))
+            translations[version] = _translated(text, Scope(columns_of, database, VERSIONS[version]))
         except CannotTranslate as error:
             refused[version] = str(error)
     for version, reason in refused.items():
-        raise CannotTranslate(f"{reason} (in Hive {version}; {_UNKNOWN})" if found else reason)
-    first, *others = found.values()
+        raise CannotTranslate(f"{reason} (in Hive {version}; {_UNKNOWN})" if translations else reason)
+    first, *others = translations.values()
     if any(it != first for it in others):
         raise CannotTranslate(f"versions of Hive give it different rows; {_UNKNOWN}")
     return first

@@ -47,7 +47,7 @@ def test_thousands_of_drops_are_stored_in_a_few_lines_and_all_of_them_count() ->
         ledger.enter([Drop(number + 1, number * 500, "table", f"db.tmp{number}")])
     assert ledger.most([]) == 5000
     assert len(stored[-1]) < 10_000
-    again = Ledger(3600.0, kept=stored[-1])
+    again = Ledger(3600.0, saved=stored[-1])
     assert (again.most([]), again.new([Drop(5000, 0, "table", "db.x")])) == (5000, [])
 
 

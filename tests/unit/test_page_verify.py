@@ -13,7 +13,7 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.queue import EventQueue, note_of
-from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, kept
+from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, stored_result
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, Compared
 from pysync.verify.report import Report, by_database
 from pysync.web.pages import verify_html
@@ -50,7 +50,7 @@ def test_databases_are_counted_by_their_names_at_the_source() -> None:
 
 def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
     lag, drift = compared("shop.lag", MISSING), compared("shop.drift", MISSING)
-    found = kept([lag, drift, compared("shop.fine")], [drift])
+    found = stored_result([lag, drift, compared("shop.fine")], [drift])
     assert found["databases"] == [{"name": "shop", "objects": 3, "drift": 1}]
     assert [it["name"] for it in found["differences"]] == ["shop.drift"]
 
@@ -58,7 +58,7 @@ def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
 def test_what_may_differ_is_kept_after_what_must_not() -> None:
     told = compared("shop.told", DIFFERENT, excuse="drops are suppressed")
     drift = compared("shop.drift", DIFFERENT, fields=("owner: 'a' instead of 'b'",))
-    found = kept([told, drift], [drift])["differences"]
+    found = stored_result([told, drift], [drift])["differences"]
     assert [(it["name"], it["drift"], it["excuse"]) for it in found] == [
         ("shop.drift", True, None),
         ("shop.told", False, "drops are suppressed"),
@@ -69,7 +69,7 @@ def test_however_much_differs_what_is_kept_is_bounded() -> None:
     fields = tuple(f"parameters.{at}: {'x' * 10_000!r} instead of 'y'" for at in range(20))
     drift = [compared(f"db_{at}.t", DIFFERENT, fields=fields) for at in range(3 * MOST_KEPT)]
     others = [compared(f"other_{at}.t") for at in range(2 * MOST_DATABASES)]
-    found = kept([*others, *drift], drift)
+    found = stored_result([*others, *drift], drift)
     assert (len(found["differences"]), len(found["databases"])) == (MOST_KEPT, MOST_DATABASES)
     assert all(it["drift"] for it in found["databases"][: len(drift)]), "drifted databases are kept first"
     assert len(json.dumps(found)) < 2**21

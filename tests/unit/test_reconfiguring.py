@@ -107,10 +107,10 @@ def test_a_killed_rename_is_completed_by_the_same_command_without_a_start(file: 
         rename(file)
     cut.clear()
     done = rename(file)
-    assert (done.written, done.kept and done.kept.paused) == (False, "kept")
+    assert (done.written, done.backlog and done.backlog.paused) == (False, "kept")
     assert started(file) == ["lake", "new"]
     again = rename(file)
-    assert (again.written, again.kept and again.kept.paused) == (False, "kept")
+    assert (again.written, again.backlog and again.backlog.paused) == (False, "kept")
 
 
 def test_what_was_noted_for_another_file_is_not_done(file: Path, cut: list[str]) -> None:
@@ -135,7 +135,7 @@ def test_another_text_than_the_one_that_was_shown_is_refused(file: Path) -> None
 def test_a_target_that_only_the_file_has_needs_no_queue(file: Path) -> None:
     file.write_text(file.read_text() + '[[targets]]\nname = "more"\nkind = "faulty"\n')
     done = reconfigure(file, renamed("more", "most"), act=Act("more", "most"), why="", on_progress=lambda _: None)
-    assert (done.written, done.kept, done.taken) == (True, None, None)
+    assert (done.written, done.backlog, done.taken) == (True, None, None)
     assert started(file) == ["dr", "lake"]
 
 

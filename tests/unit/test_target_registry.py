@@ -36,7 +36,7 @@ def test_a_target_that_the_queue_never_had_is_not_renamed(queue: EventQueue) -> 
 
 def test_a_rename_that_is_on_record_may_be_asked_for_again(queue: EventQueue) -> None:
     done = [registry.rename(queue, ("lake",), "dr", "lake") for _ in range(3)]
-    assert done == [registry.Kept("lake", 6, 0, None)] * 3
+    assert done == [registry.Backlog("lake", 6, 0, None)] * 3
     assert [(it["act"], it["target"], it["to"]) for it in queue.notes.acts()] == [("renamed", "dr", "lake")]
 
 

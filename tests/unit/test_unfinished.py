@@ -147,7 +147,7 @@ def test_what_is_there_in_part_is_nothing_any_more_once_it_is_dropped(bench: Ben
 
 
 def test_only_what_tells_a_part_of_a_table_is_held() -> None:
-    unfinished = Unfinished(kept='["db.t"]')
+    unfinished = Unfinished(saved='["db.t"]')
     origin: dict[str, Any] = {"mark": MARK, "visited": ("east",)}
     put = PutPartitions(table=NAME, definition=None, partitions=(), **origin)
     assert unfinished.holds(put)

@@ -151,14 +151,14 @@ class Translated:
     """
 
     event: Queued
-    found: Change | Refusal | None = None
+    translation: Change | Refusal | None = None
     changes: Sequence[Change] = ()
     covers: Covers | None = None
 
     @property
     def comes_alone(self) -> bool:
         """Whether it must be a run of its own."""
-        return isinstance(self.found, Change) and self.found.comes_alone
+        return isinstance(self.translation, Change) and self.translation.comes_alone
 
     def refreshes(self, keys: Set[str]) -> bool:
         """Whether it is a refresh of one of these objects."""
@@ -376,18 +376,18 @@ def _sift(run: Iterable[Translated], blocks: Blocks) -> _Sifted:
         if refusal is not None:
             refused.append(refusal)
             blocks.refuse(refusal.event.position, refusal.keys)
-        elif each.found is not None:
+        elif each.translation is not None:
             taken.append(each)
     return _Sifted(taken, [change for each in taken for change in each.changes], refused)
 
 
 def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
-    if each.found is None or isinstance(each.found, Refusal):
-        return each.found
+    if each.translation is None or isinstance(each.translation, Refusal):
+        return each.translation
     # Before the check: what the refresh makes good must not block the refresh.
     if each.covers is not None:
         blocks.heal(each.event.position, each.covers)
-    return Refusal.behind(each.event, each.found.keys) if blocks.holds(each.found) else None
+    return Refusal.behind(each.event, each.translation.keys) if blocks.holds(each.translation) else None
 
 
 def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:
@@ -408,15 +408,17 @@ def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:
 def _without(run: Sequence[Translated], position: int, reason: str) -> list[Translated]:
     """The run with the event at `position` refused; events that wait for it are refused when the run is sifted."""
     return [
-        replace(it, found=Refusal.of(it.event, it.found.keys, "bug", reason), changes=(), covers=None)
-        if it.event.position == position and it.found is not None
+        replace(it, translation=Refusal.of(it.event, it.translation.keys, "bug", reason), changes=(), covers=None)
+        if it.event.position == position and it.translation is not None
         else it
         for it in run
     ]
 
 
 def _draft(run: Sequence[Translated], sifted: _Sifted, works: Sequence[Work], finished: Set[int]) -> Draft:
-    changes = {it.event.position: (it.event, it.found) for it in sifted.taken if isinstance(it.found, Change)}
+    changes = {
+        it.event.position: (it.event, it.translation) for it in sifted.taken if isinstance(it.translation, Change)
+    }
     heals = {it.event.position: it.covers for it in sifted.taken if it.covers is not None}
     skipped = sum(it.event.position not in finished for it in run) - len(changes) - len(sifted.refused)
     return Draft([it.event for it in run], works, changes, sifted.refused, skipped, heals)

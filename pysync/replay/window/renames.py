@@ -372,5 +372,5 @@ def _climbs(path: str) -> bool:
 def plain(location: str) -> str:
     """The location without an empty authority, its scheme in lower case: `FILE:///a` and `file:/a` are the same."""
     scheme = _SCHEME.match(location)
-    found = location if scheme is None else scheme[0].lower() + location[scheme.end() :]
-    return _EMPTY_AUTHORITY.sub(r"\1:/", found)
+    lowered = location if scheme is None else scheme[0].lower() + location[scheme.end() :]
+    return _EMPTY_AUTHORITY.sub(r"\1:/", lowered)
