@@ -38,10 +38,12 @@ SERVER_PARAMETERS = frozenset(
     | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
 )
 
+ACCURATE = "COLUMN_STATS_ACCURATE"
+"""Which statistics of an object are right: of its files and rows, and of which columns."""
 # What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.
 STATISTICS = frozenset(
     {
-        "COLUMN_STATS_ACCURATE",
+        ACCURATE,
         "numFiles",
         "numFilesErasureCoded",
         "numPartitions",
@@ -52,7 +54,7 @@ STATISTICS = frozenset(
 )
 
 # A metastore may set it though the source does not: it says which column statistics that metastore keeps.
-OWN_STATISTICS = frozenset({"COLUMN_STATS_ACCURATE"})
+OWN_STATISTICS = frozenset({ACCURATE})
 
 
 def is_index(table: Any) -> bool:

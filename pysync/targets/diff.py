@@ -8,6 +8,7 @@ definition leaves unset (None) does not count either: the server decides it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, differing
+from pysync.model.definition import ACCURATE, OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, differing
 from pysync.model.difference import Difference
 from pysync.model.names import normalized
 
@@ -164,11 +165,23 @@ def _parameters(
     wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters of both that are compared."""
-    compared = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
+    wanted, existing = _basic(wanted or {}), _basic(existing or {})
+    compared = {key: value for key, value in wanted.items() if key not in SERVER_PARAMETERS}
     # The target's server may add these by itself; they count only if the source has them, too.
-    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (existing or {}) else frozenset())
+    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in existing else frozenset())
     ignored = SERVER_PARAMETERS | (added - compared.keys())
-    return compared, {key: value for key, value in (existing or {}).items() if key not in ignored}
+    return compared, {key: value for key, value in existing.items() if key not in ignored}
+
+
+def _basic(parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """The parameters without the names of columns that have statistics: each metastore writes those that it has."""
+    try:
+        kept = json.loads(parameters.get(ACCURATE, ""))
+        del kept["COLUMN_STATS"]
+    except (ValueError, TypeError, KeyError):
+        return parameters
+    others = {key: value for key, value in parameters.items() if key != ACCURATE}
+    return {**others, ACCURATE: json.dumps(kept, separators=(",", ":"))} if kept else others
 
 
 def same_counts(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:

@@ -5,5 +5,5 @@ Whatever is not known to mean the same is refused, with the reason: a wrong answ
 - `translation`: a view in Trino's SQL, in the form in which Athena keeps it; the text of a view with other names.
 - `sources` and `expressions` go through the tree that `text` reads, `scopes` says what a name means, `aggregates`,
   `functions`, `strings`, `moments`, `arithmetic` and `casts` have the rules of what functions and operators do.
-- `spark`: what a view of Spark means by its text; `hive2`: what Hive 2.3 reads in its own way.
+- `spark`: what a view of Spark means by its text; `versions`: what versions of Hive do differently.
 """

@@ -43,8 +43,11 @@ def ordered(node: exp.Ordered, value: Typed, *, has_two_zeros: bool = False) -> 
     return ", ".join(f"{it} {way} NULLS {'FIRST' if is_first else 'LAST'}" for it in keys)
 
 
-def over(node: exp.Window, translate: Translate, *, has_frame: bool, of_spark: bool = False) -> str:
-    """` OVER (…)`; functions that look at all rows have no frame in Trino. Raises CannotTranslate."""
+def over(node: exp.Window, translate: Translate, *, has_frame: bool, by_values: str = "") -> str:
+    """` OVER (…)`; functions that look at all rows have no frame in Trino. Raises CannotTranslate.
+
+    `by_values` is why a frame by values is another, if it is.
+    """
     if node.args.get("alias") or node.args.get("first") or not set(node.args) <= _KNOWN:
         raise CannotTranslate("a window with a name")
     parts = []
@@ -55,8 +58,8 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool, of_spark: b
         parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
     frame = _frame(node.args["spec"]) if has_frame and node.args.get("spec") else ""
     if _BY_VALUES.search(frame):
-        if of_spark:
-            raise CannotTranslate("a frame by values in a view of Spark, whose bounds overflow")
+        if by_values:
+            raise CannotTranslate(f"a frame by values, {by_values}")
         parts[-1] = f"ORDER BY {_by_values(frame, items, translate)}"
     parts += [frame] if frame else []
     return f" OVER ({' '.join(parts)})"

@@ -24,7 +24,7 @@ _MIN_SCALE = 6  # of a quotient of decimals
 _ZERO = re.compile(r"(?:CAST\()?(?:double ')?0+(?:\.0*)?(?:[eE][+-]?[0-9]+)?(?:'| AS double\))?")
 
 
-def _is_zero(value: Typed) -> bool:
+def is_zero(value: Typed) -> bool:
     """Whether it is a zero that is written there."""
     return value.literal == 0 or bool(_ZERO.fullmatch(value.sql))
 
@@ -35,7 +35,7 @@ def _is_negative_zero(zero: Typed, operator: str, other: Typed) -> bool:
     if operator not in "*/" or (are_exact and not (operator == "/" and are_whole)):
         return False
     is_positive = (isinstance(other.literal, int) and other.literal > 0) or other.sql.startswith("double '")
-    return _is_zero(zero) and '"' not in other.sql and not is_positive
+    return is_zero(zero) and '"' not in other.sql and not is_positive
 
 
 LongProducts = Literal["null", "rounded"] | None
@@ -178,7 +178,7 @@ def whole_quotient(one: Typed, other: Typed) -> Typed:
 def negative(value: Typed) -> Typed:
     """`-value`."""
     number = _number(value)
-    if number.type == DOUBLE and _is_zero(number):
+    if number.type == DOUBLE and is_zero(number):
         raise CannotTranslate("a double -0, which engines make 0.0 or -0.0")
     literal = -number.literal if isinstance(number.literal, int) else None
     return Typed(f"(-{number.sql})", number.type, literal)

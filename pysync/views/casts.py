@@ -46,8 +46,18 @@ def cast(value: Typed, to: HiveType) -> Typed:
         return Typed(f"CAST(NULL AS {to.trino})", to)
     sql = _cast(value, to)
     if sql is None:
-        raise CannotTranslate(f"a cast from {value.type} to {to}")
+        raise CannotTranslate(f"a cast from {value.type} to {to}{_why(value.type, to)}")
     return Typed(sql, to)
+
+
+def _why(of: HiveType, to: HiveType) -> str:
+    if of.is_text and to == TIMESTAMP:
+        return ": versions of Hive read time zones and short forms in ways of their own"
+    if of.name in {"double", "float"} and to.is_text:
+        return ": versions of Java write other digits"
+    if of == TIMESTAMP and to.is_number:
+        return ": its result depends on the time zone of the session"
+    return ""
 
 
 def _cast(value: Typed, to: HiveType) -> str | None:
@@ -80,9 +90,9 @@ def _from_text(value: Typed, to: HiveType) -> str | None:
     """Versions of Hive, and Spark, read blanks round an integer, days like 2020-02-30 and short forms differently."""
     sql = as_string(value).sql
     if to.is_integer:
-        return f"TRY_CAST({sql} AS {to.trino})" if _PLAIN_INTEGER.fullmatch(str(value.literal)) else None
+        return f"TRY_CAST({sql} AS {to.trino})" if is_plain_integer(value) else None
     if to.name == "decimal":
-        return f"TRY_CAST({sql} AS {to.trino})" if _NUMBER.fullmatch(str(value.literal)) else None
+        return f"TRY_CAST({sql} AS {to.trino})" if is_plain_number(value) else None
     if to.name in {"double", "float"}:
         return f"TRY_CAST({sql} AS {to.trino})"
     if to == TIMESTAMP and isinstance(value.literal, str) and is_second(value.literal):
@@ -271,7 +281,7 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
     if a == DATE and b == TIMESTAMP:
         return cast(one, TIMESTAMP).sql, other.sql
     if isinstance(other.literal, str) and a in {DATE, TIMESTAMP}:
-        return one.sql, moment(other.literal, a, operator)
+        return one.sql, moment(other.literal, a)
     return None
 
 
@@ -294,16 +304,24 @@ def _numbers(one: Typed, other: Typed) -> tuple[str, str]:
     return as_double(one).sql, as_double(other).sql
 
 
-def moment(literal: str, kind: HiveType, operator: str) -> str:
+def moment(literal: str, kind: HiveType) -> str:
     """A string as the date or timestamp that it is compared with.
 
-    Engines compare these as strings or as moments: the result is the same only for canonical ones.
+    Engines read others in different ways.
     """
-    # Midnight, or a string that any time of the day is longer than: these two tell no difference.
-    is_safe = kind == DATE or operator in {">=", "<"}
-    if not (is_day(literal) and is_safe) and not (is_second(literal) and kind == TIMESTAMP):
+    if not is_day(literal) and not (is_second(literal) and kind == TIMESTAMP):
         raise CannotTranslate(f"a comparison of {kind} with the string {literal!r}")
     return f"{'date' if kind == DATE else 'timestamp'} {text(literal)}"
+
+
+def is_plain_integer(value: Typed) -> bool:
+    """Whether it is a string that is written there and that all engines read as one and the same integer."""
+    return isinstance(value.literal, str) and bool(_PLAIN_INTEGER.fullmatch(value.literal))
+
+
+def is_plain_number(value: Typed) -> bool:
+    """The same for a number that may have a fraction."""
+    return isinstance(value.literal, str) and bool(_NUMBER.fullmatch(value.literal))
 
 
 def is_day(literal: str) -> bool:

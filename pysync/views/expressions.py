@@ -50,6 +50,9 @@ _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: 
 _BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
 _LONG, _INT = 2**63 - 1, 2**31 - 1
 _UNITS = frozenset({"day", "month", "year"})
+_CALLED_BY_NAME = frozenset({"current_date", "current_timestamp"})
+GROUPING_ID = "grouping__id"
+"""A column of Hive that says which columns a row is grouped by: in the tree a function of these."""
 
 
 class Expressions:
@@ -85,7 +88,10 @@ class Expressions:
         """A column, or a field of a struct in one."""
         if isinstance(node.this, exp.Star):
             raise CannotTranslate("* among other things than columns")
-        column, fields = self._scope.column([it.name.lower() for it in node.parts])
+        parts = [it.name.lower() for it in node.parts]
+        if len(parts) == 1 and parts[0] in _CALLED_BY_NAME and not self._scope.knows(parts[0]):
+            return self._call(parts[0], [])
+        column, fields = self._scope.column(parts)
         self._scope.rules.read(column.type)
         for name in fields:
             column = field_of(column, name)
@@ -154,9 +160,10 @@ class Expressions:
 
     def between(self, node: exp.Between) -> Typed:
         """BETWEEN, as two comparisons."""
-        value, least = self._side(node.this), self._side(node.args["low"])
-        low = self._compared(value, ">=", least)
-        high = self._compared(value, "<=", self._side(node.args["high"]))
+        value, least, most = (self._side(it) for it in (node.this, node.args["low"], node.args["high"]))
+        if value.type.is_text and least.type.is_text != most.type.is_text:
+            raise CannotTranslate("a string BETWEEN a string and something else")
+        low, high = self._compared(value, ">=", least), self._compared(value, "<=", most)
         is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
         if self._scope.rules.of_spark or (is_constant(least) and not is_read):
             return condition(f"{low.sql} AND {high.sql}")
@@ -174,6 +181,7 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
+        self._scope.rules.among([value, *items])
         return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -183,8 +191,11 @@ class Expressions:
     def matched(self, node: exp.Expression) -> Typed:
         """LIKE and RLIKE; NOT before them is a mark on the node."""
         value, pattern = self(node.this), self(node.expression)
-        is_like = isinstance(node, exp.Like)
-        match = like(value, pattern, of_spark=self._scope.rules.of_spark) if is_like else regexp_like(value, pattern)
+        rules = self._scope.rules
+        if isinstance(node, exp.Like):
+            match = like(value, pattern, of_spark=rules.of_spark, matches_lines=rules.matches_lines)
+        else:
+            match = regexp_like(value, pattern)
         return condition(f"NOT {match.sql}") if node.args.get("negate") else match
 
     def cased(self, node: exp.Case) -> Typed:
@@ -216,7 +227,7 @@ class Expressions:
         if aggregate is not None:
             return aggregate("")
         name = node.name.lower()
-        if name == "grouping":
+        if name in {"grouping", GROUPING_ID}:
             return self._grouping(node)
         return self._call(name, self.many(node.expressions))
 
@@ -265,6 +276,8 @@ class Expressions:
 
     def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
         self._scope.rules.call(name, arguments)
+        if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
+            arguments = [self._scope.rules.in_words(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
 
     def _calculated(self, node: exp.Binary, operator: str) -> Typed:
@@ -295,7 +308,7 @@ class Expressions:
         return moved(value, -int(count) if isinstance(node, exp.Sub) else int(count), unit)
 
     def _over(self, node: exp.Window, *, has_frame: bool) -> str:
-        return over(node, self, has_frame=has_frame, of_spark=self._scope.rules.of_spark)
+        return over(node, self, has_frame=has_frame, by_values=self._scope.rules.frames_by_values)
 
     def _window(self, node: exp.Window) -> exp.Window:
         """The window that WINDOW gives the name to, if there is only a name."""
@@ -323,9 +336,13 @@ class Expressions:
         return AGGREGATES[name](arguments, distinct)
 
     def _grouping(self, node: exp.Anonymous) -> Typed:
-        if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column):
+        kind = INT if node.name.lower() == "grouping" else BIGINT
+        if (kind == INT and len(node.expressions) != 1) or any(
+            not isinstance(it, exp.Column) for it in node.expressions
+        ):
             raise CannotTranslate("the function grouping of other things than a column")
-        return Typed(f"CAST(grouping({self(node.expressions[0]).sql}) AS integer)", INT)
+        columns = ", ".join(it.sql for it in self.many(node.expressions))
+        return Typed(f"CAST(grouping({columns}) AS {kind.trino})", kind)
 
     def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
         sql, columns = self._subquery(_query(query), self._scope)

@@ -289,17 +289,16 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
 # --- Functions of Hive that are known to mean the same in Trino, each with what makes it so. All others are refused
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
-# Why some that are often used are none of them.
-_REASONS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "from_utc_timestamp"),
-        "its result depends on the time zone of the session",
-    ),
-    **dict.fromkeys(("to_utc_timestamp", "now"), "its result depends on the time zone of the session"),
+_OF_ZONE = "its result depends on the time zone of the session"
+REASONS: Mapping[str, str] = {
+    **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
+    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
-    **dict.fromkeys(("get_json_object", "json_tuple", "percentile"), "Trino has no such function"),
+    **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),
+    "percentile": "Trino has only approximate ones",
 }
+"""Why some that are often used are none of them."""
 
 
 def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..., Typed]]) -> Typed:
@@ -309,7 +308,7 @@ def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..
     """
     function = others.get(name) or FUNCTIONS.get(name)
     if function is None:
-        reason = _REASONS.get(name)
+        reason = REASONS.get(name)
         raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")
     try:
         inspect.signature(function).bind(*arguments)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from pysync.model.names import TableName
-from pysync.views.spark import HIVE, HiveRules
+from pysync.views.spark import HiveRules
 from pysync.views.types import CannotTranslate, Columns, Typed, quoted
 
 ColumnsOf = Callable[[TableName], Columns]
@@ -34,22 +34,22 @@ class Scope:
 
     tables: ColumnsOf
     database: str
+    rules: HiveRules  # of the engine whose view it is
     queries: Mapping[str, Columns] = field(default_factory=dict)  # those of WITH
     outer: Scope | None = None
     sources: list[Source] = field(default_factory=list)
     aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: the last resort
-    rules: HiveRules = HIVE  # of the engine whose view it is
     windows: Mapping[str, exp.Window] = field(default_factory=dict)  # of the clause WINDOW
     is_joined_by_names: bool = False  # by USING: `*` has such columns once
     after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
         """The scope of a query within this one that may refer to it."""
-        return Scope(self.tables, self.database, self.queries, self, rules=self.rules)
+        return Scope(self.tables, self.database, self.rules, self.queries, self)
 
     def apart(self) -> Scope:
         """The scope of a query that knows nothing of its surroundings: one in FROM, a branch of a UNION."""
-        return Scope(self.tables, self.database, self.queries, self.outer, rules=self.rules)
+        return Scope(self.tables, self.database, self.rules, self.queries, self.outer)
 
     def add(self, source: Source) -> None:
         """Bring in a source. Raises CannotTranslate if there is one of that name."""
@@ -73,6 +73,10 @@ class Scope:
         if len(parts) == 1 and parts[0] in self.aliases:
             return self.aliases[parts[0]], ()
         raise CannotTranslate(f"the name {'.'.join(parts)}, which is not known")
+
+    def knows(self, name: str) -> bool:
+        """Whether a source has a column of that name."""
+        return any(it._of_column([name]) is not None for it in self._chain())
 
     def star(self, alias: str | None) -> Iterator[tuple[str, Typed]]:
         """The columns of `*`, or of `alias.*`."""

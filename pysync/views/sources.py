@@ -9,7 +9,7 @@ from sqlglot import exp
 from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES, ordered
 from pysync.views.casts import common, compared, widened
-from pysync.views.expressions import Expressions
+from pysync.views.expressions import GROUPING_ID, Expressions
 from pysync.views.functions import truth
 from pysync.views.scopes import Scope, Source
 from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType, Typed, quoted
@@ -237,6 +237,7 @@ def _assert_known(node: exp.Query, known: frozenset[str]) -> None:
 def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     _assert_known(node, _OF_SELECT)
     _make_lateral_view(node)
+    _make_grouping_id(node)
     scope.windows = {it.name.lower(): it for it in node.args.get("windows") or () if not it.args.get("alias")}
     sources = From(scope, query, within)
     origin = sources.translated(node)
@@ -262,6 +263,7 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
 
 
 _ROWS = "_rows"
+_SEVERAL = ("rollup", "cube", "grouping_sets")
 
 
 def _make_lateral_view(node: exp.Select) -> None:
@@ -274,6 +276,19 @@ def _make_lateral_view(node: exp.Select) -> None:
     alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
     node.append("laterals", exp.Lateral(this=function, view=True, alias=alias))
     node.set("expressions", [exp.column(exp.to_identifier(it), table=_ROWS) for it in names])
+
+
+def _make_grouping_id(node: exp.Select) -> None:
+    """The column GROUPING__ID becomes a function of the columns that the rows are grouped by in several ways."""
+    group = node.args.get("group")
+    several = [it for kind in _SEVERAL for it in (group.args.get(kind) or ())] if group is not None else []
+    if not several:
+        return
+    keys = group.expressions or several[0].expressions
+    for name in list(node.find_all(exp.Column)):
+        if len(name.parts) == 1 and name.name.lower() == GROUPING_ID and name.find_ancestor(exp.Select) is node:
+            function = exp.Anonymous(this=GROUPING_ID, expressions=[it.copy() for it in keys])
+            name.replace(exp.alias_(function, GROUPING_ID) if name.parent is node else function)
 
 
 def _assert_exact(values: Sequence[Typed], what: str) -> None:
@@ -412,23 +427,20 @@ def renamed(sql: str, own: Columns, columns: Columns) -> str:
 
 
 def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expressions | None) -> list[str]:
-    parts = []
-    if any(node.args.get(it) for it in _OF_REDUCERS) and (node.args.get("limit") or _collects(node)):
-        raise CannotTranslate("SORT BY, DISTRIBUTE BY or CLUSTER BY that says which rows come first")
-    if node.args.get("order"):
-        has_places = scope.rules.of_spark or not node.args.get("limit")
-        has_two_zeros = bool(node.args.get("limit")) and not scope.rules.of_spark
-        items = [
-            ordered(it, _order_item(it, columns, translate, has_places), has_two_zeros=has_two_zeros)
-            for it in node.args["order"].expressions
-        ]
-        parts.append(f"ORDER BY {', '.join(items)}")
-    if node.args.get("limit"):
-        count = node.args["limit"].expression
-        if not isinstance(count, exp.Literal) or not str(count.this).isdigit() or node.args["limit"].args.get("offset"):
-            raise CannotTranslate("LIMIT that is not a constant")
-        parts.append(f"LIMIT {count.this}")
-    return parts
+    """LIMIT, and the order before it: one without LIMIT says nothing of the rows."""
+    limit, has_reducers = node.args.get("limit"), any(node.args.get(it) for it in _OF_REDUCERS)
+    if (has_reducers and limit) or ((has_reducers or node.args.get("order")) and _collects(node)):
+        raise CannotTranslate("an order without LIMIT, or of reducers, that says which rows come first")
+    if not limit:
+        return []
+    if not isinstance(limit.expression, exp.Literal) or not limit.expression.this.isdigit() or limit.args.get("offset"):
+        raise CannotTranslate("LIMIT that is not a constant")
+    rules = scope.rules
+    items = [
+        ordered(it, _order_item(it, columns, translate, rules.of_spark), has_two_zeros=not rules.of_spark)
+        for it in (node.args["order"].expressions if node.args.get("order") else ())
+    ]
+    return [*([f"ORDER BY {', '.join(items)}"] if items else []), f"LIMIT {limit.expression.this}"]
 
 
 def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | None, has_places: bool) -> Typed:
@@ -449,7 +461,7 @@ def _collects(node: exp.Query) -> bool:
 
 
 def _place(node: exp.Ordered, columns: Columns, has_places: bool) -> Typed:
-    """The column at that place; a constant in a view of Hive, which makes no difference unless a LIMIT follows."""
+    """The column at that place; in a view of Hive a constant."""
     place = str(node.this.this)
     if not has_places or not place.isdigit() or not 0 < int(place) <= len(columns):
         raise CannotTranslate("ORDER BY with a constant, which may stand for a column's place")

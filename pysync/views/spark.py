@@ -9,7 +9,18 @@ from typing import Any
 from pysync.views.arithmetic import LongProducts
 from pysync.views.casts import is_day
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
-from pysync.views.types import DATE, DOUBLE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed, repeated
+from pysync.views.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    CannotTranslate,
+    HiveType,
+    Typed,
+    repeated,
+)
 
 _PARTS = "view.catalogAndNamespace.numParts"
 DATABASE = "view.catalogAndNamespace.part.1"
@@ -39,12 +50,18 @@ def database_of(properties: Mapping[str, str] | None, own: str) -> str:
 
 
 class HiveRules:
-    """What a view may say beyond what is refused everywhere: in a view of Hive, what all its versions read alike."""
+    """What a view may say beyond what is refused everywhere. `versions` has what versions of Hive add."""
 
     of_spark = False
     """Whether what engines do in different ways is as in Spark."""
     long_products: LongProducts = None
     """What a product of decimals with more than 38 digits is; None if that is not known."""
+    puts_nulls_last = False
+    """Whether NULLs come last where an order does not say it, and first where it descends."""
+    frames_by_values = ""
+    """Why a frame by values has other rows than in Trino; empty if it has the same."""
+    matches_lines = False
+    """Whether a pattern of LIKE matches a text of several lines."""
     functions: Mapping[str, Callable[..., Typed]] = {}
     """Functions that have another rule than elsewhere, by name in lower case."""
     aggregates: Mapping[str, str] = {"std": "stddev_pop", "stddev": "stddev_pop", "variance": "var_pop"}
@@ -53,24 +70,30 @@ class HiveRules:
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
 
+    def among(self, values: Sequence[Typed]) -> None:
+        """The same for a value and those behind its IN."""
+
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Raises CannotTranslate for a function, in lower case, whose result is another than in Hive."""
 
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """The same for an aggregate function, or a function over a window."""
-        del arguments
-        if name in SAMPLED:
-            raise CannotTranslate(f"the function {name}: Hive's versions differ in its result for one row")
 
     def read(self, kind: HiveType) -> None:
         """Raises CannotTranslate for a column of a type that the engine reads in another way than Hive."""
 
     def cast(self, value: Typed, to: HiveType) -> Typed:
         """What is to be cast. Raises CannotTranslate for a cast that gives something else than in Hive."""
+        if value.type == BOOLEAN and to == STRING:
+            return Typed(f"upper(CAST({value.sql} AS varchar))", STRING)
         if to.name != "decimal" or value.type != DOUBLE:
             return value
         tiny = f"{value.sql} <> 0 AND abs({value.sql}) < 1e-99"  # Hive reads no exponent of three digits
         return Typed(f"IF({tiny}, NULL, {repeated(value, 3).sql})", DOUBLE)
+
+    def in_words(self, value: Typed) -> Typed:
+        """The value, as a string if it is a decimal of which it is known how it is written."""
+        return value
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """Raises CannotTranslate for arithmetic, or an item of an array or a map (`[]`), with another result."""
@@ -83,6 +106,8 @@ class SparkRules(HiveRules):
     """A view of Spark that is not in ANSI mode."""
 
     of_spark = True
+    frames_by_values = "whose bounds overflow in a view of Spark"
+    matches_lines = True
     long_products: LongProducts = "rounded"
     aggregates: Mapping[str, str] = {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp"}
 
@@ -190,16 +215,13 @@ class AnsiRules(SparkRules):
             raise _fails("strings and other values in one column")
 
 
-HIVE = HiveRules()
-
-
-def rules_of(view: Any) -> HiveRules:
-    """The rules for the text of a view. Raises CannotTranslate for a view of Spark in a catalog of its own."""
+def rules_of(view: Any) -> SparkRules | None:
+    """The rules for a view of Spark; None for one of Hive. Raises CannotTranslate for one in a catalog of its own."""
     properties = view.parameters or {}
     if properties.get(_PARTS, "2") != "2":
         raise CannotTranslate("a view of Spark in another catalog")
     if not any(it in properties for it in (DATABASE, _PARTS, _VERSION)):
-        return HIVE
+        return None
     if properties.get(_ORDERS_BY_PLACE, "true").lower() == "false":
         raise CannotTranslate("a view of Spark with spark.sql.orderByOrdinal off")
     found = _MAJOR_AND_MINOR.match(properties.get(_VERSION, ""))

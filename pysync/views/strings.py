@@ -58,12 +58,15 @@ def _in_units(function: Callable[..., Typed]) -> Callable[..., Typed]:
 
     @wraps(function)
     def of(value: Typed, *others: Typed) -> Typed:
-        paired = f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')"
         halves = f"'[{_PAIRED}](?!{_SECOND})|(?<![{_PAIRED}]){_SECOND}'"
-        cut = function(Typed(paired, STRING), *others).sql
+        cut = function(_paired(value), *others).sql
         return Typed(f"replace(regexp_replace({cut}, {halves}, '?'), '{_SECOND}', '')", STRING)
 
     return of
+
+
+def _paired(value: Typed) -> Typed:
+    return Typed(f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')", STRING, value.literal)
 
 
 # Characters whose capital is more than one character.
@@ -97,8 +100,7 @@ _ICU_IGNORED += r"\x{fe13}\x{fe52}\x{fe55}\x{ff07}\x{ff0e}\x{ff1a}"
 _ICU_LAST_SIGMA = rf"([{_ICU_CASED}][{_ICU_IGNORED}]*)\u03a3(?![{_ICU_IGNORED}]*[{_ICU_CASED}])"
 _BLANK = r"\p{Z}\t-\r\x1c-\x1f&&[^\x{a0}\x{2007}\x{202f}]"
 # Georgian letters have no capitals at the beginning of a word; letters of two have such of one.
-_NO_CAPITALS = r"[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]"
-_FIRST = rf"(?<![^{_BLANK}])([\p{{Ll}}\x{{345}}\x{{2170}}-\x{{217f}}\x{{24d0}}-\x{{24e9}}&&{_NO_CAPITALS}])"
+_SMALL = r"[\p{Ll}\x{345}\x{2170}-\x{217f}\x{24d0}-\x{24e9}&&[^\x{10d0}-\x{10ff}\x{10000}-\x{10ffff}]]"
 _TWO_LETTERS = "\u01c6\u01c9\u01cc\u01f3"
 
 
@@ -113,10 +115,11 @@ def _lower(last_sigma: str) -> Callable[[Typed], Typed]:
     return of
 
 
-def _initcap(value: Typed) -> Typed:
-    """Small letters, but for the first one behind blanks."""
+def _initcap(blank: str) -> Callable[[Typed], Typed]:
+    """Small letters, but for the first one behind what is blank."""
     capital = f"IF(strpos('{_TWO_LETTERS}', x[1]) > 0, chr(codepoint(CAST(x[1] AS varchar(1))) - 1), upper(x[1]))"
-    return Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{_FIRST}', x -> {capital})", STRING)
+    first = f"(?<![^{blank}])({_SMALL})"
+    return lambda value: Typed(f"regexp_replace({_lower(_LAST_SIGMA)(value).sql}, '{first}', x -> {capital})", STRING)
 
 
 def _length(value: Typed) -> Typed:
@@ -203,10 +206,10 @@ def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
     return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
 
 
-def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
+def like(value: Typed, pattern: Typed, *, of_spark: bool = False, matches_lines: bool = False) -> Typed:
     """LIKE: a backslash before a % or _ means the character itself, one before others is a backslash to Hive alone.
 
-    A pattern with a % in its midst, or a _, matches no text of several lines in Hive.
+    A pattern with a % in its midst, or a _, matches no text of several lines in Hive before 4.
     """
     wanted = written(pattern, "a pattern of LIKE")
     escaped = _ESCAPED.sub("", wanted)
@@ -217,7 +220,7 @@ def like(value: Typed, pattern: Typed, *, of_spark: bool = False) -> Typed:
     if "\\" in wanted:
         sql = text(_BACKSLASH.sub(r"\\\\", wanted))
         match = f"{string} LIKE {sql} ESCAPE '\\'"
-    if of_spark or _SIMPLE_PATTERN.fullmatch(escaped):
+    if matches_lines or _SIMPLE_PATTERN.fullmatch(escaped):
         return condition(match)
     return condition(f"{match} AND NOT regexp_like({string}, '[{LINE_ENDS}]')")
 
@@ -235,7 +238,7 @@ def _md5(value: Typed) -> Typed:
 STRINGS: Mapping[str, Callable[..., Typed]] = {
     "concat": _concat,
     "concat_ws": _concat_ws,
-    "initcap": _initcap,
+    "initcap": _initcap(_BLANK),
     "instr": _instr,
     "lcase": _lower(_LAST_SIGMA),
     "length": _length,
@@ -261,6 +264,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "upper": _upper,
 }
 
+OF_HIVE_4: Mapping[str, Callable[..., Typed]] = {
+    "initcap": _initcap(" "),
+    "instr": lambda value, part: _instr(_paired(value), _paired(part)),
+}
+"""Words begin behind a blank only; `instr`, not `locate`, counts a character beyond the Basic Plane as two."""
 OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),

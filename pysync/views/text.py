@@ -38,15 +38,22 @@ class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
             return Parser._parse_types(self, *arguments, **named)
 
 
-def parsed(text: str) -> exp.Query:
+class _Hive4Text(HiveText):
+    """The same, where NULLs come last unless an order says it or descends."""
+
+    NULL_ORDERING = "nulls_are_large"
+
+
+def parsed(text: str, *, puts_nulls_last: bool = False) -> exp.Query:
     """The query. Raises CannotTranslate for what is none, or cannot be read."""
     if len(text) > _MOST:
         raise CannotTranslate("the query is too long")
     try:
-        tokens = HiveText().tokenize(text)
+        dialect = _Hive4Text() if puts_nulls_last else HiveText()
+        tokens = dialect.tokenize(text)
         for token in tokens:
             _assert_plain(token, text)
-        statements = HiveText().parser().parse(tokens, text)
+        statements = dialect.parser().parse(tokens, text)
     except (SqlglotError, RecursionError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CannotTranslate(f"the query cannot be read: {first}") from None
@@ -55,12 +62,12 @@ def parsed(text: str) -> exp.Query:
     return statements[0]
 
 
-def understood(text: str) -> exp.Query:
+def understood(text: str, *, puts_nulls_last: bool = False) -> exp.Query:
     """The same, if each node of the tree says only what the rules look at. Raises CannotTranslate.
 
     A parser may put a word into the tree as a mark on a node; a mark that nobody looks at would be lost in silence.
     """
-    tree = parsed(text)
+    tree = parsed(text, puts_nulls_last=puts_nulls_last)
     for node in tree.walk():
         known = _MARKS.get(type(node), _PLAIN if isinstance(node, exp.Binary) else None)
         others = [] if known is None else [name for name, value in node.args.items() if value and name not in known]

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from pysync.model.names import TableName, normalized
-from pysync.views.hive2 import HIVE_2
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.sources import query, renamed
-from pysync.views.spark import HIVE, database_of, rules_of
+from pysync.views.spark import database_of, rules_of
 from pysync.views.text import parsed, understood
 from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
+from pysync.views.versions import VERSIONS
 
 # --- Views as Trino and Athena keep them in a catalog: the query as JSON in base64, in a comment of the original text
 
@@ -67,24 +67,53 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     """The view in Trino's SQL, with the columns that its metastore says. Raises CannotTranslate.
 
     The same view and the same tables give the same text. `hive` is the version of Hive whose view it is, if that is
-    known: 2.3.
+    known: a key of VERSIONS.
     """
-    scope = _scope(view, columns_of, hive)
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
-    try:
-        sql, columns = query(understood(view.viewExpandedText or view.viewOriginalText or ""), scope)
-    except RecursionError:
-        raise CannotTranslate("the query is nested too deeply") from None
+    text, database = view.viewExpandedText or view.viewOriginalText or "", database_of(view.parameters, view.dbName)
+    rules = rules_of(view)
+    if rules is None:
+        sql, columns = translated_text(text, columns_of, normalized(database), hive)
+    else:
+        sql, columns = _translated(text, Scope(columns_of, normalized(database), rules))
     _assert_same(wanted, columns)
     if list(columns) != wanted:
         sql = renamed(sql, columns, wanted)
     return Translation(sql, wanted)
 
 
-def _scope(view: Any, columns_of: ColumnsOf, hive: str | None) -> Scope:
-    database, rules = normalized(database_of(view.parameters, view.dbName)), rules_of(view)
-    return Scope(columns_of, database, rules=HIVE_2 if rules is HIVE and hive == "2.3" else rules)
+_Translated = tuple[str, Columns]
+
+
+def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str | None) -> _Translated:
+    """A query of Hive in Trino's SQL, and its columns. Raises CannotTranslate.
+
+    If the version of Hive is not known, all versions must mean the same.
+    """
+    found: dict[str, _Translated] = {}
+    refused: dict[str, str] = {}
+    for version in VERSIONS if hive is None else [hive]:
+        try:
+            found[version] = _translated(text, Scope(columns_of, database, VERSIONS[version]))
+        except CannotTranslate as error:
+            refused[version] = str(error)
+    for version, reason in refused.items():
+        raise CannotTranslate(f"{reason} (in Hive {version}; {_UNKNOWN})" if found else reason)
+    first, *others = found.values()
+    if any(it != first for it in others):
+        raise CannotTranslate(f"versions of Hive give it different rows; {_UNKNOWN}")
+    return first
+
+
+_UNKNOWN = "hive_version is not set"
+
+
+def _translated(text: str, scope: Scope) -> _Translated:
+    try:
+        return query(understood(text, puts_nulls_last=scope.rules.puts_nulls_last), scope)
+    except RecursionError:
+        raise CannotTranslate("the query is nested too deeply") from None
 
 
 def _assert_same(wanted: Columns, columns: Columns) -> None:

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hmsclient.genthrift.hive_metastore import ttypes as hive
+from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync.model.names import TableName
-from pysync.views.scopes import Scope
-from pysync.views.sources import query
-from pysync.views.text import understood
-from pysync.views.translation import Translation, translate
+from pysync.views.translation import Translation, translate, translated_text
 from pysync.views.types import CannotTranslate, Columns, parse_type
 
 _COLUMN = re.compile(r'"t"\."(\w+)"')
@@ -50,37 +47,38 @@ def columns_of(name: TableName) -> Columns:
     return [(column, parse_type(kind)) for column, kind in TABLES[str(name)].items()]
 
 
-def sql_of(text: str) -> str:
+def sql_of(text: str, hive: str | None = None) -> str:
     """The query in Trino's SQL, with plain names for the columns of t, and without FROM if that is all there is."""
-    found = query(understood(text), Scope(columns_of, "db"))[0]
+    found = translated_text(text, columns_of, "db", hive)[0]
     return _COLUMN.sub(r"\1", found).removesuffix(' FROM "db"."t" AS "t"')
 
 
-def expression(text: str) -> str:
+def expression(text: str, hive: str | None = None) -> str:
     """One expression over the table t."""
-    return sql_of(f"select {text} x from t").removeprefix("SELECT ").removesuffix(' AS "x"')
+    return sql_of(f"select {text} x from t", hive).removeprefix("SELECT ").removesuffix(' AS "x"')
 
 
-def type_of(text: str) -> str:
+def type_of(text: str, hive: str | None = None) -> str:
     """The type of an expression over the table t."""
-    ((_, kind),) = query(understood(f"select {text} x from t"), Scope(columns_of, "db"))[1]
+    ((_, kind),) = translated_text(f"select {text} x from t", columns_of, "db", hive)[1]
     return str(kind)
 
 
-def refusal(text: str) -> str:
+def refusal(text: str, hive: str | None = None) -> str:
     """Why a query is refused."""
     with pytest.raises(CannotTranslate) as caught:
-        query(understood(text), Scope(columns_of, "db"))
+        translated_text(text, columns_of, "db", hive)
     return str(caught.value)
 
 
 def view(text: str, columns: Mapping[str, str], *, parameters: Mapping[str, str] | None = None, **fields: Any) -> Any:
     """A view of Hive `db.v`."""
-    storage = hive.StorageDescriptor(
-        cols=[hive.FieldSchema(name, kind) for name, kind in columns.items()], serdeInfo=hive.SerDeInfo(parameters={})
+    storage = ttypes.StorageDescriptor(
+        cols=[ttypes.FieldSchema(name, kind) for name, kind in columns.items()],
+        serdeInfo=ttypes.SerDeInfo(parameters={}),
     )
     texts = {"viewOriginalText": text, "viewExpandedText": text, "tableType": "VIRTUAL_VIEW", **fields}
-    return hive.Table(dbName="db", tableName="v", sd=storage, parameters=dict(parameters or {}), **texts)
+    return ttypes.Table(dbName="db", tableName="v", sd=storage, parameters=dict(parameters or {}), **texts)
 
 
 def translated(text: str, columns: Mapping[str, str], hive: str | None = None, **fields: Any) -> Translation:

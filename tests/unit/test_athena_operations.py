@@ -219,6 +219,23 @@ def test_the_record_of_what_pysync_wrote_says_what_may_go_until_it_is_gone(sourc
     assert bench.glue.given[0].parameters["pysync.parameters"] == '{"parameters":["b"]}'
 
 
+def test_the_database_default_is_not_parked_where_only_statements_write(source):
+    bench = Bench(glue_api="never")
+    assert bench.apply(source.put_database("default", "hdfs://nn/warehouse", description="x")) == Outcome.APPLIED
+    assert "LOCATION" not in bench.statements[-1]
+    with pytest.raises(Rejected, match="does not begin with s3://"):
+        bench.apply(source.put_database("other", "hdfs://nn/warehouse/other.db"))
+
+
+def test_a_function_is_not_read_where_no_statement_creates_one():
+    settings = AthenaSettings(name="dr", kind="athena", work_group="w", region="eu-west-1", glue_api="never")
+    provide(settings, glue=unasked())
+    store = AthenaStore(settings, Athena(HiveCatalog()), GlueStore(settings.of_glue()))
+    assert store.function(NAME.database, "f") is None
+    with pytest.raises(Rejected, match="a Hive function"):
+        store.create_function(function(NAME.database, "f"))
+
+
 @pytest.mark.parametrize("kind", [Rejected, Missing])
 def test_a_refused_statement_is_left_to_glue_if_it_may(source, kind):
     for glue_api in ("when-needed", "never"):

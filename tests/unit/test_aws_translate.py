@@ -322,3 +322,17 @@ def test_a_column_keeps_the_spaces_of_its_name() -> None:
     made, lost = table_input(of)
     assert [it["Name"] for it in made["StorageDescriptor"]["Columns"]] == [" a", "a", "a "]
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["uniontype<int,string>", "void", "variant", "timestamp_ntz", "interval_day_time", "array<struct<x:void>>"],
+)
+def test_a_type_that_athena_does_not_know_is_told(kind: str) -> None:
+    item = hive.Table(dbName="d", tableName="t", sd=hive.StorageDescriptor(cols=[hive.FieldSchema("c", kind)]))
+    assert table_input(item)[1] == [f"column 'c': Athena does not know the type '{kind}'"]
+
+
+def test_a_field_called_as_such_a_type_is_none() -> None:
+    columns = [hive.FieldSchema("void", "struct<variant:int,interval:array<string>>")]
+    assert table_input(hive.Table(dbName="d", tableName="t", sd=hive.StorageDescriptor(cols=columns)))[1] == []

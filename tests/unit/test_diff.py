@@ -51,6 +51,19 @@ def test_statistics_that_only_the_server_has_count(key: str) -> None:
     assert differences(wanted(), counted) == [f"parameters.{key}: '0' instead of nothing"]
 
 
+@pytest.mark.parametrize("kept", ['{"BASIC_STATS":"true"}', "{}"])
+def test_which_columns_have_statistics_is_no_difference(kept: str) -> None:
+    """ANALYZE writes it without an event where the metastore is Hive 2.3."""
+    of_columns = f'{{"COLUMN_STATS":{{"id":"true"}},{kept[1:]}'.replace(",}", "}")
+    analyzed, other = wanted(), stored()
+    analyzed.parameters["COLUMN_STATS_ACCURATE"] = of_columns
+    other.parameters["COLUMN_STATS_ACCURATE"] = kept
+    assert same(analyzed, other)
+    assert differences(analyzed, other) == []
+    other.parameters["COLUMN_STATS_ACCURATE"] = '{"BASIC_STATS":"false"}'
+    assert same(analyzed, other) == (kept == "{}")
+
+
 CHANGES = {
     "owner": lambda t: setattr(t, "owner", "bob"),
     "retention": lambda t: setattr(t, "retention", 1),

@@ -137,7 +137,7 @@ from tests.support.hive_views import expression, refusal, type_of
     ],
 )
 def test_an_expression_in_trinos_sql(hive: str, trino: str) -> None:
-    assert expression(hive) == trino
+    assert expression(hive, "2.3") == trino
 
 
 @pytest.mark.parametrize(
@@ -168,18 +168,24 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
     [
         ("my_function(s)", "the function my_function"),
         ("unix_timestamp()", "time zone"),
-        ("current_date", "which is not known"),
+        ("current_date", "its result depends on the time zone of the session"),
         ("rand()", "another at each call"),
         ("upper(s, s)", "2 arguments"),
         ("nothing", "the name nothing"),
         ("cast(f as string)", "a cast from double to string"),
         ("cast(raw as string)", "a cast from binary"),
-        ("cast(s as int)", "a cast from string to int"),
-        ("cast(s as date)", "a cast from string to date"),
+        ("cast(s as int)", "versions of Hive give it different rows"),
+        ("cast(s as date)", "versions of Hive"),
+        ("cast(s as timestamp)", "versions of Hive read time zones and short forms in ways of their own"),
+        ("cast(f as string)", "versions of Java write other digits"),
+        ("cast(ts as bigint)", "its result depends on the time zone of the session"),
+        ("from_unixtime(b)", "its result depends on the time zone of the session"),
+        ("get_json_object(s, '$.a')", "Trino reads paths, numbers and objects in JSON in another way"),
+        ("percentile(b, 0.5)", "Trino has only approximate ones"),
         ("cast(s as timestamp)", "a cast from string to timestamp"),
-        ("cast(s as decimal(5,1))", "a cast from string to decimal"),
+        ("cast(s as decimal(5,1))", "versions of Hive give it different rows"),
         ("cast(cast(d as decimal(30,2)) as double)", "a cast from decimal(30,2) to double"),
-        ("year(s)", "a cast from string to date"),
+        ("year(s)", "versions of Hive"),
         ("trunc(dt, 'mm')", "trunc to 'mm'"),
         ("s in (1, 7)", "IN of string and int"),
         ("id in ('1', 7)", "IN of int and string"),
@@ -198,7 +204,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("arr is null", "IS NULL of array<int>"),
         ("concat_ws(',', split(s, 'a'))", "concat_ws of other things"),
         ("map_keys(m)", "differ in its result"),
-        ("var_samp(f)", "differ in its result"),
+        ("var_samp(f)", "versions of Hive give it different rows"),
         ("ceil(b)", "ceil of bigint"),
         ("round(f, 16)", "more than 15 digits"),
         ("repeat(s, 10001)", "more than 10000 times"),
@@ -207,8 +213,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("cast(d as decimal(38,10)) * cast(d as decimal(38,2))", "of which Hive cuts some"),
         ("dt = '2020-1-1'", "'2020-1-1'"),
         ("dt = '2020-02-30'", "'2020-02-30'"),
-        ("ts = '2020-01-01'", "a comparison of timestamp"),
-        ("ts > '2020-01-01'", "a comparison of timestamp"),
+        ("ts = '2020-1-1'", "a comparison of timestamp"),
         ("s = dt", "a comparison of string with date"),
         ("r = 0.1", "a comparison of float"),
         ("arr = arr", "a comparison of array<int>"),

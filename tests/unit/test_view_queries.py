@@ -19,8 +19,13 @@ from tests.support.hive_views import refusal, sql_of
             'SELECT "x"."id" AS "id", "x"."name" AS "name", "x"."t" AS "t" FROM "db"."u" AS "x"',
         ),
         (
-            "select id from t order by id, s desc",
-            'SELECT id AS "id" FROM "db"."t" AS "t" ORDER BY "id" ASC NULLS FIRST, s DESC NULLS LAST',
+            "select id, s, grouping__id from t group by id, s with rollup",
+            'SELECT id AS "id", s AS "s", CAST(grouping(id, s) AS bigint) AS "grouping__id" FROM "db"."t" AS "t" '
+            "GROUP BY ROLLUP (id, s)",
+        ),
+        (
+            "select id from t order by id nulls first, s desc nulls last limit 7",
+            'SELECT id AS "id" FROM "db"."t" AS "t" ORDER BY "id" ASC NULLS FIRST, s DESC NULLS LAST LIMIT 7',
         ),
         (
             "select s, count(*) n from t group by s having n > 1",
@@ -159,7 +164,7 @@ def test_a_query_whose_translation_would_grow_without_end_is_refused() -> None:
     "hive",
     [
         "select upper(s) s, count(*) from t group by s having s = 'A'",
-        "select -id id from t order by abs(id)",
+        "select -id id from t order by abs(id) limit 1",
     ],
 )
 def test_an_alias_that_is_also_a_column_is_refused_where_engines_choose_differently(hive: str) -> None:

@@ -334,6 +334,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select cust, state, sum(amount) from o group by cust, state with rollup",
         "select cust, state, sum(amount) from o group by cust, state with cube",
         "select cust, state, sum(amount) from o group by cust, state grouping sets ((cust), (state), ())",
+        "select cust, state, grouping__id, count(*) from o group by cust, state with rollup",
+        "select cust, grouping__id g, sum(amount) from o group by cust, state grouping sets ((cust), (state), ())",
         "select state, sum(amount) total from o group by state having sum(amount) > 10",
         "select state, sum(amount) as total from o group by state having total > 10",
         "select upper(state), max(amount) from o group by upper(state)",

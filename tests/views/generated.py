@@ -8,9 +8,9 @@ from itertools import product
 from random import Random
 
 from pysync.views.functions import FUNCTIONS
-from pysync.views.hive2 import HIVE_2
 from pysync.views.scopes import Scope
 from pysync.views.sources import query
+from pysync.views.spark import HiveRules
 from pysync.views.text import understood
 from pysync.views.types import CannotTranslate, parse_type
 from tests.views.hard import COLUMNS
@@ -28,11 +28,11 @@ _OVERFLOWING = re.compile(r"\b(i|b|sm|ti)\b")
 _MAY_OVERFLOW = re.compile(r"^-|^\(\w+ [-+*] |^\(\S+ [-+*] |^(abs|pmod|date_add|date_sub)\(|^cast\(\w+ as \w*int\)")
 
 
-def expressions(seed: int, count: int) -> Sequence[str]:
-    """So many of them that are translated, in an order that the seed says."""
+def expressions(seed: int, count: int, rules: HiveRules) -> Sequence[str]:
+    """So many of them that are translated by these rules, in an order that the seed says."""
     candidates = list(dict.fromkeys(_all()))
     Random(seed).shuffle(candidates)
-    chosen = (it for it in candidates if not _is_left_out(it) and _is_translated(it))
+    chosen = (it for it in candidates if not _is_left_out(it) and _is_translated(it, rules))
     return [it for it, _ in zip(chosen, range(count), strict=False)]
 
 
@@ -61,9 +61,10 @@ def _is_left_out(expression: str) -> bool:
     return bool(_MAY_OVERFLOW.match(expression) and _OVERFLOWING.search(expression))
 
 
-def _is_translated(expression: str) -> bool:
+def _is_translated(expression: str, rules: HiveRules) -> bool:
+    text = f"select {expression} as x from h"
     try:
-        query(understood(f"select {expression} as x from h"), Scope(lambda _: _TYPED, "shop", rules=HIVE_2))
+        query(understood(text, puts_nulls_last=rules.puts_nulls_last), Scope(lambda _: _TYPED, "shop", rules))
     except CannotTranslate:
         return False
     return True

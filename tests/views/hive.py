@@ -23,7 +23,7 @@ from tests.views.bring import bring, bring_hive
 _JAVA = Path(__file__).with_name("java")
 # Hive reads private fields of theirs.
 _OPENED = ("java.io", "java.lang", "java.math", "java.net", "java.nio", "java.time", "java.util")
-_OPENED += ("java.util.concurrent", "java.util.concurrent.atomic", "java.util.regex")
+_OPENED += ("java.lang.reflect", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.regex")
 _END = "\0"
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.views import hard
 from tests.views.generated import expressions
 from tests.views.report import tell
-from tests.views.world import Outcome, World, write_rows
+from tests.views.world import JUDGES, Outcome, World, write_rows
 
 _COUNT = int(os.environ.get("PYSYNC_VIEW_EXPRESSIONS", "300"))
 _SEED = int(os.environ.get("PYSYNC_VIEW_SEED", "1"))
@@ -20,12 +20,12 @@ _AT_ONCE = 16
 _IN_OUR_CALENDAR = " and ".join(f"not coalesce({it}, '') rlike '^([0-9]{{1,2}}-|0001|1582|9999|10000)'" for it in "st")
 
 
-@pytest.mark.parametrize("world", ["hive-2.3.10"], indirect=True)
+@pytest.mark.parametrize("world", JUDGES, indirect=True)
 def test_generated_expressions_give_the_same_rows_or_are_refused(world: World, tmp_path: Path) -> None:
     world.create_database("generated")
     write_rows(world.spark.session, hard.COLUMNS, tuple(hard.hard_rows()), tmp_path / "h")
     world.create_table("generated", "h", hard.COLUMNS, tmp_path / "h")
-    chosen = expressions(_SEED, _COUNT)
+    chosen = expressions(_SEED, _COUNT, world.rules)
     batches = [chosen[start : start + _AT_ONCE] for start in range(0, len(chosen), _AT_ONCE)]
     counts = tell(f"generated, by {world.judge}", (it for batch in batches for it in _outcomes(world, batch)))
     assert counts["wrong"] == 0

@@ -22,7 +22,9 @@ from pyspark.sql import SparkSession
 from pysync.lab.aws import EmbeddedAws
 from pysync.targets.glue import GlueSettings, GlueStore
 from pysync.views.spark import DATABASE as SPARK_DATABASE
+from pysync.views.spark import HiveRules, rules_of
 from pysync.views.translation import is_presto
+from pysync.views.versions import VERSIONS
 from tests.views.bring import bring, make_environment
 from tests.views.equal import difference
 from tests.views.hive import Hive, Refused
@@ -97,6 +99,13 @@ class World:
     ) -> None:
         self._stack.close()
 
+    @property
+    def rules(self) -> HiveRules:
+        """Those by which the judge's views are translated."""
+        if self.judge in SETTINGS:
+            return VERSIONS[SETTINGS[self.judge]]
+        return rules_of(hive.Table(parameters={**_OF_SPARK, _CREATED_BY: self._asked.version})) or VERSIONS["2.3"]
+
     def next_number(self) -> int:
         """One that no other view has in its name."""
         return next(self._numbers)
@@ -161,7 +170,7 @@ class World:
         columns = [hive.FieldSchema(name, kind) for name, kind in read[0]]
         texts = {"viewOriginalText": query, "viewExpandedText": query, "tableType": "VIRTUAL_VIEW"}
         storage = hive.StorageDescriptor(cols=columns, serdeInfo=hive.SerDeInfo(parameters={}))
-        properties = {**_OF_SPARK, SPARK_DATABASE: database, "spark.sql.create.version": self._asked.version}
+        properties = {**_OF_SPARK, SPARK_DATABASE: database, _CREATED_BY: self._asked.version}
         view = hive.Table(dbName=database, tableName=name, sd=storage, parameters=properties, **texts)
         return self._compare(view, read[1])
 
@@ -198,6 +207,7 @@ class World:
         return difference([it.type for it in view.sd.cols], wanted, found)
 
 
+_CREATED_BY = "spark.sql.create.version"
 _OF_SPARK = {"view.catalogAndNamespace.numParts": "2", "view.sqlConfig.spark.sql.ansi.enabled": "false"}
 _TOLD = "view: its text remains HiveQL, which Athena cannot run; view: not translated: "
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"

@@ -51,6 +51,7 @@ class Decision:
 
 
 NOTHING = Decision()
+_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,19 @@ _DEFAULT_FORMAT = ("serialization.format", "1")
 def decide_database(wanted: Any, existing: Any | None) -> Decision:
     """CREATE or ALTER DATABASE. Removed properties, another comment or location are left over.
 
-    The owner, for whom a catalog has no field, is among the properties.
+    The owner, for whom a catalog has no field, is among the properties. Every source has a database `default`, whose
+    place is seldom on S3: nobody misses it.
     """
+    is_elsewhere = wanted.name == _DEFAULT and not (wanted.locationUri or ddl.S3).startswith(ddl.S3)
+    of_place = [Leftover("the location", harmless=is_elsewhere)]
     if existing is None:
-        pairs = create_properties(wanted.parameters)
-        return decision_from(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
+        pairs, location = create_properties(wanted.parameters), None if is_elsewhere else wanted.locationUri
+        created = decision_from(lambda: [ddl.create_database(wanted.name, wanted.description, location, pairs)])
+        return Decision(created.statements, (*created.leftovers, *(of_place if is_elsewhere else ())))
     properties = Properties.between(wanted.parameters, existing.parameters)
     leftovers = properties.leftovers()
     leftovers += [Leftover("the comment")] if wanted.description and wanted.description != existing.description else []
-    leftovers += [Leftover("the location")] if not same_location(wanted.locationUri, existing.locationUri) else []
+    leftovers += of_place if not same_location(wanted.locationUri, existing.locationUri) else []
     if not properties.changed and has_mark_of(wanted.parameters, existing.parameters):
         return Decision((), tuple(leftovers))
     altered = decision_from(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])

@@ -112,6 +112,10 @@ class AthenaStore(CatalogStore):
         )
         self._changer.make(drop, drop.description)
 
+    def function(self, database: str, name: str) -> Any | None:
+        """With `glue_api = "never"` none: no statement creates one, so the right to read it is not needed."""
+        return None if self._changer.only_ddl else super().function(database, name)
+
     def create_function(self, wanted: Any) -> None:
         """By the Glue API."""
         self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).create_function(wanted)
@@ -237,7 +241,8 @@ class AthenaStore(CatalogStore):
         def decide(existing: Any | None) -> Decision:
             return decide_database(_with_owner(wanted), _with_owner(existing))
 
-        name, leftovers = f"database {wanted.name}", decide(existing).leftovers
+        name = f"database {wanted.name}"
+        leftovers = [it for it in decide(existing).leftovers if not (it.harmless and self._changer.only_ddl)]
         if leftovers:  # the Glue API does all of it in one call, so that the mark cannot be there before the rest
             self._by_glue(name, [it.description for it in leftovers])
             by_glue(existing)

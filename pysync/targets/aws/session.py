@@ -239,8 +239,8 @@ class AwsSettings(TargetSettings):
     )
     hive_version: Literal["2.3", "3.1", "4"] | None = Field(
         default=None,
-        description="The version of Hive whose views these are. 2.3: strings are read as numbers and dates as it does, "
-        "which other versions do in other ways. Default: views that do this are not translated.",
+        description="The version of Hive whose views these are. Versions read strings as numbers and dates, and order "
+        "NULLs, in ways of their own. Default: views that all versions read alike are translated.",
     )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")

@@ -133,6 +133,10 @@ OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
 
 _PRESTO_VIEW = "/* Presto "
+_FIELD = re.compile(r"[^<>,:]+:")  # the name of one within a struct
+_UNKNOWN_TYPES = re.compile(
+    r"\b(uniontype|void|variant|timestamp_ntz|timestamp_ltz|interval\w*|\w+ with local time zone)\b"
+)
 
 
 def database_input(database: Any) -> tuple[dict[str, Any], list[str]]:
@@ -259,6 +263,8 @@ def _column_inputs(columns: Iterable[Any] | None, kind: str, changes: list[str])
 
 def _column(column: Any, kind: str, changes: list[str]) -> dict[str, Any]:
     name = _column_name(column.name, kind)
+    if _UNKNOWN_TYPES.search(_FIELD.sub("", (column.type or "").lower())):
+        changes.append(f"{kind} {shown(name)}: Athena does not know the type {shown(column.type)}")
     fields = {
         "Name": name,
         "Type": checked(TYPE, column.type or "", f"type of {kind} {shown(name)}"),

@@ -18,6 +18,7 @@ from pysync.base.text import count
 from pysync.metastore.client import Statistics
 from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
+from pysync.targets.aws import spark_sources
 from pysync.targets.aws.errors import RACES, classified, code
 from pysync.targets.aws.session import client, observe_calls
 from pysync.targets.aws.translate import partition_values as kept_values
@@ -155,7 +156,11 @@ class CatalogStore(Store):
     def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
         adapted, untranslated = self._adapted(item)
+        unread: list[str] = []
+        if isinstance(item, hive.Table):
+            adapted, unread = spark_sources.as_read(adapted)
         plain, lost = translated(adapted)
+        lost = [*lost, *unread]
         if untranslated:
             lost = [*lost, f"view: not translated: {untranslated}"]
         is_of_table = isinstance(item, hive.Partition) and table is not None
@@ -203,6 +208,8 @@ class CatalogStore(Store):
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""
         storage, of_table = dict(fields.get("StorageDescriptor") or {}), fields_of(table)
+        if storage.get("Columns") == spark_sources.PLACEHOLDER:
+            storage |= spark_sources.format_of(of_table.get("StorageDescriptor") or {})
         columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], columns_of(of_table))
         if columns:
             storage["Columns"] = list(columns)

@@ -1,0 +1,221 @@
+"""What versions of Hive do differently: strings as numbers and dates, the place of NULLs, patterns, characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+
+from pysync.views.arithmetic import LongProducts, is_zero
+from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
+from pysync.views.moments import MOMENTS
+from pysync.views.spark import HiveRules
+from pysync.views.strings import OF_HIVE_4
+from pysync.views.types import DATE, STRING, CannotTranslate, HiveType, Typed, repeated
+
+# --- Integers: digits, with digits behind a point that do not count
+
+_BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
+
+
+def integer_of(value: Typed, to: HiveType, blanks: str = "") -> Typed:
+    """A string as an integer; NULL for what is none, or too large. `blanks` matches what does not count round it."""
+    sql = repeated(as_string(value), 2).sql
+    fraction, whole = rf"\A{blanks}[+-]?\.[0-9]+{blanks}\z", rf"\A{blanks}([+-]?[0-9]+)(?:\.[0-9]*)?{blanks}\z"
+    digits = f"IF(regexp_like({sql}, '{fraction}'), '0', regexp_extract({sql}, '{whole}', 1))"
+    return Typed(f"TRY_CAST({digits} AS {to.trino})", to)
+
+
+# --- Decimals from and to text. Behind an `e` without digits there must be a blank, a fraction alone has no exponent
+
+_WHOLE_PART, _EXPONENT = r"[0-9]+\.?[0-9]*", r"[eE][+-]?0*[0-9]{1,2}"
+_DECIMAL = rf"\A *([+-]?(?:{_WHOLE_PART}(?:{_EXPONENT})?(?=(?:[eE][+-]?(?= ))? *\z)|\.[0-9]+(?=\z)))"
+_BLANK_4 = r"[\t\x0b\x0c ]"
+_NUMBER_4 = rf"[+-]?(?:{_WHOLE_PART}|\.[0-9]+)(?:{_EXPONENT})?"
+_DECIMAL_4 = rf"\A{_BLANK_4}*({_NUMBER_4})(?=(?:[eE][+-]?(?={_BLANK_4}))?{_BLANK_4}*\z)"
+_MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
+
+
+def _decimal_of(value: Typed, to: HiveType, pattern: str) -> Typed:
+    """A string as a decimal; what the pattern does not match is NULL. Trino takes hours for long exponents."""
+    return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{pattern}', 1) AS {to.trino})", to)
+
+
+# --- Dates of Hive 2.3. What is not matched becomes '', which is none; a day behind the last is one of the next month
+
+_DIGIT = r"[\p{Nd}&&[^\x{10000}-\x{10ffff}]]"  # as Java has them: of any script, in one unit of UTF-16
+# A year before Christ is written without saying so: that of 0000-00-00 is 2.
+_BEFORE_CHRIST = r"\A(?:-([0-9]+)|0000)(?=-)"
+_YEAR_OF_ERA = "lpad(CAST(COALESCE(CAST(x[1] AS bigint), 0) + 1 AS varchar), 4, '0')"
+_FIRST_OF_MONTH = "date_add('month', (CAST(x[1] AS bigint) - 2000) * 12 + CAST(x[2] AS bigint) - 1, date '2000-01-01')"
+# java.sql.Date and java.sql.Timestamp
+_TWO = rf"({_DIGIT}{{1,2}}|\+{_DIGIT})"
+_SIGNED = rf"([+-]?{_DIGIT}+)"
+_FRACTION = rf"(?:\.{_DIGIT}{{1,9}}[\x00-\x20]*(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?"
+_TIME = rf"(?: {_SIGNED}:{_SIGNED}:{_SIGNED}{_FRACTION})?"
+_WRITTEN = rf"\A[\x00-\x20]*({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}{_TIME}[\x00-\x20]*\z|[\s\S]+"
+_SECONDS = (
+    "TRY_CAST(x[4] AS integer) * bigint '3600' + TRY_CAST(x[5] AS integer) * bigint '60' + TRY_CAST(x[6] AS integer)"
+)
+_DAYS = f"IF(x[4] IS NULL, 0, CAST(floor(({_SECONDS}) / 86400e0) AS bigint))"
+_IS_DAY = "CAST(x[2] AS bigint) BETWEEN 1 AND 12 AND CAST(x[3] AS bigint) BETWEEN 1 AND 31"
+# java.text.SimpleDateFormat; an exponent and infinity are errors here
+_NUMBER = rf"[ \t]*(-?(?:{_DIGIT}+(?:E-?{_DIGIT}+)?|\u221e)|NaN)"
+_PARSED = rf"\A{_NUMBER}-{_NUMBER}-{_NUMBER}[\s\S]*|[\s\S]+"
+
+
+def date_of_2(value: Typed) -> Typed:
+    """A string as the date that CAST makes of it: one that has a month's and a day's number, with or without a time."""
+    day = f"date_add('day', CAST(x[3] AS bigint) - 1 + {_DAYS}, {_FIRST_OF_MONTH})"
+    return _date(value, _WRITTEN, f"IF({_IS_DAY}, {day})")
+
+
+def parsed_date_of_2(value: Typed) -> Typed:
+    """A string as the date that functions of dates make of it: any three numbers at its beginning are one."""
+    return _date(value, _PARSED, f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})")
+
+
+def _date(value: Typed, pattern: str, day: str) -> Typed:
+    matched = f"regexp_replace({as_string(value).sql}, '{pattern}', x -> CAST({day} AS varchar))"
+    of_era = f"regexp_replace({matched}, '{_BEFORE_CHRIST}', x -> {_YEAR_OF_ERA})"
+    return Typed(f"CAST(NULLIF({of_era}, '') AS date)", DATE)
+
+
+# --- Dates since Hive 3
+
+_MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
+_LENIENT = rf"\A[\x00-\x20]*(-?[0-9]{{1,6}})-{_MONTH_OR_DAY}-{_MONTH_OR_DAY}(?: [\s\S]*)?[\x00-\x20]*\z|[\s\S]+"
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]{9}[\s\S]*))?)?"
+_ZONE = r"(?:Z|UTC|[+-][0-9]{1,2}:[0-9]{2}|[A-Z][A-Za-z]+/[A-Za-z_/]+)"
+_ISO = rf"\A[\x00-\x20]*([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE})[\x00-\x20]*\z"
+_STRICT = r"\A[\x00-\x20]*(-?[0-9]{1,4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9])"
+
+
+def parsed_date_of_3(value: Typed) -> Typed:
+    """A string as the date that some functions of Hive 3 make of it: three numbers, and anything behind a blank."""
+    return _date(value, _LENIENT, f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})")
+
+
+def date_of_3(value: Typed) -> Typed:
+    """A string as the date that CAST of Hive 3 makes of it: such a one, or one with a T, or a time zone."""
+    iso = f"TRY_CAST(regexp_extract({repeated(as_string(value), 2).sql}, '{_ISO}', 1) AS date)"
+    return Typed(f"COALESCE({parsed_date_of_3(value).sql}, {iso})", DATE)
+
+
+def date_of_4(value: Typed) -> Typed:
+    """A string as a date of Hive 4: a day that there is, at its beginning."""
+    return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{_STRICT}', 1) AS date)", DATE)
+
+
+# --- The rules
+
+DateOf = Callable[[Typed], Typed]
+_OF_TWO_DATES = "datediff"
+_OF_DAYS = frozenset({"date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
+_OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
+
+
+def _of_strings(date_of: DateOf, names: frozenset[str]) -> Mapping[str, Callable[..., Typed]]:
+    """Functions of dates that take strings, too."""
+
+    def read(value: Typed) -> Typed:
+        return date_of(value) if _is_unread(value) else value
+
+    def of(name: str) -> Callable[..., Typed]:
+        function = MOMENTS[name]
+
+        @wraps(function)
+        def called(value: Typed, *others: Typed) -> Typed:
+            return function(read(value), *(map(read, others) if name == _OF_TWO_DATES else others))
+
+        return called
+
+    return {name: of(name) for name in names}
+
+
+def _is_unread(value: Typed) -> bool:
+    """Whether it is a string that versions of Hive may read as different dates."""
+    return value.type.is_text and not (isinstance(value.literal, str) and is_day(value.literal))
+
+
+class Hive2Rules(HiveRules):
+    """A view of Hive 2.3."""
+
+    aggregates: Mapping[str, str] = {
+        **HiveRules.aggregates,
+        "stddev_samp": "stddev_samp or 0",
+        "var_samp": "var_samp or 0",
+    }
+    functions: Mapping[str, Callable[..., Typed]] = _of_strings(parsed_date_of_2, _OF_DAYS | _OF_MOMENTS)
+    long_products: LongProducts = "null"
+    blanks = ""
+    """What does not count round an integer."""
+    decimals = _DECIMAL
+    """The strings that are decimals."""
+    date_of: DateOf = staticmethod(date_of_2)
+    """What a cast of a string to a date gives."""
+
+    def cast(self, value: Typed, to: HiveType) -> Typed:
+        """Strings become integers and dates."""
+        if value.type.is_text and to.is_integer and not is_plain_integer(value):
+            return integer_of(value, to, self.blanks)
+        if value.type.is_text and to.name == "decimal" and not is_plain_number(value):
+            return _decimal_of(value, to, self.decimals)
+        if to == DATE and _is_unread(value):
+            return self.date_of(value)
+        return HiveRules.cast(self, self.in_words(value) if to == STRING else value, to)
+
+    def in_words(self, value: Typed) -> Typed:
+        """Without zeros at its end."""
+        if value.type.name != "decimal" or value.type.precision > _MOST_WRITTEN:
+            return value
+        written = f"CAST({value.sql} AS varchar)"
+        return Typed(f"regexp_replace({written}, '\\.?0+$', '')" if value.type.scale else written, STRING)
+
+
+class Hive3Rules(Hive2Rules):
+    """A view of Hive 3.1."""
+
+    functions: Mapping[str, Callable[..., Typed]] = {
+        **_of_strings(parsed_date_of_3, _OF_DAYS),
+        **_of_strings(date_of_3, _OF_MOMENTS),
+    }
+    aggregates = HiveRules.aggregates
+    blanks = _BLANKS
+    date_of: DateOf = staticmethod(date_of_3)
+
+    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+        """An average of decimals is NULL, or has more digits than its type, once a reducer has made it."""
+        if name == "avg" and any(it.type.name == "decimal" for it in arguments):
+            raise CannotTranslate("an average of decimals, which Hive 3.1 makes NULL where it needs more digits")
+
+
+class Hive4Rules(Hive2Rules):
+    """A view of Hive 4."""
+
+    aggregates = HiveRules.aggregates
+    blanks = _BLANKS
+    decimals = _DECIMAL_4
+    puts_nulls_last = True
+    frames_by_values = "which has all rows in Hive 4 where it begins or ends at a NULL"
+    matches_lines = True
+    functions: Mapping[str, Callable[..., Typed]] = {**OF_HIVE_4, **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS)}
+    date_of: DateOf = staticmethod(date_of_4)
+
+    def in_words(self, value: Typed) -> Typed:
+        """With all digits that its type has."""
+        return Typed(f"CAST({value.sql} AS varchar)", STRING) if value.type.name == "decimal" else value
+
+    def among(self, values: Sequence[Typed]) -> None:
+        """Blanks at the end of a char count there."""
+        if any(it.type.name == "char" for it in values):
+            raise CannotTranslate("char in IN, where Hive 4 counts blanks at its end")
+
+    def calculate(self, one: Typed, operator: str, other: Typed) -> None:
+        """-0.0 remains itself if a 0 is added that is written there."""
+        is_double = any(it.type.is_text or it.type.name in {"double", "float"} for it in (one, other))
+        if operator in {"+", "-"} and is_double and (is_zero(one) or is_zero(other)):
+            raise CannotTranslate("a double plus 0, which Hive 4 leaves -0.0")
+
+
+VERSIONS: Mapping[str, HiveRules] = {"2.3": Hive2Rules(), "3.1": Hive3Rules(), "4": Hive4Rules()}
+"""The rules for a view of Hive, by its version."""

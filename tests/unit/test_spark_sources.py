@@ -1,0 +1,96 @@
+"""Tables of Spark's sources csv and json at Glue. The definitions are those that Spark 4.3 registers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.targets.aws.spark_sources import as_read, format_of
+
+FIELDS = (("id", "integer"), ("Name", "string"), ("a", "double"))
+
+
+def registered(provider: str, fields: Any = FIELDS, options: Mapping[str, str] | None = None, keys: Any = ()) -> Any:
+    schema = {"type": "struct", "fields": [{"name": it, "type": kind, "metadata": {}} for it, kind in fields]}
+    serde = hive.SerDeInfo(
+        serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+        parameters={"path": "s3://b/files", "serialization.format": "1", **(options or {})},
+    )
+    storage = hive.StorageDescriptor(
+        cols=[hive.FieldSchema("col", "array<string>")],
+        location="s3://b/wh/t-__PLACEHOLDER__",
+        inputFormat="org.apache.hadoop.mapred.SequenceFileInputFormat",
+        outputFormat="org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+        serdeInfo=serde,
+    )
+    parameters = {"spark.sql.sources.provider": provider, "spark.sql.sources.schema": json.dumps(schema)}
+    partition_keys = [hive.FieldSchema(it, "string") for it in keys]
+    return hive.Table(dbName="d", tableName="t", sd=storage, parameters=parameters, partitionKeys=partition_keys)
+
+
+def test_a_csv_has_its_columns_its_format_and_its_place() -> None:
+    table = registered("csv", options={"header": "true", "sep": ";"}, keys=["name"])
+    found, lost = as_read(table)
+    assert lost == []
+    assert [(it.name, it.type) for it in found.sd.cols] == [("id", "int"), ("a", "double")]
+    assert (found.sd.location, found.parameters["skip.header.line.count"]) == ("s3://b/files", "1")
+    assert found.sd.inputFormat == "org.apache.hadoop.mapred.TextInputFormat"
+    assert found.sd.serdeInfo.serializationLib == "org.apache.hadoop.hive.serde2.OpenCSVSerde"
+    assert found.sd.serdeInfo.parameters == {"separatorChar": ";", "quoteChar": '"', "escapeChar": "\\"}
+    assert table.sd.cols[0].name == "col", "the table itself stays"
+    assert as_read(found) == (found, [])
+
+
+def test_a_json_has_nested_columns() -> None:
+    nested = {"type": "struct", "fields": [{"name": "X", "type": "long"}]}
+    found, lost = as_read(registered("json", [("s", nested), ("ts", "timestamp")]))
+    assert ([(it.name, it.type) for it in found.sd.cols], lost) == (
+        [("s", "struct<x:bigint>"), ("ts", "timestamp")],
+        [],
+    )
+    assert found.sd.serdeInfo.serializationLib == "org.openx.data.jsonserde.JsonSerDe"
+
+
+def test_what_athena_reads_differently_in_csv_is_told() -> None:
+    _, lost = as_read(registered("csv", [("d", "date"), ("n", "integer")]))
+    assert lost == ["column 'd': Athena reads date in CSV in another form than Spark"]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (registered("csv", options={"multiLine": "true"}), "with the option multiline"),
+        (registered("json", options={"allowComments": "true"}), "with the option allowcomments"),
+        (registered("json", [("v", "variant")]), "Hive has no type variant"),
+    ],
+)
+def test_a_table_that_cannot_be_read_stays_and_the_reason_is_told(table: Any, reason: str) -> None:
+    found, (lost,) = as_read(table)
+    assert found is table
+    assert reason in lost
+
+
+@pytest.mark.parametrize("provider", ["parquet", "hive", "delta"])
+def test_tables_of_other_sources_stay(provider: str) -> None:
+    table = registered(provider)
+    assert as_read(table) == (table, [])
+
+
+def test_a_schema_in_pieces_is_put_together() -> None:
+    table = registered("json")
+    schema = table.parameters.pop("spark.sql.sources.schema")
+    table.parameters |= {
+        "spark.sql.sources.schema.numParts": "2",
+        "spark.sql.sources.schema.part.0": schema[:20],
+        "spark.sql.sources.schema.part.1": schema[20:],
+    }
+    assert len(as_read(table)[0].sd.cols) == len(FIELDS)
+
+
+def test_a_partition_takes_how_files_are_read_from_its_table() -> None:
+    storage = {"Columns": [{"Name": "id"}], "InputFormat": "x", "Location": "s3://b/files", "SerdeInfo": {}}
+    assert format_of(storage) == {"Columns": [{"Name": "id"}], "InputFormat": "x", "SerdeInfo": {}}
