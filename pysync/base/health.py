@@ -156,7 +156,7 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
 def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What keeps changes of the source from coming in."""
     now = time.time() if now is None else now
-    problems = [problem for it in status["listeners"] for problem in _listener(it, grace, now)]
+    problems = [problem for it in status["listeners"] for problem in _listener(it, status["source"], grace, now)]
     # Without a bridge the notification log is polled, and no listener is expected.
     return problems if status["bridge"] is None else [*problems, *_bridge(status, grace, now)]
 
@@ -174,8 +174,14 @@ def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:
         yield Problem("bridge_refuses", "warning", text, hint="pysync check")
 
 
-def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
+def _listener(listener: Status, source: str, grace: float, now: float) -> Iterator[Problem]:
     name, since = f"listener {listener['instance']} of {listener['source']}", listener["waiting_since"]
+    if listener["state"] == "heard" and listener["source"] != source:
+        text = (
+            f"{name} does not have the name of this source, {source}: targets take its tables for those of another; "
+            "set pysync.source.name in its hive-site.xml and [source] name to the same"
+        )
+        yield Problem("listener_source", "critical", text, hint="pysync hive-site", about=listener["instance"])
     if listener["state"] == "silent":
         at = listener["heard_at"]
         silence = "since the sidecar started" if at is None else f"for {duration(now - at)}"

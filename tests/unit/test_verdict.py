@@ -47,6 +47,7 @@ def listener(**values: Any) -> dict[str, Any]:
 
 def a_status(**values: Any) -> dict[str, Any]:
     return {
+        "source": "onprem",
         "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
         "queue": queue(),
@@ -137,6 +138,14 @@ def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str])
     (line,) = told(listeners=[listener(**values)])
     assert line.startswith("listener jvm of onprem")
     assert [word for word in words if word not in line] == []
+
+
+def test_a_listener_with_the_name_of_another_source_is_a_problem_while_it_reports() -> None:
+    (problem,) = problems(a_status(listeners=[listener(source="east")]), GRACE, NOW)
+    assert (problem.code, problem.severity, problem.about) == ("listener_source", "critical", "jvm")
+    assert "[source] name" in problem.text
+    (left,) = problems(a_status(listeners=[listener(source="east", state="silent")]), GRACE, NOW)
+    assert left.code == "listener_lost"
 
 
 def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_after() -> None:
