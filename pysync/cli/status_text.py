@@ -226,7 +226,7 @@ def state_of(target: Status) -> str:
 
 
 def _badness(target: Status) -> int:
-    """The order of the targets: those that need a hand first, those that are disabled last."""
+    """The order of the targets: those that need attention first, those that are disabled last."""
     style, drifted = STATES.get(state_of(target), ""), target["verify"] and target["verify"]["drift"]
     signs = (
         style == "bad",

@@ -56,7 +56,7 @@ class Pages:
         ]
 
     def overview(self, request: Request) -> Response:
-        """The way of a change, and what needs a hand."""
+        """The way of a change, and what needs attention."""
         status = self._site.status()
         view = overview(status, self._site.clock())
         recent = self._site.ask("actions", limit=_RECENT, notable=True) if self._site.session(request) else None

@@ -59,7 +59,7 @@ def test_a_target_is_paused_and_resumed(browser: Browser, world: World) -> None:
     assert world.running.dr()["paused"]["reason"] == "disk is full <b>"
     assert "dr is paused: disk is full <b>" in browser.text()
     browser.go(f"{world.base}/")
-    assert "needs a hand" in browser.text("h1")
+    assert "needs attention" in browser.text("h1")
     assert "pysync resume dr" in browser.text(".needs")
     browser.click(".needs a")
     browser.click("form[action='/acts/resume'] button")

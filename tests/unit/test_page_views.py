@@ -34,7 +34,7 @@ def test_all_is_well() -> None:
 
 def test_what_needs_a_hand_comes_first_what_is_worst_at_the_top() -> None:
     view = overview(in_trouble(), NOW)
-    assert (view.tone, view.verdict) == (BAD, "6 things need a hand")
+    assert (view.tone, view.verdict) == (BAD, "6 problems need attention")
     assert [it.tone for it in view.needs] == [BAD, WARN, WARN, WARN, WARN, WARN]
     assert [it.command for it in view.needs[:2]] == [
         "pysync check",
@@ -47,7 +47,7 @@ def test_what_needs_a_hand_comes_first_what_is_worst_at_the_top() -> None:
 def test_one_thing_needs_a_hand() -> None:
     assert (
         overview(a_status(gaps=[{"state": "open", "reason": "x", "target": None}]), NOW).verdict
-        == "1 thing needs a hand"
+        == "1 problem needs attention"
     )
 
 

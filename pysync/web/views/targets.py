@@ -1,4 +1,4 @@
-"""Views of the whole: the overview with what needs a hand first, and one target."""
+"""Views of the whole: the overview with what needs attention first, and one target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysync.web.views.charts import (
     worst_tone,
 )
 
-# --- The overview: the way of a change as a picture, a verdict, and what needs a hand first
+# --- The overview: the way of a change as a picture, a verdict, and what needs attention first
 
 Status = Mapping[str, Any]
 
@@ -76,7 +76,7 @@ def overview(status: Status, now: float) -> Overview:
     """What `/` shows of the status at the time `now`, in seconds since 1970."""
     problems = Problem.read(status)
     needs = sorted(map(need, problems), key=lambda it: it.tone != BAD)
-    verdict = f"{count(len(needs), 'thing')} need{'s' if len(needs) == 1 else ''} a hand" if needs else "All is well"
+    verdict = f"{count(len(needs), 'problem')} need{'s' if len(needs) == 1 else ''} attention" if needs else "All is well"
     return Overview(
         tone=worst_tone(it.tone for it in needs),
         verdict=verdict,
