@@ -76,10 +76,10 @@ def overview(status: Status, now: float) -> Overview:
     """What `/` shows of the status at the time `now`, in seconds since 1970."""
     problems = Problem.read(status)
     needs = sorted(map(need, problems), key=lambda it: it.tone != BAD)
-    verdict = f"{count(len(needs), 'problem')} need{'s' if len(needs) == 1 else ''} attention" if needs else "All is well"
+    attention = f"{count(len(needs), 'problem')} need{'s' if len(needs) == 1 else ''} attention"
     return Overview(
         tone=worst_tone(it.tone for it in needs),
-        verdict=verdict,
+        verdict=attention if needs else "All is well",
         needs=tuple(needs),
         stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
         targets=tuple(target_stage(it, _gaps(status, it["name"]), problems) for it in status.get("targets") or ()),
