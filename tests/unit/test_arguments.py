@@ -150,9 +150,7 @@ class Runner:
 
     def __call__(self, *arguments: str) -> tuple[Any, str, str]:
         self._monkeypatch.setattr("sys.argv", ["pysync", *arguments])
-        self._monkeypatch.setattr(
-            "pysync.cli.app.app", ROOT
-        )  # built once for thousands of lines
+        self._monkeypatch.setattr("pysync.cli.app.app", ROOT)  # built once for thousands of lines
         with pytest.raises(SystemExit) as ended:
             main()
         said = self._capsys.readouterr()
