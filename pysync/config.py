@@ -12,23 +12,11 @@ from typing import Any
 from pydantic import Field, SerializeAsAny
 
 from pysync.base.errors import UsageError
+from pysync.base.toml_file import M, checked, read_text, refusal, tables_in
 from pysync.metastore.access import MetastoreAccess
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
-from pysync.sections import (
-    BridgeConfig,
-    M,
-    NotifyConfig,
-    QueueConfig,
-    Sections,
-    SourceConfig,
-    WebConfig,
-    checked,
-    read_text,
-    refusal,
-    tables_in,
-    taken_targets,
-)
+from pysync.sections import BridgeConfig, NotifyConfig, QueueConfig, Sections, SourceConfig, WebConfig, taken_targets
 from pysync.targets.base import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
 from pysync.targets.spark_request import SparkRequest

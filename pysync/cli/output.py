@@ -113,7 +113,7 @@ def print_table(
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=Text(plain(title)), title_justify="left", box=ROUNDED)
+    table = Table(title=Text(plain(title)), title_justify="left", box=ROUNDED, show_header=any(columns))
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:

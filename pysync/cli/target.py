@@ -10,6 +10,7 @@ import typer
 
 from pysync.base.errors import UsageError
 from pysync.base.text import count, duration, meant, quoted
+from pysync.base.toml_file import read_text, tables_in
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, print_json, print_table, say
 from pysync.cli.target_policy import DryRun, Edit, Unset, Yes, change_or_show, key, policy, setting
@@ -17,7 +18,7 @@ from pysync.config_file.edits import rendered
 from pysync.config_file.file import drafted
 from pysync.config_file.targets import Setting, added, altered, enabled, names_in, removed, renamed
 from pysync.control.client import NoSidecar, ask
-from pysync.sections import load_outline, read_text, tables_in
+from pysync.sections import load_outline
 from pysync.sidecar import registry as service
 from pysync.sidecar.registry import Act, Kept
 
@@ -159,6 +160,8 @@ def add(
     ["sales", "crm"]; anything else is a text. A secret is refused: other users see command lines.
     """
     change_or_show(Edit(config, name, "added", added(name, kind, settings or [])), dry_run=dry_run, as_json=as_json)
+    if not dry_run and not as_json:
+        say(f"the sidecar compares it with the source, and fills it; see how far it is: pysync status {name}")
 
 
 def set_(

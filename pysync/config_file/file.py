@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import draft, sync
+from pysync.base.toml_file import read_text, tables_in
 from pysync.config import Config, read_config
 from pysync.hive_site.files import assert_replaceable, owners_rights
-from pysync.sections import read_text, tables_in
 
 Change = Callable[[str], str]
 """An edit of the file's text. Raises UsageError where it cannot be made."""

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.toml_file import read_text
 from pysync.config_file.file import Change, Draft, drafted, locked
 from pysync.control import client
 from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.model.names import TableName
 from pysync.queue.store import FILE
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.policy import Policy, TableTraits, Traits
-from pysync.sections import read_text
+from pysync.replay.window.policy import Policy
+from pysync.replay.window.rules import TableTraits, Traits
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act, Kept
 from pysync.targets.base import Rejected

@@ -12,6 +12,7 @@ from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import count, meant, quoted
+from pysync.base.toml_file import read_text, tables_in
 from pysync.config import Config, load_config
 from pysync.config_file.reversal import reversed_configuration
 from pysync.config_file.targets import Setting, altered, enabled
@@ -19,7 +20,6 @@ from pysync.control.client import ask
 from pysync.jobs.configuration import reconfigure
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
-from pysync.sections import read_text, tables_in
 from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Rejected
 from pysync.targets.hms import HmsSettings, HmsStore, hms_store

@@ -126,7 +126,8 @@ def _recorded(operation: str, command: Command, append: Callable[[Record], objec
             for record in _records(operation, request, "refused", error.message):
                 append(record)
             raise
-        for record in _records(operation, request, "done", _result_text(request, answer)):
+        named = {**request, "table": answer["restored"]} if "restored" in answer else request
+        for record in _records(operation, named, "done", _result_text(request, answer)):
             append(record)
         return answer
 

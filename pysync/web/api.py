@@ -1,7 +1,12 @@
-"""The JSON API: what the commands print with `--json`, read only, for programs that have the token. Extra `web`."""
+"""The JSON API: what the commands print with `--json`, for who has the token, and the page's acts. Extra `web`.
+
+Nothing can be changed by the token. An act needs the password of a user who may act on the page.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import json
 import secrets
@@ -11,22 +16,49 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import structlog
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pysync import __version__
-from pysync.base.errors import PysyncError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.base.token import read_token
-from pysync.web.site import Site
+from pysync.web.app import ACTS, NEEDS_TICK, request_for
+from pysync.web.site import Site, body_of, is_by_proxy
 
 PREFIX = "/api/v1"
-_BEARER = "bearer "
+_BEARER, _BASIC = "bearer ", "basic "
 _DIGITS = 18
+
+log = structlog.get_logger(__name__)
 
 
 class BadRequest(PysyncError):
-    """A request that makes no sense."""
+    """A request that makes no sense; `code` is the status of its answer."""
+
+    code = 400
+
+
+class _Unauthorized(BadRequest):
+    code = 401
+
+
+class _Forbidden(BadRequest):
+    code = 403
+
+
+class _NotFound(BadRequest):
+    code = 404
+
+
+class _WrongType(BadRequest):
+    code = 415
+
+
+class _TooMany(BadRequest):
+    code = 429
 
 
 def _number(text: str) -> int:
@@ -132,6 +164,59 @@ class Api:
         for it in ENDPOINTS:
             yield Route(PREFIX + it.path, self._handler(partial(self._answer, it)))
         yield Route(f"{PREFIX}/openapi.json", self._handler(lambda _: openapi()))
+        yield Route(f"{PREFIX}/acts/{{act}}", self.act, methods=["POST"])
+
+    async def act(self, request: Request) -> Response:
+        """Do what the page does, for a user of the password file, or one whom the proxy names."""
+        try:
+            # A form of another site cannot send this type, so nobody's browser can be made to act.
+            if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+                raise _WrongType("the body is no JSON", "Content-Type: application/json")
+            fields = _fields(await body_of(request))
+            user = await run_in_threadpool(self._user, request)
+            answer = await run_in_threadpool(self._done, request.path_params["act"], fields, user)
+            return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+        except BadRequest as error:
+            return _refused(error, error.code)
+        except PysyncError as error:
+            return _refused(error, 400)
+
+    def _done(self, name: str, fields: Mapping[str, str], user: str) -> Mapping[str, Any]:
+        act = ACTS.get(name)
+        if act is None:
+            raise _NotFound("pysync has no such act", f"acts: {', '.join(ACTS)}")
+        if unknown := fields.keys() - {*act.fields, "sure"}:
+            raise BadRequest(f"{name} has no field {min(unknown)[:80]!r}", f"fields: {', '.join(act.fields)}")
+        if name in NEEDS_TICK and fields.get("sure") != "yes":
+            raise BadRequest(NEEDS_TICK[name], 'it cannot be undone: give "sure": true')
+        return self._site.commands[act.command]({**request_for(act, fields), "who": f"{user} (API)"})
+
+    def _user(self, request: Request) -> str:
+        """Who may act and sends this. Raises BadRequest for anybody else."""
+        session = self._site.session(request) if is_by_proxy(request) else None
+        user = session.user if session is not None else self._of_password(request)
+        if self._site.operators is not None and user not in self._site.operators:
+            raise _Forbidden("you may look, but not act", "[web] operators does not name you")
+        return user
+
+    def _of_password(self, request: Request) -> str:
+        """The user whose password the request has."""
+        given = request.headers.get("authorization", "")
+        if self._site.passwords is None or not given.lower().startswith(_BASIC):
+            raise _Unauthorized("an act needs the password of a user", "Authorization: Basic, and [web] password_file")
+        if (wait := self._site.attempts.wait()) > 0:
+            raise _TooMany(f"too many wrong passwords; try again in {wait:.0f} s")
+        user, password = _credentials(given[len(_BASIC) :])
+        try:
+            proof = self._site.passwords.proof(user, password)
+        except UsageError as error:
+            log.error("login_failed", reason=str(error))
+            raise _Unauthorized("the password file cannot be read; the log says why") from error
+        if proof is None:
+            log.warning("login_failed", reason="wrong user or password")
+            raise _Unauthorized("wrong user or password")
+        self._site.attempts.succeeded()
+        return user
 
     def _handler(self, answer: Callable[[Request], Mapping[str, Any]]) -> Callable[[Request], Response]:
         def handled(request: Request) -> Response:
@@ -164,6 +249,26 @@ class Api:
         return self._site.commands[endpoint.command]({**wanted, **path})
 
 
+def _credentials(given: str) -> tuple[str, str]:
+    """User and password of a header; empty where it has none."""
+    try:
+        user, _, password = base64.b64decode(given.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return "", ""
+    return user, password
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """The fields of an act, as a form has them. Raises BadRequest."""
+    try:
+        value = json.loads(body or b"{}")
+    except ValueError:
+        raise BadRequest("the body is no JSON") from None
+    if not isinstance(value, dict) or not all(isinstance(it, (str, bool, int)) for it in value.values()):
+        raise BadRequest("the body is no object of texts and numbers")
+    return {key: ("yes" if it else "") if isinstance(it, bool) else str(it) for key, it in value.items()}
+
+
 def _refused(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
     """As a command prints it that fails with `--json`."""
     text = {"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}}
@@ -184,12 +289,37 @@ def _conditional(request: Request, answer: Mapping[str, Any]) -> Response:
 def openapi() -> dict[str, Any]:
     """The description of the API, in the form of OpenAPI 3.1."""
     paths = {PREFIX + it.path.replace(":path", ""): {"get": _operation(it)} for it in ENDPOINTS}
+    paths |= {f"{PREFIX}/acts/{name}": {"post": _act(name)} for name in ACTS}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "pysync", "version": __version__, "description": "Read only. docs/status.md has all keys."},
+        "info": {"title": "pysync", "version": __version__, "description": "docs/status.md has all keys."},
         "security": [{"token": []}],
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "password": {"type": "http", "scheme": "basic"},
+            }
+        },
         "paths": paths,
+    }
+
+
+def _act(name: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {it: {"type": "string"} for it in ACTS[name].fields}
+    fields |= {"sure": {"type": "boolean"}} if name in NEEDS_TICK else {}
+    schema = {"type": "object", "properties": fields, "additionalProperties": False}
+    content = {"application/json": {"schema": {"type": "object"}}}
+    return {
+        "operationId": f"act_{name}",
+        "summary": f"As on the page: {name}.",
+        "security": [{"password": []}],
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": {
+            "200": {"description": f"As pysync {ACTS[name].command} --json.", "content": content},
+            "400": {"description": "The request makes no sense, or was refused.", "content": content},
+            "401": {"description": "User or password are missing or wrong.", "content": content},
+            "403": {"description": "The user may not act.", "content": content},
+        },
     }
 
 

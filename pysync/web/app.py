@@ -168,7 +168,7 @@ ACTS: Mapping[str, Act] = {
 """By their names in /acts/NAME."""
 
 
-_NEEDS_TICK: Mapping[str, str] = {
+NEEDS_TICK: Mapping[str, str] = {
     "skip": "nothing was skipped",
     "drop": "nothing was dropped",
     "adopt": "nothing was adopted",
@@ -200,7 +200,7 @@ class Acts:
         act = ACTS.get(request.path_params["act"])
         if act is None:
             raise HTTPException(404, "pysync has no such act")
-        refused = _NEEDS_TICK.get(request.path_params["act"])
+        refused = NEEDS_TICK.get(request.path_params["act"])
         if refused is not None and form.get("sure") != "yes":
             session.messages.append(Notice(BAD, f"{refused}: tick the box to say that you are sure"))
             return back_to(form.get("back"))
@@ -209,12 +209,12 @@ class Acts:
         return back_to(form.get("back"))
 
     def _done(self, act: Act, form: Mapping[str, str], who: str) -> ActResult:
-        answer = self._site.ask(act.command, **_request(act, form), who=who)
+        answer = self._site.ask(act.command, **request_for(act, form), who=who)
         return (BAD, f"refused: {answer.problem}") if answer.value is None else act.result(answer.value)
 
 
-def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
-    """The command's arguments; an empty field is none."""
+def request_for(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
+    """The command's arguments, of the fields of a form; an empty field is none."""
     request: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
     if "tables" in request:
         request["tables"] = [request["tables"]]

@@ -258,9 +258,14 @@ async def form_of(request: Request) -> dict[str, str]:
     origins = {f"{scheme}://{request.headers.get('host')}" for scheme in (request.url.scheme, "https")}
     if request.headers.get("origin") not in origins:
         raise HTTPException(403, "this request does not come from a page of pysync")
+    return dict(parse_qsl((await body_of(request)).decode("utf-8", "replace"), keep_blank_values=True))
+
+
+async def body_of(request: Request) -> bytes:
+    """The body of a request. Raises HTTPException for one that is too large."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MOST_BODY:
             raise HTTPException(413, "this form is too large")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    return body

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.control.client import ask
 from tests.browser.conftest import RIGHT, USER
 from tests.support import wait_until
 from tests.support.browser import Browser
-from tests.support.docworlds import Running
+from tests.support.docworlds import Running, create
 
 pytestmark = pytest.mark.browser
 
@@ -161,6 +162,36 @@ def test_a_target_is_verified_and_its_drift_is_shown_side_by_side(browser: Brows
     browser.go(f"{world.base}/verify")
     browser.click("form[action='/acts/verify'] button")
     wait_until(lambda: "no drift" in browser.text(), seconds=90, what="the end of the drift")
+
+
+def dropped_and_held(world: World, database: str) -> None:
+    """A database of twelve tables that the source drops, and the target holds."""
+    source, running = world.running.source, world.running
+    source.call(lambda client: client.create_database(hive.Database(name=database)))
+    for number in range(12):
+        create(source, database, f"t{number:02}")
+    running.rests(queued=0, parked=0)
+    source.call(lambda client: client.drop_database(database, False, True))
+    wait_until(lambda: running.dr()["brake"] is not None, seconds=60, what="the hold")
+
+
+def test_held_drops_are_kept_or_made_by_who_is_sure(browser: Browser, world: World) -> None:
+    dropped_and_held(world, "kept")
+    world.sign_in(browser, "/")
+    assert "target dr holds the drop of database kept with 12 tables" in browser.text(".needs")
+    browser.click(".needs a")
+    assert browser.path() == "/targets/dr"
+    assert {"table kept.t00", "table kept.t11"} <= {it.text for it in browser.all(".held li")}
+    browser.click("form[action='/acts/keep'] button")
+    assert "dr goes on without these drops" in browser.text()
+    world.running.rests(queued=0)
+    assert len(world.running.target.tables("kept")) == 12
+    dropped_and_held(world, "gone")
+    browser.go(f"{world.base}/targets/dr")
+    browser.find("form[action='/acts/drop'] input[name=sure]").click()
+    browser.click("form[action='/acts/drop'] button")
+    wait_until(lambda: "gone" not in world.running.target.databases(), seconds=60, what="the drop")
+    assert len(world.running.target.tables("kept")) == 12
 
 
 def test_a_refusal_is_told_on_the_page(browser: Browser, world: World) -> None:

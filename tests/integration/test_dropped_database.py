@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import pysync
 from tests.support.stages import wait_until_compared
+
+BRAKE = Path(__file__).parents[2] / "docs" / "brake.md"
 
 
 @pytest.mark.crash
@@ -37,6 +40,45 @@ def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Pat
             assert pysync("resume", "replica", "--yes", "-c", stage.config_file).returncode == 0
             wait_until(lambda: gone not in target.databases(), what="the drop")
             assert len(target.tables(kept)) == 60
+
+
+@pytest.mark.servers
+def test_a_database_that_was_kept_is_given_back_to_the_source(tmp_path: Path) -> None:
+    """By the configuration that docs/brake.md shows."""
+    with Stage(tmp_path) as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        wait_until_compared(stage)
+        with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
+            name = dropped_and_held(stage, source, target, 30)
+            assert pysync("resume", "replica", "--keep", "-c", stage.config_file).returncode == 0
+            wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
+            done = pysync("bootstrap", "-c", rescue(stage, name))
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert len(source.tables(name)) == 30
+            wait_until(lambda: verified(stage, name) == 0, what="no drift")
+            source.call(lambda client: client.create_table(table(name, "later")))
+            wait_until(lambda: "later" in target.tables(name), what="a later change")
+            assert len(target.tables(name)) == 31
+
+
+def rescue(stage: Stage, name: str) -> Path:
+    """The configuration of the page, with the places of the stage."""
+    (text,) = (it for it in re.findall(r"```toml\n(.*?)```", BRAKE.read_text(), re.DOTALL) if '"rescue"' in it)
+    places = {"thrift://dr-hms:9083": stage.target.uri, "thrift://localhost:9083": stage.source.uri}
+    places |= {"/var/lib/pysync/rescue": str(stage.directory / "rescue"), '"hr"': f'"{name}"'}
+    warehouses = [(stage.directory / it / "warehouse").as_uri().replace("///", "/") for it in ("target", "source")]
+    for shown_, here in {**places, "hdfs://adh2": warehouses[0], "hdfs://adh1": warehouses[1]}.items():
+        assert shown_ in text
+        text = text.replace(shown_, here)
+    file = stage.directory / "rescue.toml"
+    file.write_text(text)
+    return file
+
+
+def verified(stage: Stage, name: str) -> int:
+    return pysync("verify", name, "-c", stage.config_file).returncode
 
 
 def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, tables: int) -> str:

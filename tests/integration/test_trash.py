@@ -45,6 +45,9 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
             lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal"
         )
         assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
+        first = lambda: place.ask("why", "db.a")["targets"][0]["reasons"][0]  # noqa: E731
+        wait_until(lambda: "it was restored at" in first()["text"], seconds=30, what="the act in the journal")
+        assert first()["hint"] is None, "a person has it already"
         saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
         assert saved.stdout == "restored: db.saved\n"
         refused = pysync("trash", "restore", "try", kept["db.b"], "-c", place.file)

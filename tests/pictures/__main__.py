@@ -1,4 +1,4 @@
-"""The picture of the demo in README: what a real run of `pysync demo` printed, as SVG. `make pictures` redraws it."""
+"""The pictures in README: what a real `pysync demo` printed, as SVG, and the page. `make pictures` redraws them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+
+from tests.pictures import page
 
 PICTURE = Path(__file__).resolve().parents[2] / "docs" / "demo.svg"
 COLUMNS = 74
@@ -51,4 +53,5 @@ def draw(printed: str) -> str:
 
 if __name__ == "__main__":
     PICTURE.write_text(draw(run_demo()), encoding="utf-8")
-    sys.stdout.write(f"{PICTURE}\n")
+    page.draw()
+    sys.stdout.write(f"{PICTURE}\n{page.PICTURE}\n")

@@ -87,6 +87,10 @@ class PageVisitor:
         common = {"Origin": self.origin, "Content-Type": "application/x-www-form-urlencoded"}
         return self._ask("POST", path, urlencode(fields or {}), {**common, **headers})
 
+    def send(self, path: str, body: str, **headers: str) -> Seen:
+        """Send a body as it is."""
+        return self._ask("POST", path, body, headers)
+
     def sign_in(self, user: str, password: str) -> Seen:
         return self.post("/login", {"user": user, "password": password, "next": "/"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,13 @@ from pysync.base.errors import UsageError
 from pysync.base.token import write_token
 from pysync.sections import WebConfig
 from pysync.web.api import ENDPOINTS
+from pysync.web.app import ACTS
 from pysync.web.server import WebServer
+from pysync.web.sign_in import MOST_FAILURES, set_password
 from tests.support.pages import FakeSidecar, in_trouble
 from tests.support.visitors import PageVisitor, Seen
 
+RIGHT, WRONG = "correct horse battery", "wrong password"
 PATHS = {
     "/status": ("status", {}),
     "/tables?state=parked&limit=3": ("tables", {"state": "parked", "limit": 3}),
@@ -117,11 +121,96 @@ def test_nothing_can_be_changed(program: Program) -> None:
         assert program.post(f"/api/v1{path}", {}, **headers).code == 405
 
 
+# --- acts, by a user's password
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Path:
+    path = tmp_path / "passwords"
+    for user in ("alice", "carol"):
+        set_password(path, user, RIGHT)
+    return path
+
+
+@pytest.fixture
+def acting(sidecar: FakeSidecar, token_file: Path, users: Path) -> Iterator[WebServer]:
+    settings = WebConfig(port=0, api_token_file=token_file, password_file=users, operators=("alice",))
+    server = WebServer(settings, sidecar.status, sidecar.commands())
+    server.start()
+    yield server
+    server.stop()
+
+
+def sent(web: WebServer, name: str, body: Any, user: str = "alice", password: str = RIGHT, **headers: str) -> Seen:
+    basic = base64.b64encode(f"{user}:{password}".encode()).decode()
+    common = {"Content-Type": "application/json", "Authorization": f"Basic {basic}", "Origin": ""}
+    return PageVisitor(web.port).send(f"/api/v1/acts/{name}", json.dumps(body), **{**common, **headers})
+
+
+def test_an_act_is_that_of_the_page_and_answers_as_the_command(acting: WebServer, sidecar: FakeSidecar) -> None:
+    seen = sent(acting, "pause", {"target": "dr", "reason": "night"})
+    assert (seen.code, json.loads(seen.body)) == (200, {"target": "dr", "paused": "night"})
+    assert sidecar.asked[-1] == ("pause", {"target": "dr", "reason": "night", "who": "alice (API)"})
+    assert sent(acting, "skip", {"target": "lake", "position": 40001, "sure": True}).code == 200
+    assert sidecar.asked[-1] == ("parked skip", {"target": "lake", "position": 40001, "who": "alice (API)"})
+
+
+def test_an_act_needs_the_password_of_who_may_act(
+    acting: WebServer, web: WebServer, program: Program, sidecar: FakeSidecar
+) -> None:
+    body = {"target": "dr"}
+    bearer = {"Authorization": f"Bearer {program.token}"}
+    refusals = [
+        sent(acting, "pause", body, **bearer),
+        sent(acting, "pause", body, Authorization=""),
+        sent(acting, "pause", body, Authorization="Basic !"),
+        sent(acting, "pause", body, password=WRONG),
+        sent(acting, "pause", body, user="nobody"),
+        sent(web, "pause", body),
+        sent(acting, "pause", body, user="carol"),
+    ]
+    assert [it.code for it in refusals] == [401, 401, 401, 401, 401, 401, 403]
+    assert all(json.loads(it.body)["error"]["message"] for it in refusals)
+    assert sidecar.asked == []
+
+
+def test_an_act_that_makes_no_sense_is_refused_in_words(acting: WebServer, sidecar: FakeSidecar) -> None:
+    wrong: list[tuple[str, Any, int, str]] = [
+        ("skip", {"target": "dr", "position": 1}, 400, "nothing was skipped"),
+        ("pause", {"traget": "dr"}, 400, "pause has no field 'traget'"),
+        ("pause", ["dr"], 400, "the body is no object of texts and numbers"),
+        ("dance", {}, 404, "pysync has no such act"),
+    ]
+    for name, body, code, message in wrong:
+        seen = sent(acting, name, body)
+        assert (seen.code, json.loads(seen.body)["error"]["message"]) == (code, message)
+    assert sidecar.asked == []
+    sidecar.refuses = "pause"
+    assert json.loads(sent(acting, "pause", {"target": "dr"}).body)["error"]["message"] == "the target has stopped"
+
+
+def test_a_form_of_another_site_cannot_act(acting: WebServer, sidecar: FakeSidecar) -> None:
+    """A browser sends these types without asking; it would send a password that it knows."""
+    for kind in ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", ""):
+        assert sent(acting, "pause", {"target": "dr"}, **{"Content-Type": kind}).code == 415
+    assert sidecar.asked == []
+
+
+def test_passwords_cannot_be_tried_without_end(acting: WebServer) -> None:
+    codes = [sent(acting, "pause", {}, password=WRONG).code for _ in range(MOST_FAILURES + 1)]
+    assert codes == [401] * MOST_FAILURES + [429]
+
+
 def test_the_description_names_every_path_and_parameter(program: Program) -> None:
     description = json.loads(program.ask("/openapi.json").body)
     assert description["openapi"].startswith("3.1")
-    assert len(description["paths"]) == len(ENDPOINTS)
-    for path, operations in description["paths"].items():
+    acts = {path for path in description["paths"] if "/acts/" in path}
+    assert {path.rpartition("/")[2] for path in acts} == set(ACTS)
+    fields = description["paths"]["/api/v1/acts/skip"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert set(fields["properties"]) == {*ACTS["skip"].fields, "sure"}
+    assert len(description["paths"]) == len(ENDPOINTS) + len(ACTS)
+    for path in description["paths"].keys() - acts:
+        operations = description["paths"][path]
         parameters = operations["get"]["parameters"]
         in_path = {it["name"] for it in parameters if it["in"] == "path"}
         assert in_path == {it.partition("}")[0] for it in path.split("{")[1:]}, path

@@ -228,6 +228,7 @@ def test_the_rule_that_leaves_a_table_out_is_named(tmp_path: Path) -> None:
             "hr.people is out of scope: it is not in include 'shop', include 'crm.c*'",
         )
         assert place.verdict("hr")[0] == "out_of_scope"
+        assert place.why("hr")["targets"][0]["reasons"][0]["hint"] == "pysync target show dr"
         assert place.verdict("crm.customers")[0] == "unknown"
 
 

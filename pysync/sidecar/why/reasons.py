@@ -38,7 +38,7 @@ class Reason:
 def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
-        return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
+        return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", _settings(facts))]
     causes = [*_parked(facts), *_queued(facts), *_state(facts)]
     under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
     # What may be on its way is the reason why only one end has it.
@@ -49,6 +49,11 @@ def reasons(facts: Facts) -> list[Reason]:
     elif facts.paused is not None and not facts.waiting:
         causes.append(_paused(facts, "no event of it waits"))
     return causes
+
+
+def _settings(facts: Facts) -> str:
+    """Where a rule is, so that it can be changed: pysync target set."""
+    return f"pysync target show {facts.target}"
 
 
 def _parked(facts: Facts) -> Iterator[Reason]:
@@ -109,8 +114,8 @@ def _state(facts: Facts) -> Iterator[Reason]:
     last = facts.last
     if facts.ignored is not None and facts.last_event is not None and not facts.waiting:
         event = facts.last_event
-        code = "drop_suppressed" if event.drops else "out_of_scope"
-        yield Reason(code, f"event {event.position} ({event.kind}) was not applied: {facts.ignored}")
+        text = f"event {event.position} ({event.kind}) was not applied: {facts.ignored}"
+        yield Reason("drop_suppressed", text) if event.drops else Reason("out_of_scope", text, _settings(facts))
     if last is not None:
         yield _written(facts, last)
 
@@ -127,8 +132,7 @@ def _written(facts: Facts, last: Record) -> Reason:
         hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"
         return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
     if name := _name_in_trash(last, facts.object):
-        text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
-        return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
+        return _trashed(facts, last, name)
     if _is_drop(last, facts.object):
         return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
     if last.former == facts.object != last.object:
@@ -194,6 +198,18 @@ def _name_in_trash(record: Record, name: str) -> str | None:
     """What the table is called in the trash, if the operation moved it there."""
     names = (it.new for it in record.differences if it.field == f"table {name}" and it.new)
     return next((it.removeprefix(TRASHED) for it in names if it.startswith(TRASHED)), None)
+
+
+def _trashed(facts: Facts, drop: Record, name: str) -> Reason:
+    """It is in the trash under that name, unless a person has restored it."""
+    at = _since(drop.at, "at")
+    text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
+    acts = (it for it in facts.records if it.operation == "RestoreTrash" and it.outcome == "done")
+    restored = next((it for it in acts if it.at >= drop.at), None)
+    if restored is None:
+        return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
+    since = _since(restored.at, "at")
+    return Reason("dropped", f"{text}; it was restored {since}, and does not follow the source since")
 
 
 def _behind(events: int) -> str:
