@@ -201,7 +201,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, cast(s as date) from h",
         "select id, cast(s as timestamp) from h",
         "select id, cast('2019-2-8' as timestamp) from h",
-        "select id, year(s), month(s), day(s) from h where not s rlike '^[0-9]{1,2}-'",
+        "select id, year(s), month(s), day(s) from h where not s rlike '^[0-9]{1,2}-|^(000|1582)'",
         "select id, date_add(s, 1) from h where s is null or not s rlike '^(0|1582|9999|10000)|^[0-9]{1,2}-'",
         "select id, datediff(s, '2020-01-01') from h where not s rlike '^(0|1582|9999|10000)|^[0-9]{1,2}-'",
         "select id, to_date(s), last_day(s), quarter(s), weekofyear(s) from h "
