@@ -268,7 +268,7 @@ OF_HIVE_4: Mapping[str, Callable[..., Typed]] = {
     "initcap": _initcap(r"\t-\r\x1c-\x20"),
     "instr": lambda value, part: _instr(_paired(value), _paired(part)),
 }
-"""Words begin behind white space of ASCII only; `instr`, not `locate`, counts a character beyond the Basic Plane as two."""
+"""Words begin behind white space of ASCII only; `instr`, not `locate`, counts what is beyond the Basic Plane as two."""
 OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),
