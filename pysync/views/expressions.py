@@ -181,6 +181,8 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
+        if value.type.name == "char" and not self._scope.rules.of_spark and any(map(_ends_blank, node.expressions)):
+            raise CannotTranslate("char in IN with blanks at the end of a string, which Hive counts in some rows")
         self._scope.rules.among([value, *items])
         return condition(" OR ".join(tests))
 
@@ -357,6 +359,10 @@ class Expressions:
         if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
             raise CannotTranslate("bits beside other operators without parentheses")
         return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
+
+
+def _ends_blank(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and str(node.this).endswith(" ")
 
 
 def _assert_alike(values: Sequence[Typed], what: str) -> None:

@@ -245,6 +245,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
         ("c in ('a ', s)", "IN of char(5) and string"),
+        ("c in (' ', 'a')", "char in IN with blanks"),
         ("0 / -1", "which engines make 0.0 or -0.0"),
         ("-1 * 0e0", "which engines make 0.0 or -0.0"),
         ("-0e0", "which engines make 0.0 or -0.0"),
