@@ -174,6 +174,8 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
         return one
     if one == VOID:
         return other
+    if "char" in {one.name, other.name}:  # its blanks count in some comparisons of such a value, and in a char of it
+        raise CannotTranslate(f"values of {one} and {other} in one column")
     if (one.is_text and _is_written(other)) or (other.is_text and _is_written(one)):
         return STRING
     if one.is_exact and other.is_exact:

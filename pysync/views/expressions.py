@@ -9,7 +9,7 @@ from sqlglot import exp
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
 from pysync.views.arithmetic import BITWISE, arithmetic, negative, whole_quotient
 from pysync.views.casts import cast, compared, is_constant, unified
-from pysync.views.functions import call, chosen, field_of, is_null, item_of, truth
+from pysync.views.functions import call, chosen, field_of, is_null, item_of, row, truth
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope
 from pysync.views.strings import like, regexp_like
@@ -163,6 +163,7 @@ class Expressions:
         value, least, most = (self._side(it) for it in (node.this, node.args["low"], node.args["high"]))
         if value.type.is_text and least.type.is_text != most.type.is_text:
             raise CannotTranslate("a string BETWEEN a string and something else")
+        self._assert_unpadded([value, least, most], "BETWEEN")
         low, high = self._compared(value, ">=", least), self._compared(value, "<=", most)
         is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
         if self._scope.rules.of_spark or (is_constant(least) and not is_read):
@@ -181,8 +182,7 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
-        if value.type.name == "char" and not self._scope.rules.of_spark and any(map(_ends_blank, node.expressions)):
-            raise CannotTranslate("char in IN with blanks at the end of a string, which Hive counts in some rows")
+        self._assert_unpadded([value, *items], "IN")
         self._scope.rules.among([value, *items])
         return condition(" OR ".join(tests))
 
@@ -216,8 +216,9 @@ class Expressions:
 
     def iffed(self, node: exp.If) -> Typed:
         """IF(a, b, c)."""
-        no = node.args.get("false")
-        one, other = self(node.args["true"]), Typed("NULL", VOID) if no is None else self(no)
+        if node.args.get("false") is None:
+            raise CannotTranslate("IF without a third argument")
+        one, other = self(node.args["true"]), self(node.args["false"])
         self._scope.rules.mix((one.type, other.type))
         return chosen(self(node.this), one, other)
 
@@ -231,6 +232,8 @@ class Expressions:
         name = node.name.lower()
         if name in {"grouping", GROUPING_ID}:
             return self._grouping(node)
+        if name == "struct" and self._scope.rules.of_spark:
+            return self._struct_of_spark(node)
         return self._call(name, self.many(node.expressions))
 
     def filtered(self, node: exp.Filter) -> Typed:
@@ -281,6 +284,14 @@ class Expressions:
         if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
             arguments = [self._scope.rules.in_words(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
+
+    def _struct_of_spark(self, node: exp.Anonymous) -> Typed:
+        """A struct whose fields have the names of the columns that are in it."""
+        self._scope.rules.call("struct", values := self.many(node.expressions))
+        names = (
+            it.name if isinstance(it, exp.Column) else f"col{place}" for place, it in enumerate(node.expressions, 1)
+        )
+        return row(list(names), values)
 
     def _calculated(self, node: exp.Binary, operator: str) -> Typed:
         if isinstance(node.expression, exp.Interval) and operator in {"+", "-"}:
@@ -346,6 +357,12 @@ class Expressions:
         columns = ", ".join(it.sql for it in self.many(node.expressions))
         return Typed(f"CAST(grouping({columns}) AS {kind.trino})", kind)
 
+    def _assert_unpadded(self, values: Sequence[Typed], what: str) -> None:
+        """Hive counts blanks at the end of a constant beside a char here, which it does not in a plain comparison."""
+        are_padded = any(isinstance(it.literal, str) and it.literal.endswith(" ") for it in values)
+        if are_padded and any(it.type.name == "char" for it in values) and not self._scope.rules.of_spark:
+            raise CannotTranslate(f"char in {what} with blanks at the end of a string, which Hive counts in some rows")
+
     def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
         sql, columns = self._subquery(_query(query), self._scope)
         if len(columns) != 1:
@@ -359,10 +376,6 @@ class Expressions:
         if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
             raise CannotTranslate("bits beside other operators without parentheses")
         return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
-
-
-def _ends_blank(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and str(node.this).endswith(" ")
 
 
 def _assert_alike(values: Sequence[Typed], what: str) -> None:

@@ -199,6 +199,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("f = id", "as keys of a join"),
         ("greatest(f, 1)", "the function greatest"),
         ("case s when 1 then 2 end", "CASE of string and int"),
+        ("if(ok, id)", "IF without a third argument"),
         ("s <=> 1", "a comparison of string with int"),
         ("nullif(id, b)", "nullif of int and bigint"),
         ("arr is null", "IS NULL of array<int>"),
@@ -246,6 +247,11 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
         ("c in ('a ', s)", "IN of char(5) and string"),
         ("c in (' ', 'a')", "char in IN with blanks"),
+        ("'a ' in (c, 'b')", "char in IN with blanks"),
+        ("c between '' and 'a '", "char in BETWEEN with blanks"),
+        ("'a ' between c and c", "char in BETWEEN with blanks"),
+        ("case when ok then c else 'a ' end", "values of char(5) and string in one column"),
+        ("coalesce(c, id)", "values of char(5) and int in one column"),
         ("0 / -1", "which engines make 0.0 or -0.0"),
         ("-1 * 0e0", "which engines make 0.0 or -0.0"),
         ("-0e0", "which engines make 0.0 or -0.0"),
@@ -253,6 +259,8 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("99999999999999999999", "too large"),
         ("collect_set(s) over ()", "over a window"),
         ("date_format(dt, 'EEE')", "'EEE'"),
+        ("date_format(dt, '')", "date_format of date with ''"),
+        ("date_format(dt, 'yyyy[-MM]')", "'yyyy[-MM]'"),
         ("dt + interval 1 day", "an interval of 1 day"),
         ("ts + interval 1 month", "an interval of months beside timestamp"),
         ("split(s, '')", "which matches nothing"),
@@ -264,3 +272,9 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
 )
 def test_an_expression_that_is_refused_says_why(hive: str, reason: str) -> None:
     assert reason in refusal(f"select {hive} x from t")
+
+
+def test_hive_4_finds_nothing_in_an_empty_string() -> None:
+    assert expression("instr(s, v)", "4").startswith("IF(s = '' AND CAST(v AS varchar) = '', 0, CAST(strpos(")
+    assert expression("instr(s, 'a')", "4").startswith("CAST(strpos(")
+    assert expression("instr(s, v)", "3.1") == "CAST(strpos(s, CAST(v AS varchar)) AS integer)"
