@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
-from pysync.views.arithmetic import BITWISE, arithmetic, negative, whole_quotient
+from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
 from pysync.views.casts import cast, compared, is_constant, unified
 from pysync.views.functions import call, chosen, field_of, is_null, item_of, row, truth
 from pysync.views.moments import moved
@@ -163,7 +163,6 @@ class Expressions:
         value, least, most = (self._side(it) for it in (node.this, node.args["low"], node.args["high"]))
         if value.type.is_text and least.type.is_text != most.type.is_text:
             raise CannotTranslate("a string BETWEEN a string and something else")
-        self._assert_unpadded([value, least, most], "BETWEEN")
         low, high = self._compared(value, ">=", least), self._compared(value, "<=", most)
         is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
         if self._scope.rules.of_spark or (is_constant(least) and not is_read):
@@ -182,8 +181,7 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
-        self._assert_unpadded([value, *items], "IN")
-        self._scope.rules.among([value, *items])
+        self._assert_unfixed([value, *items], "IN")
         return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -281,6 +279,7 @@ class Expressions:
 
     def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
         self._scope.rules.call(name, arguments)
+        self._assert_unfixed(arguments, f"the function {name}")
         if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
             arguments = [self._scope.rules.in_words(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
@@ -299,7 +298,10 @@ class Expressions:
             return self._moved(node, self(node.this), _UNITS if self._scope.rules.of_spark else _UNITS - {"day"})
         one, other = self(node.this), self(node.expression)
         self._scope.rules.calculate(one, operator, other)
-        return arithmetic(one, operator, other, self._scope.rules.long_products)
+        result = arithmetic(one, operator, other, self._scope.rules.long_products)
+        if any(map(self._scope.is_fixed, (one, other))) and has_other_digits(one, operator, other, result):
+            raise CannotTranslate(f"{operator} with a column that a condition fixes, of which Hive makes a constant")
+        return result
 
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
@@ -357,11 +359,10 @@ class Expressions:
         columns = ", ".join(it.sql for it in self.many(node.expressions))
         return Typed(f"CAST(grouping({columns}) AS {kind.trino})", kind)
 
-    def _assert_unpadded(self, values: Sequence[Typed], what: str) -> None:
-        """Hive counts blanks at the end of a constant beside a char here, which it does not in a plain comparison."""
-        are_padded = any(isinstance(it.literal, str) and it.literal.endswith(" ") for it in values)
-        if are_padded and any(it.type.name == "char" for it in values) and not self._scope.rules.of_spark:
-            raise CannotTranslate(f"char in {what} with blanks at the end of a string, which Hive counts in some rows")
+    def _assert_unfixed(self, values: Sequence[Typed], what: str) -> None:
+        """A char that Hive takes for a constant has blanks that others have not."""
+        if any(it.type.name == "char" and self._scope.is_fixed(it) for it in values):
+            raise CannotTranslate(f"{what} with a char that a condition fixes, of which Hive makes a constant")
 
     def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
         sql, columns = self._subquery(_query(query), self._scope)

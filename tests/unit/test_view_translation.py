@@ -241,7 +241,7 @@ OF_SPARK = {
         "round(s) < 2",
         "sum(s) > 1",
         "cast(s as double) > 1",
-        "c = 'a'",
+        "c = 'abcde'",
         "greatest(id, b) = 1",
         "array_contains(arr, 1)",
         "substr(s, -3) = 'a'",
