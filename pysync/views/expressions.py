@@ -163,6 +163,8 @@ class Expressions:
         value, least, most = (self._side(it) for it in (node.this, node.args["low"], node.args["high"]))
         if value.type.is_text and least.type.is_text != most.type.is_text:
             raise CannotTranslate("a string BETWEEN a string and something else")
+        if VOID in {value.type, least.type, most.type}:  # NULL in Hive 2.3, in Hive 4 false if the other test is
+            raise CannotTranslate("BETWEEN with a NULL that is written there")
         low, high = self._compared(value, ">=", least), self._compared(value, "<=", most)
         is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
         if self._scope.rules.of_spark or (is_constant(least) and not is_read):

@@ -251,6 +251,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("c in (' ', 'a')", "with a string that ends with a blank"),
         ("'a ' in (c, 'b')", "with a string that ends with a blank"),
         ("c between '' and 'a '", "with a string that ends with a blank"),
+        ("b between null and 7", "BETWEEN with a NULL"),
         ("case c when ' ' then 1 end", "with a string that ends with a blank"),
         ("case when ok then c else 'a ' end", "values of char(5) and string in one column"),
         ("coalesce(c, id)", "values of char(5) and int in one column"),

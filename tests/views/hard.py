@@ -237,6 +237,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select x.id, x.d / y.k as q from h x join h y on x.k = y.k where y.k = 7 and x.id < 20 and y.id < 20",
         "select id, d % 7 from h where d = 1.25",
         "select id, 1.5 % 7, 20.5 % 7 from h",
+        "select id, b between null and 7, b between 7 and null from h",
         "select id, d / k from h where k in (7, 10) or k = 2",
         "select id, cast(g as double) from h",
         "select id, arr[2147483647], arr[k], arr[0], tags[k] from h",
