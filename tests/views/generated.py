@@ -25,7 +25,9 @@ _OPERATORS = ("+", "-", "*", "/", "%", "div", "&", "|", "=", "<>", "<", ">=", "<
 _TYPES = ("tinyint", "int", "bigint", "double", "decimal(10,2)", "string", "varchar(3)", "char(3)", "date", "timestamp")
 # Where Hive cuts in silence what is an error at the target (docs/aws.md), only small values are of use.
 _OVERFLOWING = re.compile(r"\b(i|b|sm|ti)\b")
-_MAY_OVERFLOW = re.compile(r"^-|^\(\w+ [-+*] |^\(\S+ [-+*] |^(abs|pmod|date_add|date_sub)\(|^cast\(\w+ as \w*int\)")
+_MAY_OVERFLOW = re.compile(
+    r"^-|^\(\w+ [-+*] |^\(\S+ [-+*] |^\(\S+ div -1|^(abs|pmod|date_add|date_sub)\(|^cast\(\w+ as \w*int\)"
+)
 
 
 def expressions(seed: int, count: int, rules: HiveRules) -> Sequence[str]:
