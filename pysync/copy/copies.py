@@ -22,7 +22,7 @@ class Copies:
     """The copiers by target. Spark is not started before the first file is to be copied."""
 
     def __init__(self, targets: Iterable[TargetSettings], jar: Callable[[], Path], directory: Path) -> None:
-        """`jar` tells where the listener's jar is, `directory` is for Spark's log.
+        """`jar` says where the listener's jar is, `directory` is for Spark's log.
 
         Targets of kind spark that are opened from these settings share the session from now on.
         Raises UsageError when pyspark is not installed, and what `jar` raises; if no target wants Spark, neither.

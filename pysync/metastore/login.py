@@ -395,7 +395,7 @@ class Exchange(Protocol):
 class SaslChannel:
     """A channel with a login on it, whose data is protected as the server asks.
 
-    It counts as ended shortly before its tickets do, so that the next call logs in anew.
+    It counts as ended shortly before its tickets do, so that the next call logs in again.
     """
 
     def __init__(self, inner: Channel, exchange: Exchange, address: str) -> None:

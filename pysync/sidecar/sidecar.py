@@ -334,7 +334,7 @@ class Sidecar:
         return LastIds(drain, objects, refreshes, source=partial(reading, self._source) if self._source else None)
 
     def _waiting_commands(self) -> dict[str, Command]:
-        """What tells where objects are at targets, and waits for them."""
+        """What says where objects are at targets, and waits for them."""
         capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
         waits = Waits(self.queue, drains, capture)
@@ -354,7 +354,7 @@ class Sidecar:
         )
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
-        """The verifier of a target. The pace is shared by all: it is what the source has to bear."""
+        """The verifier of a target. The pace is shared by all: it limits the load on the source."""
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
