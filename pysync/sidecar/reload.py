@@ -14,9 +14,9 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import listener_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial, load_config
-from pysync.install import listener_jar
 from pysync.queue import EventQueue
 from pysync.queue.files import try_out
 from pysync.sections import WebConfig

@@ -28,7 +28,6 @@ from pysync.config import Config
 from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
-from pysync.install import listener_jar
 from pysync.journal import Reader
 from pysync.metastore.client import Metastore
 from pysync.notify import Notifier, ReceiverNotes
@@ -114,7 +113,7 @@ class Sidecar:
         self.poller = poller_of(self.queue, config)
         if self.poller:
             watch.retire()
-        self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
+        self._copies = Copies(settings, config.queue.directory.absolute())
         names = [it.name for it in settings]
         self._checkpoints = Checkpoints(self.queue.notes, names, origin.note if origin else BOOTSTRAP)
         refreshes = Refreshes(self.queue, config.source.name)
