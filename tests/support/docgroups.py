@@ -129,7 +129,7 @@ scope.md: pysync status
 ALONE = """
 targets.md: pysync bootstrap
 targets.md: pysync bootstrap --target dr
-connections.md: pysync check
+security.md: pysync check
 versions.md: pysync check
 status.md: pysync target rename dr standby --json
 status.md: pysync target remove dr --yes --json
@@ -215,7 +215,7 @@ LEFT_OUT = {
     "contributing.md: make *": "they run these tests",
     "coming-from.md: pysync init --from-agent *": "it changes the machine; tests/integration/test_init_cli.py",
     "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
-    "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
+    "security.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
     "security.md: ssh *": "it needs another host with sshd",
     "testing.md: make simulate *": "long; the same program with one seed is run here",
