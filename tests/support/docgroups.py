@@ -175,7 +175,7 @@ dump.md#data-files
 """
 
 LONG = """
-adding-a-target.md: pytest tests/conformance --harness my_package.harness:MyHarness
+contributing.md: pytest tests/conformance --harness my_package.harness:MyHarness
 aws.md: pysync demo --target athena
 copy.md: pysync demo --copy
 """
