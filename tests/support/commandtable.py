@@ -33,7 +33,8 @@ def _rows(command: Any, path: str) -> Iterator[str]:
         for name in command.list_commands(None):
             yield from _rows(command.get_command(None, name), f"{path} {name}")
         return
-    usage = " ".join([path, *(part for it in command.params if not getattr(it, "hidden", False) for part in _usage(it))])
+    parts = [part for it in command.params if not getattr(it, "hidden", False) for part in _usage(it)]
+    usage = " ".join([path, *parts])
     cells = (f"`{usage}`", _first_sentence(command.help))
     yield "| " + " | ".join(it.replace("|", "\\|") for it in cells) + " |"
 
