@@ -1,4 +1,4 @@
-"""The quickstart of docs/install.md, all its blocks one after the other in a copy of the checkout, as a person would paste them."""
+"""The quickstart of docs/install.md, all its blocks in turn in a copy of the checkout, as a person would paste them."""
 
 from __future__ import annotations
 
