@@ -27,6 +27,8 @@ WRITTEN_PARAMETERS_KEY = "pysync.parameters"
 """The parameter in which a target keeps which parameters pysync wrote, where others set some, too."""
 LAST_ID_KEY = "pysync.last.id"
 """The parameter of a database at a target that says up to which event id of the source's log everything is there."""
+VIEW_DATABASE_KEY = "view.catalogAndNamespace.part.1"
+"""The property of a view of Spark with the database that was the current one when it was created."""
 # What an unset field means to a server that knows it; one that does not leaves it unset.
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
@@ -55,6 +57,11 @@ STATISTICS = frozenset(
 
 # A metastore may set it though the source does not: it says which column statistics that metastore keeps.
 OWN_STATISTICS = frozenset({ACCURATE})
+
+
+def database_in_view(properties: Mapping[str, str] | None, own: str) -> str:
+    """The database in which a view's names without one are: `own`, that of the view, unless Spark wrote another."""
+    return (properties or {}).get(VIEW_DATABASE_KEY) or own
 
 
 def is_index(table: Any) -> bool:

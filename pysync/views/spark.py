@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.views.arithmetic import LongProducts
 from pysync.views.casts import is_day
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
@@ -23,8 +24,6 @@ from pysync.views.types import (
 )
 
 _PARTS = "view.catalogAndNamespace.numParts"
-DATABASE = "view.catalogAndNamespace.part.1"
-"""The property with the database that was the current one when the view was created."""
 _VERSION = "spark.sql.create.version"
 _ORDERS_BY_PLACE = "view.sqlConfig.spark.sql.orderByOrdinal"
 _IS_ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
@@ -42,11 +41,6 @@ _NEVER_FAIL_ON_TEXT = frozenset(
 _NEVER_FAIL_ON_DAYS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "to_date", "year"})
 _CHOOSE = frozenset({"coalesce", "if", "isnotnull", "isnull", "nvl"})
 _NEVER_FAIL_OVER_ROWS = frozenset({"count", "dense_rank", "max", "min", "rank", "row_number"})
-
-
-def database_of(properties: Mapping[str, str] | None, own: str) -> str:
-    """The database in which names without one are: `own`, that of the view, unless Spark says another."""
-    return (properties or {}).get(DATABASE) or own
 
 
 class HiveRules:
@@ -220,7 +214,7 @@ def rules_of(view: Any) -> SparkRules | None:
     properties = view.parameters or {}
     if properties.get(_PARTS, "2") != "2":
         raise CannotTranslate("a view of Spark in another catalog")
-    if not any(it in properties for it in (DATABASE, _PARTS, _VERSION)):
+    if not any(it in properties for it in (VIEW_DATABASE_KEY, _PARTS, _VERSION)):
         return None
     if properties.get(_ORDERS_BY_PLACE, "true").lower() == "false":
         raise CannotTranslate("a view of Spark with spark.sql.orderByOrdinal off")

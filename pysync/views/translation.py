@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from pysync.model.definition import database_in_view
 from pysync.model.names import TableName, normalized
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.sources import query, renamed
-from pysync.views.spark import database_of, rules_of
+from pysync.views.spark import rules_of
 from pysync.views.text import parsed, understood
 from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
 from pysync.views.versions import VERSIONS
@@ -71,7 +72,8 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     """
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
-    text, database = view.viewExpandedText or view.viewOriginalText or "", database_of(view.parameters, view.dbName)
+    text = view.viewExpandedText or view.viewOriginalText or ""
+    database = database_in_view(view.parameters, view.dbName)
     rules = rules_of(view)
     if rules is None:
         sql, columns = translated_text(text, columns_of, normalized(database), hive)

@@ -20,8 +20,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark.sql import SparkSession
 
 from pysync.lab.aws import EmbeddedAws
+from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.targets.glue import GlueSettings, GlueStore
-from pysync.views.spark import DATABASE as SPARK_DATABASE
 from pysync.views.spark import HiveRules, rules_of
 from pysync.views.translation import is_presto
 from pysync.views.versions import VERSIONS
@@ -170,7 +170,7 @@ class World:
         columns = [hive.FieldSchema(name, kind) for name, kind in read[0]]
         texts = {"viewOriginalText": query, "viewExpandedText": query, "tableType": "VIRTUAL_VIEW"}
         storage = hive.StorageDescriptor(cols=columns, serdeInfo=hive.SerDeInfo(parameters={}))
-        properties = {**_OF_SPARK, SPARK_DATABASE: database, _CREATED_BY: self._asked.version}
+        properties = {**_OF_SPARK, VIEW_DATABASE_KEY: database, _CREATED_BY: self._asked.version}
         view = hive.Table(dbName=database, tableName=name, sd=storage, parameters=properties, **texts)
         return self._compare(view, read[1])
 
@@ -182,7 +182,7 @@ class World:
 
     def _compare(self, view: Any, wanted: Sequence[Sequence[Any]]) -> Outcome:
         """Put the view into Glue, and compare its rows in Trino; also as it is without the setting, if that differs."""
-        outcome = Outcome(view.tableName, "equal", of_spark=SPARK_DATABASE in (view.parameters or {}))
+        outcome = Outcome(view.tableName, "equal", of_spark=VIEW_DATABASE_KEY in (view.parameters or {}))
         plain, kept = self._of_any_version.as_stored(view), self._glue.as_stored(view)
         if not is_presto(kept.viewOriginalText):
             self._glue.create_table(kept)

@@ -18,7 +18,7 @@ from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.model import idl
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.change import Change
-from pysync.model.definition import VIEWS
+from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
 from pysync.model.event import Event, Kind
 from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
@@ -27,7 +27,6 @@ from pysync.replay.window.homes import Direction
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.renames import Locations, Renames, RenameSettings, plain
 from pysync.targets.settings import PolicySettings, TargetSettings
-from pysync.views.spark import DATABASE, database_of
 from pysync.views.types import CannotTranslate
 
 # Names of tables in the texts of views, as the target has them. Alters the view in place.
@@ -44,7 +43,7 @@ def names_in_view(table: Any) -> frozenset[str]:
     if table.tableType not in VIEWS:
         return frozenset()
     text = (table.viewExpandedText or table.viewOriginalText or "").lower()
-    catalog, own = catalog_of(table.dbName), database_of(table.parameters, name_in_catalog(table.dbName)).lower()
+    catalog, own = catalog_of(table.dbName), database_in_view(table.parameters, name_in_catalog(table.dbName)).lower()
     return frozenset(f"{database_in(catalog, it[1] or own)}.{it[2]}" for it in _NAME.finditer(text))
 
 
@@ -64,9 +63,9 @@ def rename_in_view(
         new = rename(TableName(database_in(catalog, name.database), name.table))
         return TableName(name_in_catalog(new.database), new.table)
 
-    old = database_of(view.parameters, name_in_catalog(database))
+    old = database_in_view(view.parameters, name_in_catalog(database))
     new = name_in_catalog(
-        rename_database(database_in(catalog, old)) if DATABASE in (view.parameters or {}) else view.dbName
+        rename_database(database_in(catalog, old)) if VIEW_DATABASE_KEY in (view.parameters or {}) else view.dbName
     )
     runs = "viewExpandedText" if view.viewExpandedText else "viewOriginalText"
     try:
@@ -77,8 +76,8 @@ def rename_in_view(
     if runs == "viewExpandedText":
         with suppress(CannotTranslate):
             view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed)
-    if DATABASE in (view.parameters or {}):
-        view.parameters = {**view.parameters, DATABASE: new}
+    if VIEW_DATABASE_KEY in (view.parameters or {}):
+        view.parameters = {**view.parameters, VIEW_DATABASE_KEY: new}
 
 
 def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName], TableName]) -> str | None:
