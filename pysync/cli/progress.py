@@ -30,7 +30,7 @@ def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
             of_all = f"{target['left_out']:,} of {count(target['tables'], 'table')}"
             yield (
                 f"target {target['name']}: {of_all} left out, because they came from the target's own cluster; "
-                "see docs/failover.md"
+                "see docs/operating.md"
             )
 
 

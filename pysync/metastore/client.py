@@ -238,7 +238,7 @@ class Metastore:
             raise MetastoreUnavailable(
                 f"the metastore at {wire.uri} refuses calls as user {user!r}: {refused}",
                 "set hive.metastore.execute.setugi in its hive-site.xml, or kerberos or login in pysync.toml "
-                "(docs/connections.md)",
+                "(docs/security.md)",
             )
 
     def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:

@@ -1,6 +1,6 @@
 """Store: what a place for tables can do, in Hive's structs. It decides nothing: `pysync.targets.apply` does.
 
-A kind of target is a store and settings (docs/adding-a-target.md). A store declares in `lacks` what it cannot hold.
+A kind of target is a store and settings (docs/contributing.md). A store declares in `lacks` what it cannot hold.
 
 Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_stored`
 returns. It holds what the store needs to write the object back (a version, fields that Hive has no place for). Nobody
