@@ -33,6 +33,7 @@ from pysync.setup.questions import (
     missing,
     problem,
     questions,
+    with_hive_version,
 )
 from pysync.setup.steps import File, HiveSite, State
 
@@ -284,6 +285,8 @@ def init(
     state = state_dir and state_dir.absolute()
     text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state)
     site, lib = asker.hive_site(merge_hive_site, from_agent), asker.hive_lib(hive_lib)
+    if not (config_dir / CONFIG).exists() and (jars := lib or _beside(site)):
+        text = with_hive_version(text, jars)
     units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
     places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
@@ -327,6 +330,11 @@ def _text(
     if agent and from_agent:
         return agent_config(agent, from_agent.name, values.sections)
     return config_text(shipped(CONFIG), values)
+
+
+def _beside(site: Path | None) -> Path | None:
+    """The directory of jars in the installation of Hive that a hive-site.xml is in."""
+    return site.resolve().parent.parent / "lib" if site else None
 
 
 def _beside_agent(given: Mapping[str, str], prefixes: Mapping[str, str]) -> list[str]:

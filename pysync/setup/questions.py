@@ -52,6 +52,26 @@ def config_text(reference: str, values: ConfigValues) -> str:
     return "\n".join([*general, *_target(targets, values)]).rstrip() + "\n"
 
 
+_HIVE_JARS = ("hive-exec-*.jar", "hive-metastore-*.jar", "hive-standalone-metastore-*.jar")
+_OF_RELEASE = re.compile(r"hive-[a-z-]+-(2\.3|3\.1|4)(?:\.\d{1,2}){1,2}\.jar")  # vendors' own have longer versions
+_HIVE_VERSION = re.compile(r"^# hive_version = .*$", re.MULTILINE)
+
+
+def with_hive_version(text: str, jars: Path) -> str:
+    """Return the text of a pysync.toml with the version of the Hive whose jars are in a directory.
+
+    It stays a comment if the kind of target has no such setting, and if the jars are not those of one release of Hive.
+    """
+    names = [it.name for pattern in _HIVE_JARS for it in sorted(jars.glob(pattern))]
+    versions = {found[1] if (found := _OF_RELEASE.fullmatch(it)) else None for it in names}
+    version = versions.pop() if len(versions) == 1 else None
+    if version is None:
+        return text
+    setting = f'hive_version = "{version}"'
+    origin = f"# from {names[0]}; write another if another Hive runs the queries of views"
+    return _HIVE_VERSION.sub(f"{setting.ljust(44)} {origin}", text)
+
+
 def _target(lines: list[str], values: ConfigValues) -> list[str]:
     """Return the lines of `[[targets]]`: the settings of the kind, then the settings of all kinds."""
     blank = lines.index("")

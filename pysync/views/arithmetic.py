@@ -52,6 +52,8 @@ def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProdu
     if operator == "/":
         return _quotient(one, other)
     kind = _kind(one, operator, other)
+    if operator == "%" and kind.name == "decimal" and not any('"' in it.sql for it in (one, other)):
+        raise CannotTranslate("% of constants, which Hive 2.3 rounds")
     if kind == DOUBLE:  # Trino's own cast, of what has one in Hive
         for it in (one, other):
             as_double(it)
@@ -59,6 +61,13 @@ def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProdu
         return Typed(_cut_product(one, other, kind, long_products), kind)
     divisor = f"NULLIF({other.sql}, 0)" if operator == "%" else other.sql
     return Typed(_or_null(f"CAST({one.sql} {operator} {divisor} AS {kind.trino})", kind), kind)
+
+
+def has_other_digits(one: Typed, operator: str, other: Typed, result: Typed) -> bool:
+    """Whether the result is another where Hive knows an operand while it compiles the query, and so its digits."""
+    if result.type.name == "decimal":
+        return operator in "/%" or result.type.precision == MAX_PRECISION
+    return operator in "*/" and result.type == DOUBLE and (is_zero(one) or is_zero(other))
 
 
 def _or_null(sql: str, kind: HiveType) -> str:

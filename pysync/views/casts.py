@@ -174,6 +174,8 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
         return one
     if one == VOID:
         return other
+    if "char" in {one.name, other.name}:  # its blanks count in some comparisons of such a value, and in a char of it
+        raise CannotTranslate(f"values of {one} and {other} in one column")
     if (one.is_text and _is_written(other)) or (other.is_text and _is_written(one)):
         return STRING
     if one.is_exact and other.is_exact:
@@ -275,7 +277,9 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
     if VOID in {a, b} or (a == b and not a.within and a.name not in {"char", "binary"}):
         return one.sql, other.sql
     if a.is_text and b.is_text:
-        return _text_beside(one, b), _text_beside(other, a)
+        _assert_no_blanks(one, b)
+        _assert_no_blanks(other, a)
+        return as_string(one).sql, as_string(other).sql
     if b.is_number and (a.is_number or (a.is_text and operator != _NULL_SAFE)):
         return _numbers(one, other)
     if a == DATE and b == TIMESTAMP:
@@ -285,11 +289,12 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
     return None
 
 
-def _text_beside(value: Typed, other: HiveType) -> str:
-    """A side of a comparison of strings; blanks at the end of a constant do not count beside a char."""
-    if other.name == "char" and isinstance(value.literal, str):
-        return text(value.literal.rstrip(" "))
-    return as_string(value).sql
+def _assert_no_blanks(value: Typed, other: HiveType) -> None:
+    """Blanks at the end of a constant count beside a char where Hive makes a list or BETWEEN of the comparison."""
+    if other.name == "char" and isinstance(value.literal, str) and value.literal.endswith(" "):
+        raise CannotTranslate(
+            f"a comparison of {other} with a string that ends with a blank, which Hive counts in places"
+        )
 
 
 def _numbers(one: Typed, other: Typed) -> tuple[str, str]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.views.aggregates import AGGREGATES, WINDOWS, over
-from pysync.views.arithmetic import BITWISE, arithmetic, negative, whole_quotient
+from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
 from pysync.views.casts import cast, compared, is_constant, unified
-from pysync.views.functions import call, chosen, field_of, is_null, item_of, truth
+from pysync.views.functions import call, chosen, field_of, is_null, item_of, row, truth
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope
 from pysync.views.strings import like, regexp_like
@@ -163,6 +163,8 @@ class Expressions:
         value, least, most = (self._side(it) for it in (node.this, node.args["low"], node.args["high"]))
         if value.type.is_text and least.type.is_text != most.type.is_text:
             raise CannotTranslate("a string BETWEEN a string and something else")
+        if VOID in {value.type, least.type, most.type}:  # NULL in Hive 2.3, in Hive 4 false if the other test is
+            raise CannotTranslate("BETWEEN with a NULL that is written there")
         low, high = self._compared(value, ">=", least), self._compared(value, "<=", most)
         is_read = value.type.is_text and not least.type.is_text  # NULL if it is no number
         if self._scope.rules.of_spark or (is_constant(least) and not is_read):
@@ -181,9 +183,7 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
-        if value.type.name == "char" and not self._scope.rules.of_spark and any(map(_ends_blank, node.expressions)):
-            raise CannotTranslate("char in IN with blanks at the end of a string, which Hive counts in some rows")
-        self._scope.rules.among([value, *items])
+        self._assert_unfixed([value, *items], "IN")
         return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -216,8 +216,9 @@ class Expressions:
 
     def iffed(self, node: exp.If) -> Typed:
         """IF(a, b, c)."""
-        no = node.args.get("false")
-        one, other = self(node.args["true"]), Typed("NULL", VOID) if no is None else self(no)
+        if node.args.get("false") is None:
+            raise CannotTranslate("IF without a third argument")
+        one, other = self(node.args["true"]), self(node.args["false"])
         self._scope.rules.mix((one.type, other.type))
         return chosen(self(node.this), one, other)
 
@@ -231,6 +232,8 @@ class Expressions:
         name = node.name.lower()
         if name in {"grouping", GROUPING_ID}:
             return self._grouping(node)
+        if name == "struct" and self._scope.rules.of_spark:
+            return self._struct_of_spark(node)
         return self._call(name, self.many(node.expressions))
 
     def filtered(self, node: exp.Filter) -> Typed:
@@ -278,9 +281,18 @@ class Expressions:
 
     def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
         self._scope.rules.call(name, arguments)
+        self._assert_unfixed(arguments, f"the function {name}")
         if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
             arguments = [self._scope.rules.in_words(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
+
+    def _struct_of_spark(self, node: exp.Anonymous) -> Typed:
+        """A struct whose fields have the names of the columns that are in it."""
+        self._scope.rules.call("struct", values := self.many(node.expressions))
+        names = (
+            it.name if isinstance(it, exp.Column) else f"col{place}" for place, it in enumerate(node.expressions, 1)
+        )
+        return row(list(names), values)
 
     def _calculated(self, node: exp.Binary, operator: str) -> Typed:
         if isinstance(node.expression, exp.Interval) and operator in {"+", "-"}:
@@ -288,7 +300,10 @@ class Expressions:
             return self._moved(node, self(node.this), _UNITS if self._scope.rules.of_spark else _UNITS - {"day"})
         one, other = self(node.this), self(node.expression)
         self._scope.rules.calculate(one, operator, other)
-        return arithmetic(one, operator, other, self._scope.rules.long_products)
+        result = arithmetic(one, operator, other, self._scope.rules.long_products)
+        if any(map(self._scope.is_fixed, (one, other))) and has_other_digits(one, operator, other, result):
+            raise CannotTranslate(f"{operator} with a column that a condition fixes, of which Hive makes a constant")
+        return result
 
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
@@ -346,6 +361,11 @@ class Expressions:
         columns = ", ".join(it.sql for it in self.many(node.expressions))
         return Typed(f"CAST(grouping({columns}) AS {kind.trino})", kind)
 
+    def _assert_unfixed(self, values: Sequence[Typed], what: str) -> None:
+        """A char that Hive takes for a constant has blanks that others have not."""
+        if any(it.type.name == "char" and self._scope.is_fixed(it) for it in values):
+            raise CannotTranslate(f"{what} with a char that a condition fixes, of which Hive makes a constant")
+
     def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
         sql, columns = self._subquery(_query(query), self._scope)
         if len(columns) != 1:
@@ -359,10 +379,6 @@ class Expressions:
         if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
             raise CannotTranslate("bits beside other operators without parentheses")
         return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
-
-
-def _ends_blank(node: exp.Expression) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and str(node.this).endswith(" ")
 
 
 def _assert_alike(values: Sequence[Typed], what: str) -> None:

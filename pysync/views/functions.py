@@ -104,7 +104,8 @@ def _map(*values: Typed) -> Typed:
     return Typed(f"map({', '.join(columns)})", _known(kind))
 
 
-def _row(names: Sequence[str], values: Sequence[Typed]) -> Typed:
+def row(names: Sequence[str], values: Sequence[Typed]) -> Typed:
+    """A struct with fields of these names. Raises CannotTranslate for a NULL without a type."""
     kind = _known(struct([name.lower() for name in names], [it.type for it in values]))
     return Typed(f"CAST(ROW({', '.join(it.sql for it in values)}) AS {kind.trino})", kind)
 
@@ -112,11 +113,11 @@ def _row(names: Sequence[str], values: Sequence[Typed]) -> Typed:
 def _named_struct(*values: Typed) -> Typed:
     if len(values) % 2 or not values:
         raise CannotTranslate("a struct with a field without value")
-    return _row([written(it, "a name of a field") for it in values[::2]], values[1::2])
+    return row([written(it, "a name of a field") for it in values[::2]], values[1::2])
 
 
 def _struct(*values: Typed) -> Typed:
-    return _row([f"col{number}" for number in range(1, len(values) + 1)], values)
+    return row([f"col{number}" for number in range(1, len(values) + 1)], values)
 
 
 def _known(kind: HiveType) -> HiveType:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pysync.views.casts import as_date, as_integer, cast
 from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP, CannotTranslate, Typed, text, written
 
-_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"]")
+# What has a meaning of its own in some version of Java is not among the characters that stand for themselves.
+_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"#{}\[\]]")
 _TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
 _UNITS = {"YEAR": "year", "YYYY": "year", "YY": "year", "MONTH": "month", "MON": "month", "MM": "month"}
 
@@ -52,7 +53,7 @@ def _trunc(value: Typed, unit: Typed) -> Typed:
 
 def _date_format(value: Typed, pattern: Typed) -> Typed:
     java = written(pattern, "a pattern of date_format")
-    if value.type not in {DATE, TIMESTAMP} or "".join(_PATTERN.findall(java)) != java:
+    if value.type not in {DATE, TIMESTAMP} or not java or "".join(_PATTERN.findall(java)) != java:
         raise CannotTranslate(f"the function date_format of {value.type} with {java!r}")
     trino = _PATTERN.sub(lambda it: _TRINO_PATTERN.get(it[0], it[0]), java)
     return Typed(f"date_format({cast(value, TIMESTAMP).sql}, {text(trino)})", STRING)

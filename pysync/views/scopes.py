@@ -41,15 +41,16 @@ class Scope:
     aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: the last resort
     windows: Mapping[str, exp.Window] = field(default_factory=dict)  # of the clause WINDOW
     is_joined_by_names: bool = False  # by USING: `*` has such columns once
+    fixed: frozenset[str] = frozenset()  # names of columns that the whole query makes constants
     after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
         """The scope of a query within this one that may refer to it."""
-        return Scope(self.tables, self.database, self.rules, self.queries, self)
+        return Scope(self.tables, self.database, self.rules, self.queries, self, fixed=self.fixed)
 
     def apart(self) -> Scope:
         """The scope of a query that knows nothing of its surroundings: one in FROM, a branch of a UNION."""
-        return Scope(self.tables, self.database, self.rules, self.queries, self.outer)
+        return Scope(self.tables, self.database, self.rules, self.queries, self.outer, fixed=self.fixed)
 
     def add(self, source: Source) -> None:
         """Bring in a source. Raises CannotTranslate if there is one of that name."""
@@ -73,6 +74,10 @@ class Scope:
         if len(parts) == 1 and parts[0] in self.aliases:
             return self.aliases[parts[0]], ()
         raise CannotTranslate(f"the name {'.'.join(parts)}, which is not known")
+
+    def is_fixed(self, value: Typed) -> bool:
+        """Whether a column that the query makes a constant is in it."""
+        return any(f".{quoted(name)}" in value.sql for name in self.fixed)
 
     def knows(self, name: str) -> bool:
         """Whether a source has a column of that name."""

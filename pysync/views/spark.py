@@ -64,9 +64,6 @@ class HiveRules:
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
 
-    def among(self, values: Sequence[Typed]) -> None:
-        """The same for a value and those behind its IN."""
-
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Raises CannotTranslate for a function, in lower case, whose result is another than in Hive."""
 

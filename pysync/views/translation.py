@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from pysync.model.definition import database_in_view
 from pysync.model.names import TableName, normalized
+from pysync.views.fixed import fixed_columns
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.sources import query, renamed
 from pysync.views.spark import rules_of
@@ -113,7 +114,9 @@ _UNKNOWN = "hive_version is not set"
 
 def _translated(text: str, scope: Scope) -> _Translated:
     try:
-        return query(understood(text, puts_nulls_last=scope.rules.puts_nulls_last), scope)
+        tree = understood(text, puts_nulls_last=scope.rules.puts_nulls_last)
+        scope.fixed = frozenset() if scope.rules.of_spark else fixed_columns(tree)
+        return query(tree, scope)
     except RecursionError:
         raise CannotTranslate("the query is nested too deeply") from None
 

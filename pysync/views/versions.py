@@ -205,10 +205,11 @@ class Hive4Rules(Hive2Rules):
         """With all digits that its type has."""
         return Typed(f"CAST({value.sql} AS varchar)", STRING) if value.type.name == "decimal" else value
 
-    def among(self, values: Sequence[Typed]) -> None:
-        """Blanks at the end of a char count there."""
-        if any(it.type.name == "char" for it in values):
-            raise CannotTranslate("char in IN, where Hive 4 counts blanks at its end")
+    def compare(self, one: Typed, other: Typed) -> None:
+        """Blanks that fill up a char in Parquet files of other engines count once the filter reaches the files."""
+        for value, kind in ((one, other.type), (other, one.type)):
+            if kind.name == "char" and isinstance(value.literal, str) and len(value.literal) < kind.numbers[0]:
+                raise CannotTranslate(f"a comparison of {kind} with a shorter string, where Hive 4 counts blanks")
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """-0.0 remains itself if a 0 is added that is written there."""

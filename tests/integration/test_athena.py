@@ -420,7 +420,7 @@ def test_nobody_there(source: Source, harness: AthenaHarness) -> None:
 
 
 def test_check(harness: AthenaHarness) -> None:
-    assert harness.open().check().endswith("in us-east-1; Athena work group primary")
+    assert harness.open().check().endswith("read alike are translated; Athena work group primary")
     harness.aws.fault("Athena.GetWorkGroup", code="AccessDeniedException")
     with pytest.raises(Unavailable, match="cannot see the work group 'etl' of target 'dr'"):
         harness.open(work_group="etl").check()

@@ -49,6 +49,13 @@ def told(bench: Bench, source: Source, definition: Any, **settings: Any) -> str:
     return " ".join(change for line in logs for change in line.get("changes", ()))
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_hinted"), [({}, True), ({"hive_version": "3.1"}, False), ({"views": "off"}, False)]
+)
+def test_check_hints_at_the_version_of_hive(bench: Bench, settings: dict[str, Any], is_hinted: bool) -> None:
+    assert bench.target(**settings).check().endswith("read alike are translated") == is_hinted
+
+
 def test_a_view_is_athenas_and_hives(bench: Bench, source: Source, base: TableName) -> None:
     definition = on(base)
     definition.parameters["comment"] = "what it is for"

@@ -169,7 +169,7 @@ def test_glue_dies_and_comes_back(monkeypatch: pytest.MonkeyPatch, source: Sourc
             call()
     with EmbeddedAws(athena=False, port=port):
         assert target.apply(put) == Outcome.APPLIED, "the embedded one forgets"
-        assert target.check() == "1 database in the Glue catalog in us-east-1"
+        assert target.check().startswith("1 database in the Glue catalog in us-east-1")
     target.close()
 
 

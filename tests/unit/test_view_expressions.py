@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pysync.views.versions import VERSIONS
 from tests.support.hive_views import expression, refusal, type_of
 
 
@@ -26,7 +27,7 @@ from tests.support.hive_views import expression, refusal, type_of
             "rank() over (order by f)",
             "CAST(rank() OVER (ORDER BY is_nan(f) ASC NULLS FIRST, f ASC NULLS FIRST) AS integer)",
         ),
-        ("c = 'a  '", "(rtrim(CAST(c AS varchar)) = 'a')"),
+        ("c = 'a'", "(rtrim(CAST(c AS varchar)) = 'a')"),
         ("cast(f as decimal(5,1))", "TRY_CAST(IF(f <> 0 AND abs(f) < 1e-99, NULL, f) AS decimal(5,1))"),
         ("f <> f", "(NOT (f = f OR (is_nan(f) AND is_nan(f))))"),
         ("f > id", "(CAST(id AS double) < f OR (is_nan(f) AND NOT is_nan(CAST(id AS double))))"),
@@ -199,6 +200,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("f = id", "as keys of a join"),
         ("greatest(f, 1)", "the function greatest"),
         ("case s when 1 then 2 end", "CASE of string and int"),
+        ("if(ok, id)", "IF without a third argument"),
         ("s <=> 1", "a comparison of string with int"),
         ("nullif(id, b)", "nullif of int and bigint"),
         ("arr is null", "IS NULL of array<int>"),
@@ -244,8 +246,16 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by f range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
-        ("c in ('a ', s)", "IN of char(5) and string"),
-        ("c in (' ', 'a')", "char in IN with blanks"),
+        ("c in ('a', s)", "IN of char(5) and string"),
+        ("c = 'a '", "with a string that ends with a blank"),
+        ("c in (' ', 'a')", "with a string that ends with a blank"),
+        ("'a ' in (c, 'b')", "with a string that ends with a blank"),
+        ("c between '' and 'a '", "with a string that ends with a blank"),
+        ("b between null and 7", "BETWEEN with a NULL"),
+        ("case c when ' ' then 1 end", "with a string that ends with a blank"),
+        ("case when ok then c else 'a ' end", "values of char(5) and string in one column"),
+        ("coalesce(c, id)", "values of char(5) and int in one column"),
+        ("1.5 % 7", "% of constants, which Hive 2.3 rounds"),
         ("0 / -1", "which engines make 0.0 or -0.0"),
         ("-1 * 0e0", "which engines make 0.0 or -0.0"),
         ("-0e0", "which engines make 0.0 or -0.0"),
@@ -253,6 +263,8 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("99999999999999999999", "too large"),
         ("collect_set(s) over ()", "over a window"),
         ("date_format(dt, 'EEE')", "'EEE'"),
+        ("date_format(dt, '')", "date_format of date with ''"),
+        ("date_format(dt, 'yyyy[-MM]')", "'yyyy[-MM]'"),
         ("dt + interval 1 day", "an interval of 1 day"),
         ("ts + interval 1 month", "an interval of months beside timestamp"),
         ("split(s, '')", "which matches nothing"),
@@ -264,3 +276,15 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
 )
 def test_an_expression_that_is_refused_says_why(hive: str, reason: str) -> None:
     assert reason in refusal(f"select {hive} x from t")
+
+
+def test_hive_4_compares_a_char_with_strings_of_its_length() -> None:
+    assert "where Hive 4 counts blanks" in refusal("select id from t where c = 'a'", "4")
+    for version in VERSIONS:
+        assert expression("c in ('abcde', 'fghij')", version).startswith("((rtrim(")
+
+
+def test_hive_4_finds_nothing_in_an_empty_string() -> None:
+    assert expression("instr(s, v)", "4").startswith("IF(s = '' AND CAST(v AS varchar) = '', 0, CAST(strpos(")
+    assert expression("instr(s, 'a')", "4").startswith("CAST(strpos(")
+    assert expression("instr(s, v)", "3.1") == "CAST(strpos(s, CAST(v AS varchar)) AS integer)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pysync.views.versions import VERSIONS
 from tests.support.hive_views import refusal, sql_of
 
 
@@ -192,3 +193,41 @@ def test_the_name_of_a_source_counts_more_than_that_of_a_column(hive: str, trino
 
 def test_a_name_of_a_source_and_of_a_struct_is_refused() -> None:
     assert "both a source and a struct" in refusal("select st.id from t, other.w st")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select d / b from t where b = 7",
+        "select d / b from t where (7 <=> b) and ok",
+        "select d / b from t where b in (7)",
+        "select d / b from t where b between 7 and 7",
+        "select d / b from t where (b = 7 and ok) or (b = 7 and id = 1)",
+        "select t.d / t.b from t join u on t.b = u.id where u.id = 3 + 4",
+        "select q from (select d / b as q, b as n from t) x where n = 7",
+        "select q from (select d / b as q, b as n from t union all select d, id from t) x where n = 7",
+        "select d % 3 from t where d = 1.5",
+        "select 0 * f from t where f = 1.5",
+        "select concat(c, 'x') from t where c = 'abcde'",
+        "select c in ('abcde', 'fghij') from t where c = 'abcde'",
+        "select d / b from t where not b <> 7",
+    ],
+)
+def test_a_result_of_a_column_that_a_condition_fixes_is_refused(query: str) -> None:
+    for version in VERSIONS:
+        assert "a condition fixes, of which Hive makes a constant" in refusal(query, version)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select d / b from t where b = 7 or b = 8",
+        "select d / b, case when b = 7 then 1 else 0 end from t where b <> 0 and b in (7, 8)",
+        "select d * b, d + b, b / 2 from t where b = 7",
+        "select c, id from t where c = 'abcde'",
+        "select d / b from t where b = id",
+    ],
+)
+def test_what_no_condition_fixes_is_divided(query: str) -> None:
+    for version in VERSIONS:
+        assert sql_of(query, version)

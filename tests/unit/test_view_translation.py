@@ -241,7 +241,7 @@ OF_SPARK = {
         "round(s) < 2",
         "sum(s) > 1",
         "cast(s as double) > 1",
-        "c = 'a'",
+        "c = 'abcde'",
         "greatest(id, b) = 1",
         "array_contains(arr, 1)",
         "substr(s, -3) = 'a'",
@@ -270,6 +270,16 @@ def test_capitals_of_several_characters_are_written_out() -> None:
 def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
     text = "select substr(s, 2) = 'a' and id = b and f > 1.5e0 and s = 'x' from t"
     assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
+
+
+def test_fields_of_a_struct_have_the_names_of_columns_in_views_of_spark() -> None:
+    text = "select struct(id, T.S, st.y, 1) as x from t"
+    of_hive, of_spark = (
+        f"struct<{it}>" for it in ("col1:int,col2:string,col3:string,col4:int", "id:int,S:string,y:string,col4:int")
+    )
+    assert 'row("col1" integer,' in translated(text, {"x": of_hive}).sql
+    sql = translated(text, {"x": of_spark}, parameters=OF_SPARK).sql
+    assert 'row("id" integer, "s" varchar, "y" varchar, "col4" integer)' in sql
 
 
 def test_a_view_of_spark_with_hives_rules_is_translated() -> None:

@@ -10,7 +10,7 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ Read = tuple[Sequence[tuple[str, str]], Sequence[Sequence[Any]]]
 class LocalSpark:
     """The installed one. `directory` is for its files."""
 
-    def __init__(self, directory: Path) -> None:
-        self.session = start_session(directory)
+    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.session = start_session(directory, settings)
 
     @property
     def version(self) -> str:
@@ -49,12 +49,12 @@ class LocalSpark:
 
 
 class RemoteSpark:
-    """One of another environment; `python` is that of it."""
+    """One of another environment; `python` is that of it. `settings` come before those that are usual here."""
 
-    def __init__(self, python: Path, directory: Path) -> None:
+    def __init__(self, python: Path, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         self._log = (directory.parent / f"{directory.name}.log").open("w", encoding="utf-8")
         self._process = subprocess.Popen(
-            [str(python), __file__, str(directory)],
+            [str(python), __file__, str(directory), json.dumps(settings or {})],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -103,7 +103,7 @@ def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes | bytearray) else str(value)
 
 
-def start_session(directory: Path) -> SparkSession:
+def start_session(directory: Path, others: Mapping[str, str] | None = None) -> SparkSession:
     """A session for queries of a few rows, which take longer to compile than to run."""
     settings = {
         "spark.driver.memory": "1500m",
@@ -124,7 +124,7 @@ def start_session(directory: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master("local[2]").appName("views")
-    for name, value in settings.items():
+    for name, value in {**settings, **(others or {})}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
@@ -141,7 +141,7 @@ def _answer(spark: LocalSpark, call: str, arguments: Sequence[str]) -> dict[str,
 
 
 if __name__ == "__main__":
-    local = LocalSpark(Path(sys.argv[1]))
+    local = LocalSpark(Path(sys.argv[1]), json.loads(sys.argv[2]))
     for line in sys.stdin:
         name, *values = json.loads(line)
         print(json.dumps(_answer(local, name, values)), flush=True)

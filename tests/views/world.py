@@ -132,6 +132,16 @@ class World:
             self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
         self._glue.create_table(self._glue.as_stored(_table(database, name, columns)))
 
+    def copy_table(self, table: Any, files: Path) -> list[str]:
+        """A table that some engine has registered, with copies of its files, for Trino; what pysync says is lost."""
+        place = f"s3://{_BUCKET}/{table.dbName}/{table.tableName}"
+        for file in files.glob("part-*"):
+            self._s3.upload_file(str(file), _BUCKET, f"{table.dbName}/{table.tableName}/{file.name}")
+        table.sd.location, table.sd.serdeInfo.parameters["path"] = place, place
+        stored = self._glue.as_stored(table)
+        self._glue.create_table(stored)
+        return self._glue.lost(stored)
+
     # --- views
 
     def try_view(self, database: str, name: str, query: str) -> Outcome:

@@ -34,6 +34,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, Store
 
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
+_UNSET = "hive_version is not set: only views that Hive 2.3, 3.1 and 4 read alike are translated"
 
 
 class CatalogStore(Store):
@@ -80,8 +81,9 @@ class CatalogStore(Store):
         return isinstance(error, ClientError) and code(error) in RACES
 
     def check(self) -> str:
-        """`12 databases in the Glue catalog in eu-west-1`."""
-        return f"{count(len(self.databases()), 'database')} in {self._place}"
+        """`12 databases in the Glue catalog in eu-west-1`, and what to set for more views to be translated."""
+        found = f"{count(len(self.databases()), 'database')} in {self._place}"
+        return f"{found}; {_UNSET}" if self._glue.translates_views and not self._glue.hive_version else found
 
     def close(self) -> None:
         """Close idle connections."""
