@@ -134,7 +134,7 @@ suite-kerberos:
 	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet --require-hashes --build-constraint .ci/kerberos.txt -r .ci/kerberos.txt >/dev/null 2>&1 || true
 	@$(PYTEST) --timeout=600 tests/versions/test_kerberos.py $(ARGS)
 
-# README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2).
+# README's set-up and the quickstart of docs/install.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2).
 suite-readme:
 	@$(PYTEST) -s tests/readme $(ARGS)
 

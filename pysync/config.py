@@ -53,7 +53,7 @@ class Partial:
     queue: QueueConfig | None
     web: WebConfig | None
     notify: tuple[NotifyConfig, ...]
-    listens: bool  # for a listener, as far as that can be told
+    listens: bool  # for a listener, as far as that is known
     status_grace: int
     targets: tuple[TargetSettings, ...]
     unread: tuple[str, ...]  # the names of the other targets

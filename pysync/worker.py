@@ -1,4 +1,4 @@
-"""Worker: a thread that does one thing again and again, never dies silently, and tells how it fares.
+"""Worker: a thread that does one thing again and again, never dies silently, and reports its state.
 
 Every long-running thread of the sidecar is one: a drain, rescoper and verifier for each target, the reader of the
 notification log, the healer, the bootstrapper. Status, metrics and `/health` read them all.
@@ -24,12 +24,12 @@ log = structlog.get_logger(__name__)
 
 
 class WorkerState(str, Enum):
-    """How a worker fares."""
+    """The state of a worker."""
 
     STARTING = "starting"
     RUNNING = "running"
     WAITING = "waiting"  # what it needs is away: it tries again
-    FAILING = "failing"  # a bug of pysync: it begins anew
+    FAILING = "failing"  # a bug of pysync: it restarts
     FINISHED = "finished"  # there was an end to its work
     STOPPED = "stopped"
 

@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness",
         action="append",
         metavar="MODULE:CLASS",
-        help="run the conformance suite with this harness, and no other: docs/adding-a-target.md",
+        help="run the conformance suite with this harness, and no other: docs/contributing.md",
     )
 
 

@@ -274,3 +274,21 @@ def _part(directory: int, name: str, *, make: bool) -> int:
 def _instead(former: int, directory: int) -> int:
     os.close(former)
     return directory
+
+
+# --- The listener's jar
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
+
+
+def listener_jar() -> Path:
+    """Return the path of the jar: in an installed wheel, or in a checkout where it was built.
+
+    Raises PysyncError if there is no jar.
+    """
+    for jar in _JARS:
+        if jar.is_file():
+            return jar
+    raise PysyncError("the listener jar is not built", "in a checkout: make jar")

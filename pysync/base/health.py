@@ -224,7 +224,7 @@ def _targets(status: Status) -> Iterator[Problem]:
             text = f"target {name} has {count(it['parked'], 'parked event')}"
             yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
         if it["verify"] and it["verify"]["drift"]:
-            # No names: who is not signed in to the page sees problems, too.
+            # No names: visitors of the page who are not signed in see problems, too.
             text = f"target {name} has drifted: {count(it['verify']['drift'], 'object')} not as at the source"
             yield Problem("drift", "warning", text, target=name, hint=f"pysync verify --target {name}")
 

@@ -230,7 +230,7 @@ def _middle(bucket: int) -> float:
     return float(_FACTOR**bucket * (1 - ERROR))
 
 
-# --- Slices: durations by when they ended, so that the last minutes or the last day can be told. Pure, of bounded
+# --- Slices: durations by when they ended, so that the last minutes or the last day is known. Pure, of bounded
 # size
 
 _MOST_WORST = 5

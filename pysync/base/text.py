@@ -141,7 +141,7 @@ T = TypeVar("T")
 
 
 class Moment(Generic[T]):
-    """What `find` returns, found anew once it is older than `seconds`. From any thread: who comes meanwhile waits.
+    """What `find` returns, found again once it is older than `seconds`. From any thread: who comes meanwhile waits.
 
     An error is not kept. `clock` returns seconds that only grow.
     """

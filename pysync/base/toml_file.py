@@ -72,7 +72,7 @@ def _key(where: str, location: tuple[int | str, ...]) -> str:
 
 # Where each key is in the text of a TOML file, and what of it is no TOML. Pure.
 #
-# Python's parser does not tell where a key is. That is looked for in texts which the parser has taken.
+# Python's parser does not say where a key is. That is looked for in texts which the parser has taken.
 
 
 Place = tuple[int, int]

@@ -140,7 +140,7 @@ class _Greeting:
         self._until = time.monotonic() + _GREETING_SECONDS
 
     def line(self) -> str:
-        """The next line. Read byte by byte with the time that is left: a timeout would count anew for each byte."""
+        """The next line. Read byte by byte with the time that is left: a timeout would count again for each byte."""
         line = bytearray()
         while len(line) < _LONGEST_GREETING:
             # A timeout of 0 would make the socket non-blocking.
@@ -254,7 +254,7 @@ class Reception:
         overlaps: Overlaps,
         lost: Sequence[Callable[[Event], str | None]] = (),
     ) -> None:
-        """`lost` tell of an event which cluster may have lost changes, so that everything is compared with it."""
+        """`lost` says of an event which cluster may have lost changes, so that everything is compared with it."""
         self._intake = intake
         self._lost = lost
         self._watch = watch
@@ -267,7 +267,7 @@ class Reception:
         return PROTOCOL
 
     def append(self, payload: str, *more: str) -> str:
-        """Take events in, in their order. `queued` is said only once they are on disk; the same event may come again.
+        """Take events in, in order. Answers `queued` only once they are on disk; the same event may be sent again.
 
         One answer for all, the worst of theirs: after any but `queued` and `unreadable` all of them are sent again.
         """
@@ -277,9 +277,9 @@ class Reception:
         return min(answers, key=ANSWERS.index)
 
     def report(self, payload: str) -> str:
-        """Note what a listener tells of itself, every few seconds: `ok`, maybe with a roll call, or `unreadable`.
+        """Note what a listener reports of itself, every few seconds: `ok`, maybe with a roll call, or `unreadable`.
 
-        `full` or `failed` where it tells of an earlier one that has ended, and that cannot be recorded now.
+        `full` or `failed` where it reports an earlier one that has ended, and that cannot be recorded now.
         """
         try:
             return (len(payload) <= _LONGEST_REPORT and self._watch.report(payload)) or "unreadable"
@@ -293,7 +293,7 @@ class Reception:
             return dict(self._answers)
 
     def differing(self) -> int:
-        """How many events came again with other bytes since the start; of each batch the first is counted."""
+        """How many events were sent again with other bytes since the start; of each batch the first is counted."""
         return self._intake.differing
 
     def _taken(self, payloads: Sequence[str]) -> list[str]:
@@ -327,7 +327,7 @@ class Reception:
         for event, new in zip(events, news, strict=True):
             self._watch.note_event(event.instance, event.notification_id)
             self._watch.roll.taken(event)
-            # One that came again was seen before, and would seem to overlap with what came since.
+            # One that was sent again was seen before, and would seem to overlap with what came since.
             if new:
                 self._overlaps.seen(event)
             log.debug("event_received", kind=str(event.kind), id=event.id, new=new)

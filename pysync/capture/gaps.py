@@ -1,9 +1,9 @@
-"""Gaps: what tells that a change of the source may never have come.
+"""Gaps: signs that a change of the source may never have come.
 
 Every event has a number of its listener's. A number that is missing although the listener says that it has nothing
 left is a gap; so is a listener that falls silent without its goodbye: its metastore was killed, perhaps between a
-commit and the callback that would have told of it. A listener that was killed while no sidecar ran, and left nothing in
-its spool, is reported by the next metastore on that spool.
+commit and its callback. A listener that was killed while no sidecar ran, and left nothing in its spool, is reported
+by the next metastore on that spool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
 TOLD = "told:"
-"""How the keys of gaps begin that another cluster has told of."""
+"""How the keys of gaps begin that another cluster has reported."""
 MOST = 2**53
 """The largest number of an event, or of bytes, that is believed."""
 _MOST_LISTENERS = 10_000
@@ -64,7 +64,7 @@ class GapWatch:
         self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> str:
-        """Note what a listener tells of itself; returns what to answer (see pysync.capture.roll).
+        """Note what a listener reports of itself; returns what to answer (see pysync.capture.roll).
 
         Nothing ("") if the report cannot be read, or the listener is one too many.
 
@@ -112,7 +112,7 @@ class GapWatch:
             return all(it.idle or it.ended for it in self._listeners.values())
 
     def certain_id(self) -> int:
-        """The id in the notification log up to which every event has surely come; 0 if it cannot be told now."""
+        """The id in the notification log up to which every event has surely come; 0 if it is not known now."""
         with self._lock:
             calm = all(
                 it.idle and not it.holes and not it.silent > _LONGEST_TICK * 2 for it in self._listeners.values()

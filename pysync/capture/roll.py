@@ -19,7 +19,7 @@ from pysync.queue import EventQueue, Instance
 
 # --- Clocks: how far the clock of each listener's host is from ours, by what its reports say.
 #
-# A report tells when it was sent, by the listener's clock. What is missing to the time at which it came is the offset
+# A report says when it was sent, by the listener's clock. What is missing to the time at which it came is the offset
 # of the clocks and the time on the way. The time on the way is never negative, so of the last reports the one that
 # was fastest is the nearest to the truth: the offset is wrong by no more than that one took, mostly under a
 # millisecond.
@@ -56,7 +56,7 @@ class Clocks:
 
 # --- Roll calls: whether every listener has reported since a moment, and so whether its earlier changes have come.
 #
-# The answer to a listener's report names the newest roll call, and the listener's next report tells which one it has
+# The answer to a listener's report names the newest roll call, and the listener's next report says which one it has
 # heard. It asks for that before it asks how many events there are. So a report that has heard of a roll call counts
 # every event whose callback had ended when the roll call began, whatever the clocks say and however long reports
 # take.
@@ -117,7 +117,7 @@ class RollCalls:
 
 # --- The roll: the listeners that are expected to report, and the last report of each.
 #
-# A listener is on the roll from when it is first heard until its metastore has ended: it said goodbye, the next one
+# A listener is on the roll from when it is first heard until its metastore has ended: it sent its goodbye, the next one
 # on its spool reports its end, a new one of the same source has come since it fell silent, or a person strikes it
 # off. So one that is cut off or locked out is missed until it comes back, even by the next sidecar.
 

@@ -25,7 +25,7 @@ _LONGEST = 100
 """Characters of a line about a value or a reason."""
 _MOST_FIELDS = 5
 _OBJECTS_ARE = frozenset({"created", "dropped", "dropped and created", "altered"})
-"""What becomes of a whole object, rather than of a field of it."""
+"""What happens to a whole object, rather than of a field of it."""
 
 Json = Mapping[str, Any]
 
@@ -193,7 +193,7 @@ def _follow(ask_actions: Ask, wanted: Mapping[str, Any], last: int, *, as_json: 
 
 
 def _newest(ask_actions: Ask) -> int:
-    """The id of the newest record; a journal that was begun anew begins with 1."""
+    """The id of the newest record; a journal that was begun again begins with 1."""
     records = ask_actions({"limit": 1})["records"]
     return records[0]["id"] if records else 0
 

@@ -7,7 +7,7 @@ import typer
 from pysync.base import logs
 from pysync.cli.output import AsJson, ConfigFile, complain, print_json, print_table
 from pysync.config import load_partial
-from pysync.jobs.check import Finding, check_config
+from pysync.setup.check import Finding, check_config
 
 
 def register(app: typer.Typer) -> None:

@@ -20,9 +20,10 @@ from pysync.cli.arguments import number, path
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
 from pysync.hive_site import to_xml
 from pysync.hive_site.document import parse
-from pysync.install.files import Record, read_record, shipped
-from pysync.install.plan import CONFIG, Places, Plan, first_problems, plan, user_problems
-from pysync.install.questions import (
+from pysync.setup.agent import agent_config, read_agent
+from pysync.setup.files import Record, read_record, shipped
+from pysync.setup.plan import CONFIG, Places, Plan, first_problems, plan, user_problems
+from pysync.setup.questions import (
     KINDS,
     Question,
     config_text,
@@ -34,8 +35,7 @@ from pysync.install.questions import (
     questions,
     with_hive_version,
 )
-from pysync.install.steps import File, HiveSite, State
-from pysync.migration.agent import agent_config, read_agent
+from pysync.setup.steps import File, HiveSite, State
 
 # --- The questions of `pysync init` on a terminal. Each is repeated until the answer is valid
 

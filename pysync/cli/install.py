@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pysync.base.errors import UsageError
+from pysync.base.files import listener_jar
 from pysync.base.token import write_token
 from pysync.cli.arguments import path
 from pysync.cli.output import ConfigFile, print_changes, say
@@ -16,9 +17,9 @@ from pysync.config import load_config
 from pysync.hive_site import files, to_xml
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited
-from pysync.install import listener_jar, listener_settings
-from pysync.install.plan import merging
-from pysync.install.removal import take_back
+from pysync.setup import listener_settings
+from pysync.setup.plan import merging
+from pysync.setup.removal import take_back
 
 _SPOOL = Path("/var/lib/pysync/spool")
 

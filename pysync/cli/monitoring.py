@@ -10,8 +10,8 @@ import typer
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
 from pysync.cli.output import say
-from pysync.install.files import shipped
-from pysync.install.monitoring import DASHBOARD, RULES, address, dashboard, rules
+from pysync.setup.files import shipped
+from pysync.setup.monitoring import DASHBOARD, RULES, address, dashboard, rules
 
 
 def register(app: typer.Typer) -> None:

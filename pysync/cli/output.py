@@ -132,7 +132,7 @@ MOST_NAMES = 20
 
 
 def name_rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
-    """Rows of `print_table` with what becomes of objects, and their names; only the first of many."""
+    """Rows of `print_table` with what happens to objects, and their names; only the first of many."""
     rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:MOST_NAMES])]
     return [*rows, (None, f"and {len(names) - MOST_NAMES} more: --json")] if len(names) > MOST_NAMES else rows
 

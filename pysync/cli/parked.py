@@ -1,4 +1,4 @@
-"""`pysync parked list|show|retry|skip`: events that a target refused, and what becomes of them."""
+"""`pysync parked list|show|retry|skip`: events that a target refused, and what happens to them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
             of_all = f"{target['left_out']:,} of {count(target['tables'], 'table')}"
             yield (
                 f"target {target['name']}: {of_all} left out, because they came from the target's own cluster; "
-                "see docs/failover.md"
+                "see docs/operating.md"
             )
 
 
@@ -109,7 +109,7 @@ def wait_for(ask: Ask, gap: str, on_progress: Callable[[str], None]) -> None:
 def _unclosed(gaps: list[dict[str, Any]], reason: str) -> list[dict[str, Any]]:
     """The newest gap of that name and the comparisons asked for before it, unless closed.
 
-    What those had to wait for may be parked anew by this one, and then holds them up, and this one no more.
+    What those had to wait for may be parked again by this one, and then holds them up, and this one no more.
     """
     newest = next((at for at, gap in enumerate(gaps) if gap["reason"] == reason), len(gaps))
     requested = [gap for gap in gaps[newest:] if gap["reason"].startswith(_ASKED)]

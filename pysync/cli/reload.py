@@ -33,7 +33,7 @@ def reload(config: ConfigFile, as_json: AsJson = False) -> None:
 
 
 def reload_sidecar(directory: Path, **arguments: Any) -> dict[str, Any]:
-    """Have the sidecar on that queue take its file anew; its answer, once it runs with it. Raises PysyncError."""
+    """Have the sidecar on that queue take its file again; its answer, once it runs with it. Raises PysyncError."""
     before, answer = client.begin(directory, **arguments)
     with progress("waiting for the sidecar") as on_progress:
         client.wait(directory, before, on_progress)

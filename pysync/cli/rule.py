@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
-from pysync.migration.rule import Text, import_rules
+from pysync.setup.rule import Text, import_rules
 from pysync.targets.settings import Name
 
 _INPUT = "-"

@@ -51,7 +51,7 @@ def restore(
     """Restore a dropped table at the target, with its partitions; the data files were never moved.
 
     The table is yours then: pysync neither changes nor drops it. If the source creates a table of that name again,
-    on_conflict decides what becomes of it.
+    on_conflict decides what happens to it.
     """
     answer = _ask_or_do(config, target, "restore", name=name, **{"as": str(to) if to else None})
     if as_json:

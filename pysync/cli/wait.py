@@ -143,7 +143,7 @@ def _waited(ask_sidecar: Callable[..., Json], request: Json, timeout: float) -> 
 
 
 def _used(directory: Path, answer: Json, code: int, command: Sequence[str]) -> tuple[int, Json]:
-    """Run the command while the database is held, and let it go on; returns the exit code, and what to tell of it."""
+    """Run the command while the database is held, and let it go on; returns the exit code, and what to report of it."""
     if code == 0 and command:
         try:
             ran = subprocess.run(command, check=False).returncode

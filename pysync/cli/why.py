@@ -1,4 +1,4 @@
-"""`pysync why`: what became of a table, and why a target does not have it; also while no sidecar runs."""
+"""`pysync why`: what happened to a table, and why a target does not have it; also while no sidecar runs."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what became of a table at each target: whether it is there, and if not, why, and what to do.
+    """Show what happened to a table at each target: whether it is there, and if not, why, and what to do.
 
     The first lines are the verdict for each target: the table is there, out of scope (by which rule), parked, waiting
     (for what), paused (by whom), foreign, dropped, or still in the listener's spool. Then follows what is known of it,
     the newest first: events in the queue, and the records of the journal. Renames are followed. If neither has anything
     of it, source and target are asked whether they have it.
 
-    DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/status.md.
+    DB and DB.FUNCTION() work as well. Without a sidecar it says what the journal has. JSON format: docs/status.md.
     """
     try:
         answer = ask_about(config, target, "why", table=table, since=since)

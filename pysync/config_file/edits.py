@@ -11,7 +11,7 @@ from typing import Any
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted, toml_string
 
-# --- The statements of a TOML text, with their places: what a file's parser does not tell. Pure.
+# --- The statements of a TOML text, with their places: what a file's parser does not say. Pure.
 #
 # The text must be one that Python's parser has taken.
 

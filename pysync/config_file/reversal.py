@@ -12,7 +12,7 @@ from pysync.config_file.edits import rendered
 _AT_SOURCE = ("metastore", "tls", "kerberos", "login")
 _NOT_TAKEN = {*_AT_SOURCE, "catalogs", "name", "kind", "enabled", "cluster", "user", "mode", "out_of_scope"}
 _ONE_WAY = ("policies", "include_schemes", "parameters", "drop_parameters")
-_BY_HAND = "write the configuration of the way back by hand: docs/failover.md"
+_BY_HAND = "write the configuration of the way back by hand: docs/operating.md"
 _HEAD = """\
 # The way back after `pysync promote`: to be pysync.toml beside the metastore that is the source now.
 # The sections [bridge], [queue], [web] and others are as by default: conf/pysync.toml explains them.

@@ -95,7 +95,7 @@ def address_of(directory: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
-# --- Reloading: have the running sidecar take its file anew, and wait until it runs with it
+# --- Reloading: have the running sidecar take its file again, and wait until it runs with it
 
 _PATIENCE_SECONDS = 120.0
 _GONE_SECONDS = 15.0  # a service that has ended is started again, if anything does that
@@ -103,7 +103,7 @@ _POLL_SECONDS = 0.2
 
 
 def begin(directory: Path, **arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Have the sidecar on that queue read its file; its status before, and its answer: it begins anew.
+    """Have the sidecar on that queue read its file; its status before, and its answer: it restarts.
 
     Raises PysyncError where it refuses: then nothing has changed.
     """
@@ -111,7 +111,7 @@ def begin(directory: Path, **arguments: Any) -> tuple[dict[str, Any], dict[str, 
 
 
 def wait(directory: Path, before: Mapping[str, Any], on_progress: Callable[[str], None]) -> None:
-    """Wait until the sidecar, whose status was `before`, has begun anew. Raises PysyncError if it does not."""
+    """Wait until the sidecar, whose status was `before`, has begun again. Raises PysyncError if it does not."""
     here = _runs(before["pid"])  # not if it is in a container
     until = time.monotonic() + _PATIENCE_SECONDS
     gone_at: float | None = None

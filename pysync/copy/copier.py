@@ -158,7 +158,7 @@ class CopyProgress:
 # been at rest for a while: somebody may be overwriting it. Idempotent: what is there is not copied again.
 
 _PAIRS_PER_CALL = 100
-_ROUNDS = 10  # how often it begins anew because the source has changed meanwhile
+_ROUNDS = 10  # how often it restarts because the source has changed meanwhile
 _TRIES = 3
 _MB = 1_000_000
 _FOREIGN = "move the file away, or remove it (docs/copy.md)"
@@ -218,7 +218,7 @@ class Copier:
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can copy it")
 
     def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
-        """Survey, copy and publish once; also returns the pairs to begin anew, as their source changed meanwhile."""
+        """Survey, copy and publish once; also returns the pairs to begin again, as their source changed meanwhile."""
         began = time.monotonic()
         run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
         self._log_survey(run)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import UsageError
+from pysync.base.files import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
@@ -21,15 +22,16 @@ _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the m
 class Copies:
     """The copiers by target. Spark is not started before the first file is to be copied."""
 
-    def __init__(self, targets: Iterable[TargetSettings], jar: Callable[[], Path], directory: Path) -> None:
-        """`jar` tells where the listener's jar is, `directory` is for Spark's log.
+    def __init__(self, targets: Iterable[TargetSettings], directory: Path) -> None:
+        """`directory` is for Spark's log.
 
         Targets of kind spark that are opened from these settings share the session from now on.
-        Raises UsageError when pyspark is not installed, and what `jar` raises; if no target wants Spark, neither.
+        Raises UsageError when pyspark is not installed, and PysyncError when the jar is not built; neither if no
+        target wants Spark.
         """
         known = list(targets)
         wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
-        self._host = _host(known, jar, directory)
+        self._host = _host(known, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
         self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
         self._reencoders = {
@@ -74,7 +76,7 @@ class Copies:
             self._host.close()
 
 
-def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
+def _host(targets: Sequence[TargetSettings], directory: Path) -> SparkHost | None:
     """The session that serves all of them; None if none wants Spark."""
     requests = [request for it in targets if (request := it.spark_request())]
     if not requests:
@@ -83,4 +85,4 @@ def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory:
     request = next((it for it in requests if it.catalog), requests[0])
     threads = max(it.threads for it in requests)
     copies = any(it.copy_files for it in targets)
-    return SparkHost(replace(request, threads=threads), directory, [jar()] if copies else [])
+    return SparkHost(replace(request, threads=threads), directory, [listener_jar()] if copies else [])

@@ -1,4 +1,4 @@
-"""Forms: which files Spark reads and writes anew, how it reads them, and what becomes of the definition.
+"""Forms: which files Spark reads and writes again, how it reads them, and what happens to the definition.
 
 Pure. `form_of` is the one decision: whatever it does not know for sure is carried byte for byte as it is.
 """
@@ -70,7 +70,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a table's definition says of the files of all its partitions. Unless `plain`, none is written anew."""
+    """What a table's definition says of the files of all its partitions. Unless `plain`, none is rewritten."""
 
     plain: bool
     provider: str = ""
@@ -95,7 +95,7 @@ def frame_of(table: Any) -> Frame:
 
 
 def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to: str) -> Form | None:
-    """How the files of this storage descriptor with these parameters are read and written anew; None: not at all.
+    """How the files of this storage descriptor with these parameters are read and rewritten; None: not at all.
 
     None for views and for tables that are transactional, of a storage handler, bucketed or skewed; for those of Spark's
     own data sources, unless that is the very format `to`; and for any input format, serde, serde parameter or column

@@ -165,10 +165,10 @@ def _typed(cell: Column, kind: str) -> Column:
     return cell.cast(kind)
 
 
-# --- Reencoder: does for files that Spark reads and writes anew what a Copier does for files that stay as they are.
+# --- Reencoder: does for files that Spark reads and writes again what a Copier does for files that stay as they are.
 #
 # One job for each directory. Readers see only whole files, and new ones come before old ones go. The name of a
-# hidden, empty file tells what was read and what was written, so that the same job again has nothing to do.
+# hidden, empty file says what was read and what was written, so that the same job again has nothing to do.
 
 FILE_BYTES = 256_000_000
 """How many bytes of the source become one file."""
@@ -185,7 +185,7 @@ _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apa
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A directory to be written anew: what a survey found of its source, and what is at the target.
+    """A directory to be rewritten: what a survey found of its source, and what is at the target.
 
     `at_target` has the files of the target as those that a source without any does not have.
     """
@@ -297,7 +297,7 @@ class Reencoder:
         return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 
     def _do(self, job: Job, delete: bool, began: float, removed: Removed) -> Copied | None:
-        """Write one directory anew if need be; None where its source changed meanwhile."""
+        """Write one directory again if need be; None where its source changed meanwhile."""
         if job.is_done():
             written = [it for it in job.files if job.is_of_job(it.name)]
             old = job.superseded([*(it.name for it in written), job.marker(written)], delete)

@@ -1,4 +1,4 @@
-"""Data: the data files in a dump, where they are, the lines that tell of them, and whether they are what was written.
+"""Data: the data files in a dump, where they are, the lines that list them, and whether they are what was written.
 
 The files of a location of the source are in one directory, whose name follows from the location alone: so a load finds
 them without a list. The directory gets that name once all its files are there, and does not change after that.

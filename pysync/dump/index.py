@@ -71,7 +71,7 @@ class Dump:
         return max(ended + begun, default=None)
 
     def add(self, number: int, record: Record, offset: int) -> None:
-        """Note a record. One that comes again replaces the one before."""
+        """Note a record. One that is repeated replaces the one before."""
         at = At(number, offset)
         if record.what is What.DATABASES:
             self.databases = record.names
@@ -119,7 +119,7 @@ def open_dump(directory: Path, on_progress: OnProgress = lambda *_: None) -> Dum
 
 
 def indexed(directory: Path, manifest: Manifest, on_progress: OnProgress = lambda *_: None) -> Dump:
-    """The dump that a manifest tells of, finished or not. Raises DumpDamaged, which names the file."""
+    """The dump that a manifest describes, finished or not. Raises DumpDamaged, which names the file."""
     dump = Dump(directory, manifest)
     total, done = sum(it.bytes for it in manifest.pieces), 0
     for number, piece in enumerate(manifest.pieces):

@@ -153,7 +153,7 @@ def policy_of(within: Within) -> Policy:
 
 
 def looks_at_definitions(within: Sequence[Within]) -> bool:
-    """Whether names alone do not tell what is taken."""
+    """Whether names alone do not say what is taken."""
     return any(it.include_types or it.exclude_parameters for it in within)
 
 

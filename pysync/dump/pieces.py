@@ -123,7 +123,7 @@ def _assert_regular(mode: int, path: Path) -> None:
 
 # --- The files of a dump, while it is written: each is finished, or it is not there.
 #
-# A file has another name until it is complete and on disk (fsync); then `unfinished.json` tells of it. So whatever
+# A file has another name until it is complete and on disk (fsync); then `unfinished.json` lists it. So whatever
 # dies, a later run finds what is done. `manifest.json` comes last: without it a dump is not finished.
 
 MANIFEST = "manifest.json"

@@ -24,7 +24,7 @@ from pysync.model.wire import UnreadableEvent, decode, encode
 
 # --- Records: what the files of a dump hold, one after the other, each with its length before it. Pure.
 #
-# A file begins with a line that says its version. A record that comes again takes the place of the one before it.
+# A file begins with a line that says its version. A record that is repeated replaces the one before it.
 
 
 HEAD = b"pysync dump 1\n"

@@ -53,7 +53,7 @@ def held(directory: Path) -> Iterator[None]:
     try:
         file = reading(directory / MANIFEST)
     except (OSError, DumpDamaged):
-        # There is nothing to hold; opening the dump tells that better.
+        # There is nothing to hold; opening the dump says that better.
         yield
         return
     with file:

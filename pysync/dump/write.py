@@ -33,7 +33,7 @@ OnProgress = Callable[[str, Counts], None]
 class Selection:
     """What is dumped: what is in `scope`; with `tables`, only these of its tables, and those that are new in it.
 
-    A table is new if it is in `scope` and not in `former`; `by_definition`: its name alone does not tell that.
+    A table is new if it is in `scope` and not in `former`; `by_definition`: its name alone does not say that.
     """
 
     scope: Scope
@@ -171,7 +171,7 @@ class Writing:
                 again = self.source.table(name.database, name.table)
             except hive.NoSuchObjectException:
                 return
-            # Another createTime: it was dropped and created anew while its partitions were read.
+            # Another createTime: it was dropped and created again while its partitions were read.
             if again is not None and again.createTime == table.createTime:
                 counts = Counts(tables=1, partitions=partitions, constraints=constraints)
                 yield self._record(What.END, name), counts

@@ -117,7 +117,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
 
 # Reconfiguring: a change of pysync.toml and what it means for the queue, beside a running sidecar or without one.
 #
-# In this order, so that a kill after any step leaves a whole: what becomes of a renamed or removed target is noted in
+# In this order, so that a kill after any step leaves a whole: what happens to a renamed or removed target is noted in
 # the queue, with the digest of the file that it belongs to. Then the file is replaced. Then the sidecar reloads it,
 # or the queue is changed here. A start in between does what was noted if the file has that digest, and else forgets
 # it.

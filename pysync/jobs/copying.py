@@ -17,7 +17,6 @@ from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import refuse_shared
 from pysync.copy.run import Copied, Difference, Pair
-from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.locations import SourceFiles
@@ -116,7 +115,7 @@ def _work(config: Config, name: str) -> Iterator[_Work]:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-copy-")))
         source = stack.enter_context(closing(Metastore(access)))
         thread = stack.enter_context(ThreadPoolExecutor(1))
-        copies = Copies([settings], listener_jar, place)
+        copies = Copies([settings], place)
         stack.enter_context(closing(copies))  # ends before the thread is awaited
         others = frozenset(it.name for it in config.targets) - {name}
         mark = Mark(config.source.name, 0, 0, target=name, writer=Writer(0, target=name, others=others))

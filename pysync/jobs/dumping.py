@@ -27,7 +27,6 @@ from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
 from pysync.dump.write import Selection, Writing, changes_since, newest, newest_within, touched_tables
-from pysync.install import listener_jar
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.metastore.errors import MetastoreError
@@ -81,7 +80,7 @@ def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path
     settings = TargetSettings(name=_NAME, kind=_NAME, copy=copies_as.model_copy(update=changes))
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-dump-")))
-        copies = stack.enter_context(closing(Copies([settings], listener_jar, place)))
+        copies = stack.enter_context(closing(Copies([settings], place)))
         yield copies.copiers[_NAME], place
 
 

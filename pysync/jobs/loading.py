@@ -37,8 +37,8 @@ from pysync.targets.settings import TargetSettings
 
 # --- Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.
 #
-# The queue tells what came in, or was read at the living source, since the dump was begun. The marks at the target
-# tell what the queue cannot: that another queue (of a sidecar elsewhere, or one that was lost) has written there
+# The queue says what came in, or was read at the living source, since the dump was begun. The marks at the target
+# say what the queue cannot: that another queue (of a sidecar elsewhere, or one that was lost) has written there
 # since.
 
 
@@ -80,7 +80,7 @@ class Survey:
     whole: bool
 
     def since_by_marks(self) -> str | None:
-        """What the marks at the target tell of changes since the dump was begun; None if nothing."""
+        """What the marks at the target report of changes since the dump was begun; None if nothing."""
         others: set[str] = set()
         for name, table, mark in self._ours():
             if mark.created > self.manifest.began_at and not self._is_dumped(name, mark.created):
@@ -268,7 +268,7 @@ def is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
 
 
 def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, whole: bool) -> None:
-    """Raises PysyncError, which tells what would be undone, for a dump that would take the target back."""
+    """Raises PysyncError, which says what would be undone, for a dump that would take the target back."""
     manifest, name = dump.manifest, settings.name
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
         survey = Survey(reader, target, Translator.of(settings), manifest, queue.writer(name), whole)

@@ -115,7 +115,7 @@ def _run(
 
 
 def is_finished(status: Mapping[str, Any]) -> bool:
-    """Whether the bootstrap that a status tells of is finished. Raises PysyncError when it tells of none."""
+    """Whether the bootstrap that a status reports is finished. Raises PysyncError when it reports none."""
     if status["bootstrap"] is None:
         raise PysyncError("the bootstrap is gone from the queue", "if the queue was removed, run the command again")
     return bool(status["bootstrap"]["state"] == "finished")

@@ -1,4 +1,4 @@
-"""Promote: a target takes the place of its source. Marks and configuration change sides (docs/failover.md)."""
+"""Promote: a target takes the place of its source. Marks and configuration change sides (docs/operating.md)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def wait_for_repair(config: Config, target: str) -> Iterator[int]:
 
 
 def have_compared_again(config: Config, target: str) -> None:
-    """Have the sidecar compare the target anew if its last comparison found drift, which status shows until then."""
+    """Have the sidecar compare the target again if its last comparison found drift, which status shows until then."""
     known = _status_of(config, target)["verify"]
     if known is not None and known["drift"]:
         ask(config.queue.directory, "verify", target=target)

@@ -55,7 +55,7 @@ R = TypeVar("R")
 class Spread:
     """The tasks of a Spark session: `run` has one do a Work and gives its Answer, both as JSON, from any thread.
 
-    `pool` are the connections of this process, which list what there is. `slots` tells how many tasks run at once, and
+    `pool` are the connections of this process, which list what there is. `slots` says how many tasks run at once, and
     is asked when there is something to do. At the end comes `cancel`, then the end of the session, then `join`.
     """
 

@@ -97,7 +97,7 @@ def slowest(connection: sqlite3.Connection, target: str) -> list[Worst]:
 
 
 def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Have all that is kept of a target bear another name."""
+    """Rename a target in all that is kept of it."""
     tables: Iterable[str] = ("points", "slowest")
     for table in tables:
         connection.execute(f"UPDATE OR REPLACE {table} SET target = ? WHERE target = ?", (new, old))  # noqa: S608

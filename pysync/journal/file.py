@@ -158,7 +158,7 @@ def remove(connection: sqlite3.Connection, upto: int, names: Iterable[Named]) ->
 
 
 def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Have all that is kept of a target bear another name."""
+    """Rename a target in all records and marks."""
     connection.execute("UPDATE records SET target = ? WHERE target = ?", (new, old))
     curves.rename_target(connection, old, new)
 

@@ -54,7 +54,7 @@ class Query:
 
 
 class Reader:
-    """Reads the journal in `file`. Each call opens it anew, so it may be called from any thread, and outlives it.
+    """Reads the journal in `file`. Each call opens it again, so it may be called from any thread, and outlives it.
 
     All methods raise PysyncError where the file cannot be read; one that is not there has no records.
     """

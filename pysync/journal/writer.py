@@ -122,7 +122,7 @@ class Journal:
             raise
 
     def rename_target(self, old: str, new: str) -> None:
-        """Have all that is kept of a target bear its new name. Raises PysyncError as `write`."""
+        """Rename a target in all that is kept of it. Raises PysyncError as `write`."""
         with self._opened() as connection:
             journal_file.rename_target(connection, old, new)
 

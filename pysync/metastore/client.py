@@ -184,7 +184,7 @@ class Metastore:
     def call(self, request: Callable[[Any], T]) -> T:
         """The answer to one request: `metastore.call(lambda client: client.get_all_databases())`.
 
-        `request` gets a `ThriftHiveMetastore.Client` and makes one call on it: with several, an error does not tell
+        `request` gets a `ThriftHiveMetastore.Client` and makes one call on it: with several, an error does not say
         which of them were carried out. An exception of its own, which has nothing to do with thrift, comes unchanged.
         """
         wire = self._connected()
@@ -238,7 +238,7 @@ class Metastore:
             raise MetastoreUnavailable(
                 f"the metastore at {wire.uri} refuses calls as user {user!r}: {refused}",
                 "set hive.metastore.execute.setugi in its hive-site.xml, or kerberos or login in pysync.toml "
-                "(docs/connections.md)",
+                "(docs/security.md)",
             )
 
     def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:

@@ -316,7 +316,7 @@ def headers(settings: LoginSettings | None, user: str | None = None) -> Mapping[
 def _secret(path: Path | None, name: str) -> bytes:
     """The one line of a file of mode 0600, without its end."""
     if path is None:
-        raise MetastoreUnavailable(f"no {name} is set", "set one (docs/connections.md)")
+        raise MetastoreUnavailable(f"no {name} is set", "set one (docs/security.md)")
     assert_secret(path, name)
     secret = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
     if not secret or any(bad in secret for bad in (b"\0", b"\r", b"\n")):
@@ -395,7 +395,7 @@ class Exchange(Protocol):
 class SaslChannel:
     """A channel with a login on it, whose data is protected as the server asks.
 
-    It counts as ended shortly before its tickets do, so that the next call logs in anew.
+    It counts as ended shortly before its tickets do, so that the next call logs in again.
     """
 
     def __init__(self, inner: Channel, exchange: Exchange, address: str) -> None:

@@ -148,7 +148,7 @@ def _not_an_address(text: str) -> UsageError:
     )
 
 
-# --- What a metastore asks of its clients, as pysync.toml says it; docs/connections.md explains each
+# --- What a metastore asks of its clients, as pysync.toml says it; docs/security.md explains each
 
 _SERVICE = re.compile(r"[^/@\s]+/[^/@\s]+@[^/@\s]+")
 

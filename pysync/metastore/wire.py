@@ -22,7 +22,7 @@ _TYPE = "application/x-thrift"
 _LONGEST_REASON = 200  # characters of what a server says when it refuses
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED = 401, 403, 404, 405
 _HINTS = {
-    _UNAUTHORIZED: "set login: user, or for JWT a token_file with a valid token (docs/connections.md)",
+    _UNAUTHORIZED: "set login: user, or for JWT a token_file with a valid token (docs/security.md)",
     _FORBIDDEN: "check the permissions of this user; see the log of the metastore",
     _NOT_FOUND: "the path of the address must be hive.metastore.server.thrift.http.path",
     _NOT_ALLOWED: "the path of the address must be hive.metastore.server.thrift.http.path",
@@ -260,10 +260,10 @@ class Wire:
     def _understood(self, data: bytes) -> None:
         """Raises MetastoreUnavailable for a first answer that is not thrift's: the request was not carried out then."""
         if data[0] == _TLS_ALERT:
-            raise MetastoreUnavailable(f"the metastore at {self.uri} needs TLS", "set tls (docs/connections.md)")
+            raise MetastoreUnavailable(f"the metastore at {self.uri} needs TLS", "set tls (docs/security.md)")
         if data[0] in (Status.BAD, Status.ERROR):
             raise MetastoreUnavailable(
-                f"the metastore at {self.uri} needs a SASL login", "set kerberos or login (docs/connections.md)"
+                f"the metastore at {self.uri} needs a SASL login", "set kerberos or login (docs/security.md)"
             )
         if data[:5] == _HTTP and not self.uri.is_http:
             raise MetastoreUnavailable(

@@ -216,7 +216,7 @@ class Change:
 
     @property
     def cascades(self) -> bool:
-        """Whether the client asked that new columns go to the partitions, too; HMS tells that nowhere else."""
+        """Whether the client asked that new columns go to the partitions, too; HMS says that nowhere else."""
         return self.event.environment.get("CASCADE", "").lower() == "true"
 
     @property
@@ -226,7 +226,7 @@ class Change:
 
     @property
     def created(self) -> int:
-        """The createTime (s) of the database or table that it is about; 0 if the source does not tell.
+        """The createTime (s) of the database or table that it is about; 0 if the source does not say.
 
         For partitions their table's counts. For an alter that of the old object counts: a client may send anything in
         the new.
@@ -265,7 +265,7 @@ def decode_change(
     """The event with its objects decoded, as HMS stores them; None for kinds that are not replayed.
 
     None also for an event of no partitions, and for an altered partition whose table was renamed or dropped before HMS
-    told of it: the tables are read at the source (capture/overlaps). A re-read request (pysync.model.reread) becomes
+    reported it: the tables are read at the source (capture/overlaps). A re-read request (pysync.model.reread) becomes
     the refresh that it asks for. `table_of` decodes the table of partitions, and may cache it. Raises UnreadableEvent
     if an object is not what the kind promises.
     """
@@ -357,7 +357,7 @@ def _place(change: Change) -> tuple[str, str]:
 
 
 def named_in(data: bytes) -> TableName | None:
-    """The table that an event is about, even if its objects are unreadable; None if it cannot be told."""
+    """The table that an event is about, even if its objects are unreadable; None if it is not known."""
     try:
         return named_in_event(decode_event(data))
     except PysyncError:

@@ -41,7 +41,7 @@ class Kind(str, Enum):
     COLUMN_STATISTICS = "COLUMN_STATISTICS"  # were written or deleted: any of Hive 4's events of them
     TABLE_CHANGED = "TABLE_CHANGED"  # from a listener: a change of this table is too long to be sent, so read the table
     GOODBYE = "GOODBYE"  # from a listener: its metastore ends in order, and this is its last word
-    REFRESH = "REFRESH"  # from the sidecar itself: read the object anew, the events of it may not be all
+    REFRESH = "REFRESH"  # from the sidecar itself: read the object again, the events of it may not be all
 
     __hash__ = str.__hash__  # Enum's own is written in Python, and every event is looked up many times
 
@@ -73,7 +73,7 @@ class Event:
 
     @property
     def uncommitted(self) -> bool:
-        """Whether HMS told of it inside an open transaction, which may still be rolled back."""
+        """Whether HMS reported it inside an open transaction, which may still be rolled back."""
         return self.attributes.get("uncommitted") == "true"
 
     @property

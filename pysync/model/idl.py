@@ -177,7 +177,7 @@ def _extend() -> None:
     skewed = (TType.LIST, _FIXED_TEXT, TType.STRING, "UTF8", False)
     maps = (3, TType.MAP, "skewedColValueLocationMaps", skewed, None)
     ttypes.SkewedInfo.thrift_spec = (*ttypes.SkewedInfo.thrift_spec[:3], maps)
-    # Specs that embed an extended struct hold its old spec: this resolves them anew.
+    # Specs that embed an extended struct hold its old spec: this resolves them again.
     for module in (ttypes, ThriftHiveMetastore):
         fix_spec([struct for struct in vars(module).values() if getattr(struct, "thrift_spec", None)])
 

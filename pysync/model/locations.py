@@ -1,4 +1,4 @@
-"""Where the files of tables are: paths, formats with a schema of their own, and what becomes of files on the way.
+"""Where the files of tables are: paths, formats with a schema of their own, and what happens to files on the way.
 Pure.
 """
 
@@ -60,7 +60,7 @@ def _contains(outer: Place, inner: Place) -> bool:
     return outer[:2] == inner[:2] and inner[2][: len(outer[2])] == outer[2]
 
 
-# Files: where the files of a table or partition are at the source, and what becomes of them on the way.
+# Files: where the files of a table or partition are at the source, and what happens to them on the way.
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class Mark:
         return cls(source, epoch, position, created, born, name, target, life)
 
     def is_ordered_with(self, there: Mark) -> bool:
-        """Whether the positions of this mark and of the target's object tell which event came first.
+        """Whether the positions of this mark and of the target's object say which event came first.
 
         Only events of one queue have an order. Of a mark that another cluster has passed on the writer is not known,
         and that its queue was never restored is taken for granted.
@@ -168,8 +168,8 @@ class Condition:
 
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.
-    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew` the
-    object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
+    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `again`
+    the object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
     the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one before.
     """
 
@@ -250,7 +250,7 @@ def births_of(parameters: Mapping[str, str] | None, cluster: str) -> frozenset[s
 def first_home(parameters: Mapping[str, str] | None, cluster: str, *, relay: bool) -> str:
     """The home of parts without a mark in a database: in a ring the smallest name of its births.
 
-    In pairs it is the cluster that told of the database last: each tells of its own births and drops.
+    In pairs it is the cluster that reported the database last: each reports its own births and drops.
     """
     # In a mesh the smallest birth may be of a database that is gone, and functions would wait for its cluster for ever.
     return min(births_of(parameters, cluster)) if relay else home_of(parameters, cluster)

@@ -18,7 +18,7 @@ from pysync.model.names import TableName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """`mark` tells where the change comes from, `visited` the clusters it has been to, so that it never returns.
+    """`mark` says where the change comes from, `visited` the clusters it has been to, so that it never returns.
 
     `condition` is what the target must have, where homes count (pysync.model.mark).
     """
@@ -115,10 +115,10 @@ class Refresh(Operation):
     `bootstrap`: it is part of a bootstrap, and counted. `statistics`: only the column statistics, of the `partitions`
     or, without any, of the table itself. `former`: scopes that the target had before (JSON, see
     pysync.replay.window.scope); what has left the scope since is dropped; with `replaced` (in the same form) what has
-    left the scope of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a
+    left the scope of its dumps. `again`: another operation needs the object at the target, whatever its home; of a
     database only the definition is read. `event_id`: the same, and the database shall say that everything up to
     that id of the source's log is in it. `reread`: a re-read request (pysync.model.reread) asks to read the
-    table, the `function`, or the definition of the database anew; `home` is the object's home as far as the sender
+    table, the `function`, or the definition of the database again; `home` is the object's home as far as the sender
     knows, and `chain_length` the number of requests so far, each caused by the one before.
     """
 
@@ -149,7 +149,7 @@ class Refresh(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestReread(DatabaseOperation):
-    """Have all clusters read the table, the function, or the definition of the database anew, as it is at its `home`.
+    """Have all clusters read the table, the function, or the definition of the database again, as it is at its `home`.
 
     Sent by the home, it brings the home's state; sent by another cluster, it travels to the home first
     (pysync.model.reread). `home` is "" if it is not known.

@@ -1,4 +1,4 @@
-"""Re-read requests: messages that have an object read anew by clusters which replicate to each other. Pure.
+"""Re-read requests: messages that have an object read again by clusters which replicate to each other. Pure.
 
 A request must get through whether its object exists or not. So it is a function that is created in `default` and
 dropped at once: its class name says which object is meant, and which path the request has taken (docs/both-ways.md).
@@ -28,7 +28,7 @@ REQUEST_NAME = re.compile(rf"{_NAME_PREFIX}[0-9a-f]{{16}}".encode())
 
 @dataclass(frozen=True, slots=True)
 class RereadRequest:
-    """What to read anew: a table, a function, or the definition of a database without its contents.
+    """What to read again: a table, a function, or the definition of a database without its contents.
 
     Without a database: everything, because the cluster `home` may have lost changes.
 

@@ -33,7 +33,7 @@ def change_event(source: str, record: Record) -> CloudEvent:
     """A change that a target has. Its id is the same whenever it is sent, and no other record has it."""
     known = record.as_json()
     data = {"record": record.id, **{name: known[name] for name in _FIELDS}}
-    # With the time: a journal that is begun anew uses its numbers again.
+    # With the time: a journal that is begun again uses its numbers again.
     number = f"{record.id}-{round(record.at * _US)}"
     return {**_event(source, "change.applied", record.at, data), "id": number, "subject": record.object}
 

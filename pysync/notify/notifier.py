@@ -95,7 +95,7 @@ class _Wanted:
 
 
 class Notifier:
-    """Serves the receiver of these settings; `source` is the name that events bear.
+    """Serves the receiver of these settings; `source` is the name in events.
 
     `problems` gives those of now; those by time are known `grace` seconds after the start. `newest` gives the id of the
     journal's last record, and `dropped` counts records that it could not keep. `clock` counts seconds and only grows,
@@ -245,7 +245,7 @@ class Notifier:
     def _following(self, progress: Progress) -> list[Record]:
         """The next records. None, and a gap that waits to be sent, where the journal does not go on from there."""
         after = progress.record
-        # With the last one that was read, which tells whether it is the same journal. Numbers have no holes.
+        # With the last one that was read, which says whether it is the same journal. Numbers have no holes.
         records = self._journal.records(Query(after=after - 1, before=after + MOST + 1), MOST + 1)[::-1]
         if records and records[0].id == after and records[0].at == progress.at:
             return records[1:]

@@ -62,7 +62,7 @@ def refusal(error: sqlite3.Error | OSError, file: Path) -> QueueFull | QueueFail
         return owned(file)
     if "malformed" in text or "not a database" in text:
         return damaged(file, text)
-    # SQLite does not tell why: the system does, when it is asked again.
+    # SQLite does not say why: the system does, when it is asked again.
     cause = _cause(file)
     return _of_disk(cause, file) if cause else _failed(file, text)
 

@@ -29,7 +29,7 @@ class EventQueue:
     """One ordered log of events on disk, with a position for every target, in one file with one owner.
 
     `intake` appends to it. `target(name)` is the queue as one target has it. `gaps` records where events may be
-    missing, `notes` keeps small texts of others, and `room` tells how much is left on the disk.
+    missing, `notes` keeps small texts of others, and `room` says how much is left on the disk.
 
     Durable: what a method writes is on disk (fsync) when it returns, or it raises and nothing of it is. Ordered:
     positions are 1, 2, 3, … in the order of appending, without a gap. Once: an event (instance and sequence) is taken

@@ -99,7 +99,7 @@ def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | 
 
     With `target`: of the gaps that concern it alone, those whose keys `begin` so; and `done` is its own position.
 
-    A gap waits while an event before its end is parked. Once that is applied or skipped, the gap is open anew, as when
+    A gap waits while an event before its end is parked. Once that is applied or skipped, the gap is open again, as when
     it was found (`waited`): applied later, it may undo what was put right. An event that a refresh supersedes undoes
     nothing.
     """

@@ -154,7 +154,7 @@ class Intake:
 
     @property
     def differing(self) -> int:
-        """How many events came again with other bytes since the opening; of each batch the first is counted."""
+        """How many events came with other bytes than before, since the opening; of each batch the first is counted."""
         return self._differing
 
     def keep_unreadable(self, data: bytes, reason: str) -> None:
@@ -201,7 +201,7 @@ class Intake:
         self._file.appended(len(new))
 
     def _compare(self, again: Sequence[Entry]) -> None:
-        """Open a gap for an event that came again with other bytes, or whose bytes nobody remembers any more."""
+        """Open a gap for an event that came with other bytes than before, or whose former bytes are unknown."""
         with self._file.reading() as connection:
             differing = received.differing(connection, again)
         for instance, entry in differing.items():

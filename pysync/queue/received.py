@@ -174,7 +174,7 @@ class Additions:
         self._base.update(self._draft)
 
 
-# --- Digests: content hashes that show whether an event that comes again is the same, even after it was trimmed.
+# --- Digests: content hashes that show whether an event that is delivered again is the same, even after it was trimmed.
 #
 # One row holds the digests of consecutive numbers of one listener that came together, so that a batch costs one row.
 

@@ -93,7 +93,7 @@ def set_event_aside(connection: sqlite3.Connection, epoch: int, position: int, a
 def record_loss(
     connection: sqlite3.Connection, file: Path, epoch: int, *, answered: int, last: int, at_ms: int
 ) -> None:
-    """Open a gap for what the file has lost, and begin a new epoch: the positions of what is lost come again."""
+    """Open a gap for what the file has lost, and begin a new epoch: its positions are given out again."""
     reason = (
         f"the queue has confirmed events up to {answered}, but its last event is {last}: its write-ahead log was "
         "damaged, or an older file was restored"

@@ -215,7 +215,7 @@ class ParkedEvents:
 
 
 def _doubt(connection: sqlite3.Connection, positions: Collection[int]) -> None:
-    """Have the gaps that these events held up healed anew: an event applied late may undo what was put right."""
+    """Have the gaps that these events held up healed again: an event applied late may undo what was put right."""
     if positions:
         connection.execute(_DOUBT, (min(positions),))
 

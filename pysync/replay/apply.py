@@ -106,8 +106,8 @@ log = structlog.get_logger(__name__)
 class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
-    `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once.
-    `is_removed_later` tells whether a later event of the queue removes the place of an operation. `unfinished`
+    `chance` returns numbers from 0 to 1: waits are random, so that many works are not retried at once.
+    `is_removed_later` says whether a later event of the queue removes the place of an operation. `unfinished`
     knows the tables that are at the target only in part. `recorder` is told of every operation that has ended,
     `visible` of the works that are done. From the position `first_new` on no event was applied before, so none should
     be stale.
@@ -261,7 +261,7 @@ class Applier:
             job.failures += isinstance(error, Forbidden) or not away
             if isinstance(error, Forbidden) and self._is_forbidden_alone(job):
                 raise Rejected(error.message, error.hint) from error
-            # A stop cuts the tries short: the work has not failed, and comes again at the next start.
+            # A stop cuts the tries short: the work has not failed, and runs again after the next start.
             if self._stop.is_set():
                 raise Stopped from error
             if not away and job.failures >= job.batch.attempts:
@@ -297,7 +297,7 @@ class Applier:
     def _report_failure(self, error: Exception, tries: int, *, away: bool) -> None:
         if away:
             self._progress.waits(error, tries)
-        elif tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
+        elif tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: not each of them is logged
             log.warning("operation_failed", target=self._settings.name, reason=str(error), attempt=tries)
 
 

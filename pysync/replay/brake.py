@@ -294,7 +294,7 @@ class Brake:
 
     def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
         """Count the drops of a window from now on."""
-        # A window that was given up, or held, comes again: its first count must not stay.
+        # A window that was given up, or held, is taken again: its first count must not stay.
         self._counts = [it for it in self._counts if it.last < draft.events[0].position]
         self._counts.append(_Count(draft.events[-1].position, drops))
 

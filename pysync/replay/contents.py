@@ -1,4 +1,4 @@
-"""Contents: reads the partitions, constraints, functions and column statistics of an object anew from the source."""
+"""Contents: reads the partitions, constraints, functions and column statistics of an object again from the source."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unavailable
 
-# Contents: reads the partitions and constraints of a table anew, a batch at a time.
+# Contents: reads the partitions and constraints of a table again, a batch at a time.
 
 
 @dataclass(frozen=True, slots=True)

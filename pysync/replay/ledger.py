@@ -69,7 +69,7 @@ class Ledger:
         self._drops = [Drop(**it) for it in record["drops"]]
 
     def new(self, drops: Sequence[Drop]) -> list[Drop]:
-        """The drops that were not entered before: after a crash the same events come again."""
+        """The drops that were not entered before: after a crash the same events are replayed again."""
         return [it for it in drops if it.position > self._upto]
 
     def enter(self, drops: Sequence[Drop]) -> None:
@@ -92,7 +92,7 @@ class Ledger:
         return drop.at_ms // max(1, self._ms // _GRAINS)
 
     def clear(self) -> None:
-        """Start counting anew: a person has looked at these drops."""
+        """Start counting again: a person has looked at these drops."""
         if self._drops:
             self._drops = []
             self._store(self._upto)
@@ -155,7 +155,7 @@ def _what(operation: Operation) -> What:
 
 
 def _is_old(created: int, dropped_ms: int, seconds: float) -> bool:
-    """Whether a table lived longer than that; True if the source does not tell when it was created (0).
+    """Whether a table lived longer than that; True if the source does not say when it was created (0).
 
     True also if it was dropped before it was created: then one of the two clocks is wrong.
     """

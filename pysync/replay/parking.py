@@ -59,7 +59,7 @@ class Parking:
         self.blocks.recall({key for key in blocked if keys is not None and key not in keys})
 
     def forget(self) -> None:
-        """Forget everything that is not stored: it comes again."""
+        """Forget everything that is not stored: it runs again."""
         self.blocks = Blocks(self._names, self.blocks.heals)
 
     def take(self, draft: Draft) -> None:
@@ -184,7 +184,7 @@ class Retries:
         self._at = self._clock() + (self._wait if self._longest else math.inf)
 
     def interrupted(self) -> None:
-        """A retry that was under way begins anew."""
+        """A retry that was under way restarts."""
         self.begun = False
 
     def soon(self) -> None:
@@ -221,7 +221,7 @@ def batches_of(
 # Unfinished: the tables that are being read whole for a target; kept in the queue's file.
 #
 # If an operation describes a part of a table that is missing, all of the table is read at the source. If that reading
-# is cut short, the table exists with only some of its contents. When the operation comes again, the table must not be
+# is cut short, the table exists with only some of its contents. When the operation runs again, the table must not be
 # taken for complete.
 
 

@@ -68,7 +68,7 @@ class Tally:
             return self._total([count for at, count in taken.items() if at > after])
 
     def ahead(self) -> Count:
-        """The counts that were not taken; some of them may come again."""
+        """The counts that were not taken; some of them may be delivered again."""
         with self._lock:
             return self._total(list(self._counts.values()))
 
@@ -94,7 +94,7 @@ class State(str, Enum):
     SHADOW = "shadow"  # as running, but nothing is written
     PAUSED = "paused"  # by hand or by the brake, until `pysync resume`
     DISABLED = "disabled"  # by pysync.toml: it does not run, and its events wait in the queue
-    FAILING = "failing"  # a bug of ours: it begins anew every few seconds
+    FAILING = "failing"  # a bug of ours: it restarts every few seconds
     STOPPED = "stopped"
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ class Progress:
         self._last_done: dict[str, Any] | None = None
         self._waiting_since: float | None = None
         self._away_since: float | None = None  # as the log says
-        self._logged_attempt = 0  # the last attempt that the log has told of since then
+        self._logged_attempt = 0  # the last attempt that the log has reported since then
 
     def count(self, what: str, number: int = 1) -> None:
         """Count outcomes, or skipped or parked events."""
@@ -198,7 +198,7 @@ class Progress:
     def _is_back(self) -> None:
         with self._lock:
             since, self._away_since, self._logged_attempt = self._away_since, None, 0
-        # Another lane may have told of it.
+        # Another lane may have reported it.
         if since is not None:
             log.info("target_available", target=self.name, seconds=round(time.time() - since, 1))
 

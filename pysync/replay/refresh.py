@@ -1,4 +1,4 @@
-"""Refresh: reads from the source what events do not tell, or not in a certain order, and applies it."""
+"""Refresh: reads from the source what events do not say, or not in a certain order, and applies it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SourceReads:
                 self._forgotten = self._last.popitem(last=False)[1]
 
 
-# Refresh: reads from the source what events do not tell, or not in a certain order, and applies it.
+# Refresh: reads from the source what events do not say, or not in a certain order, and applies it.
 #
 # pysync.replay.rereading decides which operations a refresh becomes.
 
@@ -123,7 +123,7 @@ class Refresher:
     """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own.
 
     `keep_pace` is called before each operation: it may wait, and returns False to have the refresh given up for now.
-    `keeps` tells whether the drops of the event at a position are left out.
+    `keeps` says whether the drops of the event at a position are left out.
     """
 
     def __init__(

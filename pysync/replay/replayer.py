@@ -55,10 +55,10 @@ class Replayer:
     """Replays for one target, in one thread. When `halt` is set, everything ends early: call `stop_works`, then go on.
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
-    metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
+    metastore, for what events do not say. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
     `open_lanes` makes the lanes; `ledger` knows the drops of late; `record` takes what is for the journal;
-    `clock_offset` knows the clocks of listeners. Other threads may use `standing`, `holds` and `reads`, which tell how
-    far objects are, keep them there, and tell which were read at the source.
+    `clock_offset` knows the clocks of listeners. Other threads may use `standing`, `holds` and `reads`, which say how
+    far objects are, keep them there, and say which were read at the source.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Replayer:
         parked += self._settle()
         self._go_on()
         self._scheduler.begin(lanes)
-        # A work was stopped (by the brake, say): later works were not begun, so all of them come again.
+        # A work was stopped (by the brake, say): later works were not begun, so all of them run again.
         if self._scheduler.broken and not self._scheduler.busy:
             parked += self.stop_works(lanes)
         elif not self._scheduler.busy:
@@ -200,7 +200,7 @@ class Replayer:
         return max(0.0, min(seconds, self._scheduler.seconds()))
 
     def stop_works(self, lanes: Lanes) -> int:
-        """Begin nothing more, wait for the operations in hand, and forget what is not done: it comes again.
+        """Begin nothing more, wait for the operations in hand, and forget what is not done: it runs again.
 
         Returns how many events were parked.
         """

@@ -1,7 +1,7 @@
 """Rereading: the operations that a refresh becomes. They are found at the source, as it is while they are taken.
 
 A table's definition and partitions are read at the source, a batch at a time, and put; a target writes only what
-differs. Later changes that were read already come again with their own events, and end in the same state.
+differs. Later changes that were read already are applied again with their own events, and end in the same state.
 
 An object is dropped only if it was absent at the source when the refresh was queued, and still is. An object that goes
 later has an event, which may be a rename that keeps the partitions. Nor is a table put that is another one by now: the
@@ -97,7 +97,7 @@ class Rereading:
     def _databases(self) -> Iterator[Operation]:
         """Drop databases that came from the source and are gone there; first their tables, which count for the brake.
 
-        A database that was created there anew since is emptied: its tables at the target are from before. Without
+        A database that was created there again since is emptied: its tables at the target are from before. Without
         `cascade` the tables stay, as they do after an event of the drop, and the target refuses the drop.
         """
         mapping = self.translator.mapping
@@ -165,7 +165,7 @@ class Rereading:
         return {new.table for new in map(mapping.table, names) if new.database == database}
 
     def _was_another(self, name: TableName) -> bool:
-        """Whether the target has a table that was gone when the refresh was queued, and was created anew since."""
+        """Whether the target has a table that was gone when the refresh was queued, and was created again since."""
         if self.refresh.source_database not in {"", name.database}:
             return False
         at_source = self.source.table(name.database, name.table)
@@ -206,7 +206,7 @@ class Rereading:
     def _table(self, old: TableName, new: TableName) -> Iterator[Operation]:
         at_source = self.source.table(old.database, old.table)
         if at_source is None or self.refresh.created not in {0, at_source.createTime}:
-            # The target may have a third table: the rename that took it away was lost, and no event tells of it again.
+            # The target may have a third table: the rename that took it away was lost, and no event reports it again.
             now = () if at_source is None else (at_source.createTime,)
             if self.refresh.absent or self._has_another(new, self.refresh.created, *now):
                 yield from self._drop(new)
@@ -262,17 +262,17 @@ class Rereading:
             yield from self._drop(new)
 
     def _pass_on(self, name: TableName) -> Iterator[Operation]:
-        """Let the next clusters of a ring read a table anew that is gone, and that the target never had.
+        """Let the next clusters of a ring read a table again that is gone, and that the target never had.
 
         A replica renamed it, its home did so, too, and dropped it. The target changes nothing, so no event of the
-        target tells that to the others.
+        target says that to the others.
         """
         others = set(self.refresh.visited) - {self.origins.source, self.origins.cluster}
         if self.refresh.anew and others and self.target.table(name) is None:
             yield from self.origins.request_reread(self.refresh.mark.source, name.database, table=name.table)
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
-        """The database of a table, both ways: no event may tell that it was born at both ends."""
+        """The database of a table, both ways: no event may say that it was born at both ends."""
         at_source = self.source.database(old)
         if at_source is None or self.translator.mapping.database(old) != new:
             return

@@ -68,7 +68,7 @@ class Batch:
         """Note that a job is done or refused. After the last one the batch frees its events and works.
 
         A refresh is not `finished`: what it makes good, and its count, are stored when the position passes it. Until
-        then it comes again after a crash, and reads the source as it is then.
+        then it runs again after a crash, and reads the source as it is then.
         """
         del self.left[job]
         left = {position for it in self.left for position in it.work.positions} if self._shared else set[int]()
@@ -145,7 +145,7 @@ class Lane:
         return self._target
 
     def changes(self) -> Sequence[Difference]:
-        """What operations have changed at the target since the last call, as far as its kind tells."""
+        """What operations have changed at the target since the last call, as far as its kind shows."""
         return self._take()
 
     def close(self) -> None:
@@ -243,16 +243,16 @@ _AHEAD = 2
 _MOST_RESTING = 32
 """While so many works wait to be tried again, no other begins: then the target is away, not these works at fault."""
 _MOST_FORBIDDEN = 256
-"""The same for forbidden works, which may fail alone. More are needed to tell that everything is forbidden: others must
-still be tried, to see whether any succeeds.
+"""The same for forbidden works, which may fail alone. More are needed to conclude that everything is forbidden: others
+must still be tried, to see whether any succeeds.
 """
 
 
 class Scheduler:
-    """The works under way, for one thread. `holds` tells which would have to wait behind what is parked.
+    """The works under way, for one thread. `holds` says which would have to wait behind what is parked.
 
     `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
-    `waits_for_hold` tells which may not begin now, for a while (see `Holds`). `left` is called for each that is done or
+    `waits_for_hold` says which may not begin now, for a while (see `Holds`). `left` is called for each that is done or
     refused.
     """
 

@@ -63,7 +63,7 @@ class Bootstrapper:
     """The thread that runs one bootstrap at a time, and continues one that was not finished.
 
     `policies` are those of the drains, by name; the drains count into the tallies of `checkpoints`. `source` is where
-    the metastore is, or another origin; None: not known. `listens` tells whether later changes are captured already.
+    the metastore is, or another origin; None: not known. `listens` says whether later changes are captured already.
     """
 
     def __init__(

@@ -99,7 +99,7 @@ class Checkpoints:
     def _settle(self, target: str, upto: int) -> None:
         """Keep what came of the events up to `upto`, before the target's own position moves there.
 
-        After a kill in between, these events come again; they are counted already then.
+        After a kill in between, these events are delivered again; they are already counted then.
         """
         with self.lock:
             before = self._kept.reached.get(target) if self._kept is not None else None

@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 class Healer:
     """The thread that looks for gaps and closes them. `done` returns the position that the slowest target has reached.
 
-    `tables_per_second` limits how many tables are queued for reading. `elsewhere` tells which gaps others close.
+    `tables_per_second` limits how many tables are queued for reading. `elsewhere` says which gaps others close.
     `relays`: targets pass on what they get, so clusters behind them must know what this one may have lost.
     """
 
@@ -115,7 +115,7 @@ class Healer:
         return reason
 
     def read_again(self, tables: Sequence[TableName]) -> None:
-        """Have all targets read some tables at the source anew, from any thread. No gap opens: nothing was missed.
+        """Have all targets read some tables at the source again, from any thread. No gap opens: nothing was missed.
 
         Raises PysyncError if the source cannot be read.
         """

@@ -1,4 +1,4 @@
-"""Recurring refreshes: has a target read some of its tables anew from time to time, as no event tells what changes.
+"""Recurring refreshes: has a target read some of its tables again from time to time, as no event says what changes.
 
 - The schema of a Delta or Hudi table is in a log, of which no metastore need hear. A refresh reads the log
   (`pysync.targets.glue.log_columns`), and writes if the columns differ.

@@ -1,4 +1,4 @@
-"""Refreshes: events of the sidecar's own that ask targets to read an object anew (docs/wire-format.md)."""
+"""Refreshes: events of the sidecar's own that ask targets to read an object again (docs/wire-format.md)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def everything(
     """Refreshes of everything in scope, read lazily: first the tables of `first`, then all in the order of `place`.
 
     Those of `first` come twice, because the refresh of their database makes good what is parked in it. Each refresh
-    tells what was there when it was queued: a later drop or rename is then not taken for a missed one. Objects up to
+    says what was there when it was queued: a later drop or rename is then not taken for a missed one. Objects up to
     `after` are left out. A source that is not `whole` lists tables that it cannot show: these get no refresh, and what
     is parked of them stays parked.
     """

@@ -1,6 +1,6 @@
 """View refreshes: have views translated again when a table that they read has come, gone or got other columns.
 
-A translation depends on the columns that the target has, which the event of a view does not tell. So each write of a
+A translation depends on the columns that the target has, which the event of a view does not say. So each write of a
 target that redefines tables is noted, and the views of the source that read one of them are refreshed. A view that is
 written for that is noted, too: so views of views follow.
 """

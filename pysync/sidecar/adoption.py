@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """Adopts tables of one target. `refresh` has the source's tables of these names read anew at all targets."""
+    """Adopts tables of one target. `refresh` has the source's tables of these names read again at all targets."""
 
     queue: EventQueue
     drain: Drain
@@ -50,7 +50,7 @@ class Adoption:
         """Adopt the tables that the request selects, and try their parked events again.
 
         Each is brought to its definition at the source as with `on_conflict = "adopt"`, which marks it; its partitions
-        follow by a refresh. `adopted` tables are the source's then, `refused` tells why others are not, and `more` are
+        follow by a refresh. `adopted` tables are the source's then, `refused` says why others are not, and `more` are
         for another request; the rest is the answer of a retry. Raises PysyncError where nothing can be adopted.
         """
         source = self._possible_source()

@@ -136,7 +136,7 @@ class Commands:
         return {"target": drain.name, "was": pause and pause.reason, "kept": keep and hold is not None}
 
     def refresh(self, request: Request) -> dict[str, Any]:
-        """Have all targets read some tables and databases at the source anew, or everything.
+        """Have all targets read some tables and databases at the source again, or everything.
 
         `gap` is the reason that `status` shows. Refuses a table that is neither at the source nor at a target, unless
         all have been `seen`: a repair has seen them, and the refresh of a table's database may have dropped it since.
@@ -181,7 +181,7 @@ class Commands:
         return {"target": drain.name, **counted(self._queue, drain.translator.policy, request)}
 
     def verify(self, request: Request) -> dict[str, Any]:
-        """Have a target compared with the source as soon as it is at rest; `verified` tells what was found."""
+        """Have a target compared with the source as soon as it is at rest; `verified` says what was found."""
         drain = self._drain(request)
         assert_enabled(drain.settings)
         self._verifiers[drain.name].ask()

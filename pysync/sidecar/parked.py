@@ -136,7 +136,7 @@ def parked_event(rows: Sequence[Parked]) -> dict[str, Any]:
 
 
 def _event(data: bytes) -> dict[str, Any] | None:
-    """What an event tells of itself; None where it cannot be read."""
+    """What an event says of itself; None where it cannot be read."""
     try:
         event = decode_event(data)
     except PysyncError:

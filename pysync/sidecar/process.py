@@ -63,7 +63,7 @@ class Systemd:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """The process begins anew; it is `ready` again after that."""
+        """The process restarts; it is `ready` again after that."""
         self._notify(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def stopping(self) -> None:
@@ -99,7 +99,7 @@ log = structlog.get_logger(__name__)
 def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
     """Run the sidecar, with `config` from `file`, until SIGTERM or SIGINT. Raises PysyncError for what prevents it.
 
-    After a reload the process begins anew (pysync.sidecar.reload). Where a target hangs the process ends here: the
+    After a reload the process restarts (pysync.sidecar.reload). Where a target hangs the process ends here: the
     interpreter would wait for the threads of a pool in which it hangs.
     """
     collect_seldom()

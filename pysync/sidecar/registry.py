@@ -1,7 +1,7 @@
-"""Targets by name: what the queue keeps of a target that pysync.toml names no more, and what becomes of it.
+"""Targets by name: what the queue keeps of a target that pysync.toml names no more, and what happens to it.
 
 A position, parked events, a pause and notes hang on the name. A name that is gone from pysync.toml may be a mistake, a
-rename or a farewell: only a person knows which, so nothing runs until one has said.
+rename or a removal: only a person knows which, so nothing runs until a person decides.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _renamable(queue: EventQueue, named: Collection[str], old: str, new: str) ->
 def remove(queue: EventQueue, named: Collection[str], target: str) -> Backlog | None:
     """Forget what is kept of a target for good; returns what that was, None if there was nothing.
 
-    Idempotent. Raises UsageError where the configuration names it still: it would begin anew.
+    Idempotent. Raises UsageError where the configuration names it still: it would begin again.
     """
     _assert_gone(named, target)
     there = backlog_of(queue, target)

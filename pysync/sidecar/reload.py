@@ -14,9 +14,9 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import listener_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial, load_config
-from pysync.install import listener_jar
 from pysync.queue import EventQueue
 from pysync.queue.files import try_out
 from pysync.sections import WebConfig
@@ -79,7 +79,7 @@ def _web(settings: WebConfig) -> str:
 # --- Reload: the running sidecar takes a changed pysync.toml, with the same process id.
 #
 # A reload is a restart that reads the file first. If anything is wrong with it, that is told, and nothing changes.
-# Else the sidecar stops as it does on SIGTERM, and its process begins anew with the same arguments. So whatever can
+# Else the sidecar stops as it does on SIGTERM, and its process restarts with the same arguments. So whatever can
 # be written into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
 
 _STAYS = ("queue.directory", "source.name")
@@ -97,7 +97,7 @@ class Reloads:
         self._queue = queue
         self._signalled = False
         self.accepted = False
-        """Whether the process is to begin anew."""
+        """Whether the process is to begin again."""
         self._seen: tuple[object, dict[str, Any]] = (None, {})
 
     def on_signal(self) -> None:
@@ -109,7 +109,7 @@ class Reloads:
             signal.signal(signal.SIGHUP, self._note_signal)
 
     def due(self) -> bool:
-        """Whether the process is to begin anew now. A file that a signal asked for is read here; call this often."""
+        """Whether the process is to begin again now. A file that a signal asked for is read here; call this often."""
         if self._signalled:
             self._signalled = False
             try:
@@ -119,7 +119,7 @@ class Reloads:
         return self.accepted
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the file, and begin anew within a second; `changes` are the keys that differ from what runs.
+        """Read the file, and begin again within a second; `changes` are the keys that differ from what runs.
 
         `act` in the request is what shall become of a target that the file names otherwise, or no more (registry).
         Raises PysyncError, or UsageError for a wrong file; then nothing changes.
@@ -143,8 +143,8 @@ class Reloads:
     def expect(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Note the `act` of a change of the file which is about to be made, and then has the targets `named`.
 
-        If whoever changes it is killed before the reload, the next start still knows what became of the target. Raises
-        what `ask` raises of the act; then nothing is noted.
+        If whoever changes it is killed before the reload, the next start still knows what happened to the target.
+        Raises what `ask` raises of the act; then nothing is noted.
         """
         act = registry.Act.of(request.get("act"))
         if act is None or act.digest is None:

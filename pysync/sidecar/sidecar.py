@@ -28,7 +28,6 @@ from pysync.config import Config
 from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
-from pysync.install import listener_jar
 from pysync.journal import Reader
 from pysync.metastore.client import Metastore
 from pysync.notify import Notifier, ReceiverNotes
@@ -114,7 +113,7 @@ class Sidecar:
         self.poller = poller_of(self.queue, config)
         if self.poller:
             watch.retire()
-        self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
+        self._copies = Copies(settings, config.queue.directory.absolute())
         names = [it.name for it in settings]
         self._checkpoints = Checkpoints(self.queue.notes, names, origin.note if origin else BOOTSTRAP)
         refreshes = Refreshes(self.queue, config.source.name)
@@ -334,7 +333,7 @@ class Sidecar:
         return LastIds(drain, objects, refreshes, source=partial(reading, self._source) if self._source else None)
 
     def _waiting_commands(self) -> dict[str, Command]:
-        """What tells where objects are at targets, and waits for them."""
+        """What says where objects are at targets, and waits for them."""
         capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
         waits = Waits(self.queue, drains, capture)
@@ -354,7 +353,7 @@ class Sidecar:
         )
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
-        """The verifier of a target. The pace is shared by all: it is what the source has to bear."""
+        """The verifier of a target. The pace is shared by all: it limits the load on the source."""
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 

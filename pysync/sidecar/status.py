@@ -28,7 +28,7 @@ from pysync.worker import Worker
 
 
 class Lags:
-    """The lag of each target, as far as the queue tells. An event is read once, however often this is asked."""
+    """The lag of each target, as far as the queue shows. An event is read once, however often this is asked."""
 
     def __init__(self, queue: EventQueue, clock_offset: Callable[[str], float | None] = lambda _: None) -> None:
         """`clock_offset` is how many seconds the clock of a listener is ahead of ours; None if that is not known."""
@@ -39,7 +39,7 @@ class Lags:
     def seconds(self, target: str, now: float) -> float:
         """For how long, at the time `now` in seconds since 1970, the target has lacked a change; 0 if it has all.
 
-        The clock of the source may be off: what the listener tells of it is taken off. One that is fast and not known
+        The clock of the source may be off: what the listener reports of it is taken off. One that is fast and not known
         does not hide the lag: then it counts from when the event came.
         """
         position = self._queue.target(target).position()
@@ -100,7 +100,7 @@ def _of(used_for: str, tls: TlsSettings | None, kerberos: KerberosSettings | Non
         yield used_for, "ticket", partial(ticket_end, kerberos)
 
 
-# --- Status: what the sidecar tells of itself. Its form is a promise: docs/status.md
+# --- Status: what the sidecar reports of itself. Its form is a promise: docs/status.md
 
 _AT_WORK = frozenset({"running", "shadow"})
 
@@ -125,7 +125,7 @@ def sidecar_status(
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970.
 
-    `capture` tells how events come in, of bootstraps and copies, and of receivers of webhooks. `file` tells how
+    `capture` says how events come in, of bootstraps and copies, and of receivers of webhooks. `file` says how
     pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
     last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
     """

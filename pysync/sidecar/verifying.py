@@ -59,7 +59,7 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
 class Verifier:
     """The worker that compares one target with the source, if `[verify] every` says so.
 
-    `tables_per_second` is its pace; `is_settled` tells whether no listener has anything left to tell. What it found
+    `tables_per_second` is its pace; `is_settled` says whether no listener has anything left to tell. What it found
     last is kept in the queue's file. `ask` has it compare once, whatever the settings say.
     """
 

@@ -238,7 +238,7 @@ class Lacking(Protocol):
 
 
 def lacks_of(target: Target) -> dict[str, str]:
-    """What the target cannot hold or do, as far as its kind tells, each with the reason."""
+    """What the target cannot hold or do, as far as its kind shows, each with the reason."""
     return {str(what): reason for what, reason in target.lacks.items()} if isinstance(target, Lacking) else {}
 
 

@@ -87,7 +87,7 @@ def fields(wanted: Any, existing: Any) -> list[Difference]:
 def same_location(wanted: str | None, existing: str | None) -> bool:
     """Whether two locations are the same; the server's default stands for a part that `wanted` leaves out.
 
-    What that default is, a metastore does not tell: it may be any file system, an object store too. So where `wanted`
+    What that default is, a metastore does not say: it may be any file system, an object store too. So where `wanted`
     has no scheme, the path alone decides. Where it has one, a location without any is another.
     """
     if not wanted:

@@ -90,7 +90,7 @@ class CopySettings(BaseModel):
 
 
 class PolicySettings(BaseModel):
-    """What is taken, and what becomes of it: settings of a target, and of each of its policies."""
+    """What is taken, and what happens to it: settings of a target, and of each of its policies."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

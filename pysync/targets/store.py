@@ -1,6 +1,6 @@
 """Store: what a place for tables can do, in Hive's structs. It decides nothing: `pysync.targets.apply` does.
 
-A kind of target is a store and settings (docs/adding-a-target.md). A store declares in `lacks` what it cannot hold.
+A kind of target is a store and settings (docs/contributing.md). A store declares in `lacks` what it cannot hold.
 
 Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_stored`
 returns. It holds what the store needs to write the object back (a version, fields that Hive has no place for). Nobody
@@ -70,7 +70,7 @@ class Written:
 class Store(ABC):
     """One connection to a place, used by one thread at a time.
 
-    Reads return None, or nothing, for what is not there. A write gets what was read just before. It may come again
+    Reads return None, or nothing, for what is not there. A write gets what was read just before. It may be repeated
     after a crash, and must end in the same state. Alters return whether anything was written: the language of a store
     may be unable to express a difference. All methods raise the place's own errors, which `classified` sorts.
     """
@@ -191,7 +191,7 @@ class Store(ABC):
         """The constraints of a table as it was read here."""
         return {}
 
-    # --- what becomes of an object here
+    # --- what happens to an object here
 
     def as_stored(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
         """The object in the form in which the place will return it. Comparisons use this form, and writes get it.

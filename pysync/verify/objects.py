@@ -98,7 +98,7 @@ def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
 def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     """Compare all partitions of a table at once; None if there are more than FEW."""
     keyed = owner.keyed
-    # One more than FEW tells that there are more, without all the names.
+    # One more than FEW says that there are more, without all the names.
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
     if max(len(wanted), len(there)) > FEW:
         return None

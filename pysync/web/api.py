@@ -1,4 +1,4 @@
-"""The JSON API: what the commands print with `--json`, for who has the token, and the page's acts. Extra `web`.
+"""The JSON API: what the commands print with `--json`, for holders of the token, and the page's acts. Extra `web`.
 
 Nothing can be changed by the token. An act needs the password of a user who may act on the page.
 """
@@ -276,7 +276,7 @@ def _refused(error: PysyncError, code: int, headers: Mapping[str, str] | None = 
 
 
 def _conditional(request: Request, answer: Mapping[str, Any]) -> Response:
-    """The answer, or 304 for who has the same one already."""
+    """The answer, or 304 if the caller has the same one already."""
     body = json.dumps(answer).encode()
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}

@@ -48,14 +48,14 @@ class Login:
         ]
 
     def form(self, request: Request) -> Response:
-        """The form; who is signed in already goes on."""
+        """The form; a signed-in user is redirected."""
         target = local(request.query_params.get("next"))
         if self._site.session(request):
             return RedirectResponse(target, 303)
         return self._shown(request, target)
 
     async def login(self, request: Request) -> Response:
-        """Compare the password, begin a session. Neither the page nor the log tells whether the user is known."""
+        """Compare the password, begin a session. Neither the page nor the log says whether the user is known."""
         form = await form_of(request)
         target = local(form.get("next"))
         if self._site.passwords is None:
@@ -108,7 +108,7 @@ class Login:
         return self._site.render(request, "login.html", code, next=target, problem=problem, hours=hours)
 
 
-# --- Acts: what who is signed in may do. Each calls the command that the command line calls. Extra `web`
+# --- Acts: what signed-in users may do. Each calls the command that the command line calls. Extra `web`
 
 _DIGITS = 18  # of a position
 
@@ -187,7 +187,7 @@ class Acts:
         return [Route("/acts/{act}", self.act, methods=["POST"])]
 
     async def act(self, request: Request) -> Response:
-        """Do it. Refuses who is not signed in, and a form without the session's token."""
+        """Do it. Refuses visitors who are not signed in, and a form without the session's token."""
         form = await form_of(request)
         session = self._site.session(request)
         if session is None:

@@ -122,7 +122,7 @@ class Visitor(H11Protocol):
 class Door(asyncio.Protocol):
     """A connection that speaks TLS: it is in the crowd from the start, whether or not it finishes its handshake.
 
-    asyncio's own server would tell of it only afterwards, and silent callers would take all descriptors.
+    asyncio's own server would report it only afterwards, and silent callers would take all descriptors.
     """
 
     def __init__(self, visitor: Visitor, context: ssl.SSLContext) -> None:

@@ -150,7 +150,7 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
-    """Labelled by the listener's instance: a metastore that is started anew is another listener."""
+    """Labelled by the listener's instance: a metastore that is started again is another listener."""
     states = GaugeMetricFamily("pysync_listeners", "Listeners that are expected to report.", labels=["state"])
     for state in LISTENERS:
         states.add_metric([state], sum(it["state"] == state for it in listeners))

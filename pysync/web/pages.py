@@ -1,4 +1,4 @@
-"""Pages: what can be looked at. Who is not signed in sees counts, and no name of a table. Extra `web`."""
+"""The pages. Visitors who are not signed in see counts, and no name of a table. Extra `web`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SUGGESTED = 10
 
 
 class Pages:
-    """The handlers of GET. Each asks the sidecar anew, in a thread of its own."""
+    """The handlers of GET. Each asks the sidecar again, in a thread of its own."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -193,7 +193,7 @@ class Pages:
         raise HTTPException(404, "the sidecar has no target of this name")
 
     def _signed_in(self, page: Callable[[Request], Response]) -> Callable[[Request], Response]:
-        """The page for who is signed in; for others the way to do that, or why there is none."""
+        """The page for a signed-in user; for others the way to sign in, or why there is none."""
 
         def guarded(request: Request) -> Response:
             if self._site.session(request):

@@ -44,7 +44,7 @@ def assert_installed(wanted: str = "[web] port") -> None:
 
 
 class WebServer:
-    """Answers from a thread of its own; each answer asks `status` and `commands` anew."""
+    """Answers from a thread of its own; each answer asks `status` and `commands` again."""
 
     def __init__(self, settings: WebConfig, status: Status, commands: Mapping[str, Command] | None = None) -> None:
         """Port 0 takes a free one. `commands` are what the page shows and does, as the control socket's.

@@ -68,7 +68,7 @@ class Passwords:
 
     @cached_property
     def _nobody(self) -> str:
-        """A hash that is as costly to compare as a user's, so that time does not tell who exists."""
+        """A hash that is as costly to compare as a user's, so that time does not reveal who exists."""
         return self._hasher.hash("nobody")
 
 

@@ -29,7 +29,7 @@ from pysync.web.sign_in import Attempts, Passwords, ProxySessions, Session, Sess
 
 
 UNKNOWN = "not known"
-"""For what an older part of pysync does not tell."""
+"""For what an older part of pysync does not say."""
 
 _NOW = 1.5
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -156,7 +156,7 @@ class Site:
             return Answer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
 
     def session(self, request: Request) -> Session | None:
-        """The session of who asks; None also where the user was removed, or has got another password."""
+        """The visitor's session; None also if the user was removed, or has another password since."""
         if self.proxy_header and is_by_proxy(request):
             return self.proxied.of(request.headers.getlist(self.proxy_header))
         secret = request.cookies.get(self.cookie)
@@ -172,7 +172,7 @@ class Site:
         return session if is_valid else None
 
     def may_act(self, session: Session | None) -> bool:
-        """Whether who has the session may change something; the others only look."""
+        """Whether the user of the session may change something; the others only look."""
         return session is not None and (self.operators is None or session.user in self.operators)
 
     def render(self, request: Request, template: str, code: int = 200, **values: Any) -> Response:

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pysync.base.files import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import Pair
-from pysync.install import listener_jar
 from pysync.lab.metastore import find_java
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say

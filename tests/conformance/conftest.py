@@ -31,12 +31,10 @@ ON_METASTORE: Mapping[str, Callable[[str, Path], TargetHarness]] = {
     "spark": SparkHarness,
 }
 KINDS = [
-    "hms",
-    "hms-both-ways",
     "faulty",
     "faulty-both-ways",
-    "glue",
     "directory",
+    *(pytest.param(kind, marks=pytest.mark.servers) for kind in ("hms", "hms-both-ways", "glue")),
     pytest.param("athena", marks=pytest.mark.athena),
     pytest.param("spark", marks=pytest.mark.spark),
 ]

@@ -12,6 +12,8 @@ from pysync.targets.base import Incomplete, Outcome, Target
 from tests.conformance.harness import TargetHarness, state
 from tests.conformance.objects import Source, foreign_key, function, partition, primary_key, table, view
 
+pytestmark = pytest.mark.smoke
+
 
 def a_history(harness: TargetHarness, source: Source, database: str, other: str) -> list[Operation]:
     """A bit of everything, with a table that is dropped and created anew, and two that are renamed."""

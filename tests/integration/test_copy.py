@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from pysync.base.files import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import RECORD, Copied, Pair
-from pysync.install import listener_jar
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

@@ -1,4 +1,4 @@
-"""Failback: a target's objects on their way back to the cluster that they came from: docs/failover.md."""
+"""Failback: a target's objects on their way back to the cluster that they came from: docs/operating.md."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_nothing_that_came_from_the_target_goes_back_and_the_commands_say_so(end
     done = pysync("bootstrap", "-c", back.file)
     assert done.returncode == 1, "nothing was written, and the exit code was 0"
     assert "target onprem: 3 of 3 tables left out, because they came from the target's own cluster" in done.stdout
-    assert "docs/failover.md" in done.stdout
+    assert "docs/operating.md" in done.stdout
     found = json.loads(pysync("bootstrap", "-c", back.file, "--json").stdout)
     assert [(it["tables"], it["left_out"]) for it in found["targets"]] == [(3, 3)]
 
@@ -90,7 +90,7 @@ def test_nothing_that_came_from_the_target_goes_back_and_the_commands_say_so(end
 
 @pytest.mark.crash
 def test_under_another_name_of_the_target_all_goes_back(ends: Ends, tmp_path: Path) -> None:
-    """The way that docs/failover.md describes."""
+    """The way that docs/operating.md describes."""
     with closing(Metastore(ends.target.uri)) as there:
         changed = there.table("shop", "plain")
         changed.parameters["changed"] = "there"

@@ -13,7 +13,7 @@ import pytest
 
 from pysync.config import load_config
 from pysync.hive_site import to_xml
-from pysync.migration.agent import LISTENER
+from pysync.setup.agent import LISTENER
 from tests.support.hive_sites import APACHE, CDP, EMR
 from tests.support.installs import ME, Host
 from tests.support.sidecars import command, pysync

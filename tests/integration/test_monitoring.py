@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.files import listener_jar
 from pysync.control.client import ask
-from pysync.install import listener_jar
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_until

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from pysync.base.files import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.run import RECORD, Copied, Pair
-from pysync.install import listener_jar
 from pysync.model.locations import Form
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings

@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.files import listener_jar
 from pysync.capture import bridge
 from pysync.capture.handshake import SealedInput, Sealer
-from pysync.install import listener_jar
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore

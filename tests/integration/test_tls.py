@@ -142,7 +142,7 @@ def test_the_name_of_the_certificate_can_be_said(server: EmbeddedMetastore, auth
 
 
 def test_plain_thrift_to_a_server_of_tls(server: EmbeddedMetastore) -> None:
-    assert refusal(server.uri, None) == (f"the metastore at {server.uri} needs TLS; set tls (docs/connections.md)")
+    assert refusal(server.uri, None) == (f"the metastore at {server.uri} needs TLS; set tls (docs/security.md)")
 
 
 def test_tls_to_a_server_of_plain_thrift(shared_metastore: EmbeddedMetastore, tls: TlsSettings) -> None:

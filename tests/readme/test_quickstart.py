@@ -1,4 +1,4 @@
-"""docs/quickstart.md, all its blocks one after the other in a copy of the checkout, as a person would paste them."""
+"""The quickstart of docs/install.md, all its blocks in turn in a copy of the checkout, as a person would paste them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.readme.blocks import shell_blocks
 from tests.readme.host import ROOT, copy_checkout
 
-PAGE = ROOT / "docs" / "quickstart.md"
+PAGE = ROOT / "docs" / "install.md"
+HEADING = "Quickstart: two replications on your machine"
 pytestmark = pytest.mark.timeout(1800)
 
 
 def blocks() -> list[str]:
-    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return shell_blocks(HEADING, PAGE.read_text())
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def test_the_quickstart_works_as_it_is_written(checkout: Path, capsys: pytest.Ca
     assert re.search(r"^orders s3://lab/data/", said, re.MULTILINE), said
     assert not (checkout / "lab").exists()
     with capsys.disabled():
-        print(f"\nthe quickstart took {time.monotonic() - began:.0f} s")  # noqa: T201 - docs/quickstart.md tells it
+        print(f"\nthe quickstart took {time.monotonic() - began:.0f} s")  # noqa: T201 - docs/install.md tells it
 
 
 def end_session(session: int) -> None:

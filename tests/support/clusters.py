@@ -8,12 +8,13 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pysync.base.files import listener_jar
 from pysync.base.token import write_token
 from pysync.config import Config, load_config
-from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
+from pysync.setup import listener_settings
 from pysync.sidecar.sidecar import Sidecar
 
 _SOURCE = """

@@ -13,7 +13,6 @@ from pysync.cli.commands import SECTIONS
 from tests.support.docpages import ROOT
 
 PAGE = ROOT / "docs" / "commands.md"
-_MOST_OPTIONS = 12
 BEGIN = "<!-- The rest is made from the help of the commands: make man -->\n"
 
 
@@ -35,20 +34,19 @@ def _rows(command: Any, path: str) -> Iterator[str]:
             yield from _rows(command.get_command(None, name), f"{path} {name}")
         return
     parts = [part for it in command.params if not getattr(it, "hidden", False) for part in _usage(it)]
-    usage = " ".join([path, *(parts if len(parts) < _MOST_OPTIONS else ["[OPTIONS]"])])
+    usage = " ".join([path, *parts])
     cells = (f"`{usage}`", _first_sentence(command.help))
     yield "| " + " | ".join(it.replace("|", "\\|") for it in cells) + " |"
 
 
 def _usage(parameter: Any) -> Iterator[str]:
-    """`TARGET`, `[NAME …]`, `[--target]`; help and the file of the configuration are options of every command."""
+    """`TARGET`, `[NAME …]`, and options that are required; the others are in the command's help."""
     if parameter.param_type_name == "argument":
         name = parameter.metavar or parameter.name.upper()
         name = f"{name.strip('[]').removesuffix('...')} …" if parameter.nargs == -1 else name
         yield name if parameter.required else f"[{name.strip('[]')}]"
-    elif not {"--help", "--config"} & set(parameter.opts):
-        long = max(parameter.opts, key=len)
-        yield long if parameter.required else f"[{long}]"
+    elif parameter.required:
+        yield max(parameter.opts, key=len)
 
 
 def _first_sentence(text: str) -> str:

@@ -129,7 +129,7 @@ scope.md: pysync status
 ALONE = """
 targets.md: pysync bootstrap
 targets.md: pysync bootstrap --target dr
-connections.md: pysync check
+security.md: pysync check
 versions.md: pysync check
 status.md: pysync target rename dr standby --json
 status.md: pysync target remove dr --yes --json
@@ -175,7 +175,7 @@ dump.md#data-files
 """
 
 LONG = """
-adding-a-target.md: pytest tests/conformance --harness my_package.harness:MyHarness
+contributing.md: pytest tests/conformance --harness my_package.harness:MyHarness
 aws.md: pysync demo --target athena
 copy.md: pysync demo --copy
 """
@@ -206,16 +206,16 @@ LEFT_OUT = {
     "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
     "operating.md#backup-and-restore": "it needs systemd; tests/crash/test_restored_queue.py does the same",
     "operating.md#without-a-queue": "it needs systemd; tests/crash/test_restored_queue.py does the same",
-    "failover.md#planned": "tests/integration/test_promote.py goes both ways with two sidecars",
+    "operating.md#planned": "tests/integration/test_promote.py goes both ways with two sidecars",
     "failures.md: journalctl *": "it needs systemd",
     "failures.md: systemctl status pysync": "it needs systemd",
-    "quickstart.md: *": "tests/readme runs the page as a whole",
+    "install.md#quickstart-two-replications-on-your-machine": "tests/readme runs it as a whole",
     "aws.md: export *": "the environment of make test SUITE=aws",
     "aws.md: make test SUITE=aws": "it needs an AWS account",
     "contributing.md: make *": "they run these tests",
     "coming-from.md: pysync init --from-agent *": "it changes the machine; tests/integration/test_init_cli.py",
     "coming-from.md: make compare-agents *": "it needs the jars of AWS's agents",
-    "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
+    "security.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "dump.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
     "security.md: ssh *": "it needs another host with sshd",
     "testing.md: make simulate *": "long; the same program with one seed is run here",

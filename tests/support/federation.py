@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.files import listener_jar
 from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.model.definition import differences as definition_differences
+from pysync.setup import listener_settings
 from tests.support import wait_until
 
 PATIENCE_SECONDS = 180.0

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pysync.control.client import ask
 from pysync.metastore.settings import MetastoreUri
 from pysync.model.wire import encode_event
 from tests.support import wait_until
@@ -109,9 +110,8 @@ class Sidecar:
         wait_until(said, seconds=90, what=f"the sidecar saying {text!r}")
 
     def status(self) -> dict[str, Any]:
-        done = pysync("status", "-c", self.place.file, "--json")
-        assert done.stdout, done.stderr  # its exit code tells whether all is well
-        return json.loads(done.stdout)
+        """What `pysync status --json` prints, without a process for it: many tests ask many times."""
+        return ask(self.place.queue, "status")
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -8,10 +8,11 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pysync.base.files import listener_jar
 from pysync.config import load_config
-from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
+from pysync.setup import listener_settings
 from tests.support import wait_until
 from tests.support.federation import Cluster
 from tests.support.sidecars import pysync

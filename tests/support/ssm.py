@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pysync.config import Config, load_config
-from pysync.migration.rule import Imported, Text, import_rules
+from pysync.setup.rule import Imported, Text, import_rules
 
 PLAIN = 'hms: name matches "test_db.*" | hms-sync -dest thrift://ka-adh-1.ru-central1.internal:9083'
 FULL = (

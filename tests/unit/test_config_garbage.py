@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from pysync.config import load_partial
-from pysync.jobs.check import check_config
 from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, SparkConfig, VerifyConfig, WebConfig
+from pysync.setup.check import check_config
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hms.connections import HmsSettings

@@ -16,7 +16,7 @@ import yaml
 
 from pysync import __version__
 from pysync.config import Config, load_config
-from pysync.install import listener_settings
+from pysync.setup import listener_settings
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "conf" / "container"

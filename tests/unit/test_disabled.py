@@ -13,10 +13,10 @@ from pysync.cli.output import chosen
 from pysync.cli.progress import wait_for
 from pysync.cli.status_text import is_late
 from pysync.config import load_config, load_partial
-from pysync.jobs import check
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, kept_scope
+from pysync.setup import check
 from pysync.sidecar.status import _gap
 from pysync.web.views.charts import IDLE, tone_of_target
 from pysync.web.views.targets import state_of

@@ -14,7 +14,7 @@ from pysync.base.errors import UsageError
 from pysync.cli.app import app
 from tests.support.docpages import DOCS, PAGES, ROOT, Shown, prose, shown, slug
 
-FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "testing.md"}
+FOR_CONTRIBUTORS = {"architecture.md", "contributing.md", "testing.md"}
 TESTING = "\n## How this is tested\n"
 _TEST = re.compile(r"`(tests/[\w./]+|test_\w+)`")
 _NAMED = re.compile(r"\bdocs/([\w-]+)\.md(?:#([\w-]+))?")  # in code, conf: a page, and its anchor

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pysync.config import load_partial
-from pysync.jobs.check import check_config
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
+from pysync.setup.check import check_config
 from pysync.targets.aws.session import ATTEMPTS
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
 from pysync.targets.glue import GlueSettings, glue_target

@@ -14,7 +14,7 @@ from pysync.hive_site import files
 from pysync.hive_site.document import Document
 from pysync.hive_site.files import Rewrite
 from pysync.hive_site.merge import Edited, merge
-from pysync.install.removal import take_back
+from pysync.setup.removal import take_back
 from tests.support.hive_sites import APACHE, CDP
 
 LISTENERS = "hive.metastore.event.listeners"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.migration.rule import Rule, Text, import_rules, parse_rules
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
+from pysync.setup.rule import Rule, Text, import_rules, parse_rules
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from pysync.base.errors import UsageError
 from pysync.cli.app import app
-from pysync.migration.rule import Text, import_rules
+from pysync.setup.rule import Text, import_rules
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

@@ -93,7 +93,7 @@ OF_OTHER_COMMANDS += ["targets.athena", "targets.aws", "targets.glue", "targets.
 
 
 @pytest.mark.parametrize("package", [f"pysync.{name}" for name in OF_OTHER_COMMANDS])
-def test_a_sidecar_imports_nothing_of_other_commands_or_of_a_kind_before_it_is_configured(package):
+def test_a_sidecar_imports_nothing_of_other_commands_or_of_unconfigured_kinds(package):
     assert find_spec(package)
     modules, _ = imported("import pysync.cli.run")
     assert "pysync.sidecar.process" in modules

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.config import Config, load_config
-from pysync.install.files import shipped
-from pysync.install.questions import config_text, config_values, ignored, locations, questions
+from pysync.setup.files import shipped
+from pysync.setup.questions import config_text, config_values, ignored, locations, questions
 
 ANSWERS = {
     "source_name": "east",

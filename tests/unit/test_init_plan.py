@@ -12,12 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from pysync.base.errors import UsageError
+from pysync.base.files import listener_jar
 from pysync.base.token import read_token
 from pysync.cli.app import app
 from pysync.config import load_config
-from pysync.install import steps
-from pysync.install.files import LISTENER, listener_jar, read_record
-from pysync.install.plan import Plan, plan
+from pysync.setup import steps
+from pysync.setup.files import LISTENER, read_record
+from pysync.setup.plan import Plan, plan
 from tests.support.hive_sites import CDP
 from tests.support.installs import ME, NOBODY, Host, states
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pysync.base.errors import PysyncError
 from pysync.config import Config, load_config
-from pysync.install import files as place
-from pysync.install.files import Service, shipped, unit_text
-from pysync.install.questions import KINDS, ConfigValues, config_text, with_hive_version
+from pysync.setup import files as place
+from pysync.setup.files import Service, shipped, unit_text
+from pysync.setup.questions import KINDS, ConfigValues, config_text, with_hive_version
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -28,7 +28,7 @@ HOSTILE = """
     1//0 AAAAAAAAAAAAAA.atlasv1. dt0c01.a </name><value>
 """.split()  # noqa: SIM905 - a table of words
 
-_MOST_SUSPECTS = 4  # those that grow most: to count the steps of long texts takes seconds
+_MOST_SUSPECTS = 2  # those that grow most: to count the steps of long texts takes seconds
 SHORT, LONG = 100, 600
 """Lengths of texts. Searches look ahead in vain for up to some 500 characters: only beyond, growth is a flaw."""
 

@@ -145,4 +145,4 @@ def test_an_access_refuses_them_too_and_says_so_in_words_for_people() -> None:
     [(model, key) for model in (TlsSettings, KerberosSettings, LoginSettings) for key in model.model_fields],
 )
 def test_every_key_is_explained(model: Any, key: str) -> None:
-    assert re.search(rf"`{key}`", (ROOT / "docs" / "connections.md").read_text()), f"{model.__name__}.{key}"
+    assert re.search(rf"`{key}`", (ROOT / "docs" / "security.md").read_text()), f"{model.__name__}.{key}"

@@ -94,4 +94,4 @@ def test_what_has_no_reverse_is_named(settings, word):
     with pytest.raises(UsageError, match="has no reverse") as refused:
         reversed_configuration(SOURCE, {**TARGET, **settings})
     assert word in str(refused.value)
-    assert "docs/failover.md" in str(refused.value.hint)
+    assert "docs/operating.md" in str(refused.value.hint)

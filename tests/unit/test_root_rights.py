@@ -17,8 +17,8 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import make_directory, remove, rights_at
 from pysync.cli.app import app
 from pysync.config_file.file import drafted
-from pysync.install import removal
-from pysync.install.files import read_record
+from pysync.setup import removal
+from pysync.setup.files import read_record
 from tests.support.installs import NOBODY, Host
 
 OTHER = 4711

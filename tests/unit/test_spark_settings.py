@@ -10,7 +10,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import ValidationError
 
-from pysync.base.errors import UsageError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.config import load_config
 from pysync.copy.copies import Copies
 from pysync.model.mark import Mark
@@ -140,7 +140,7 @@ def test_one_process_has_one_session(tmp_path: Path) -> None:
 
 def test_copiers_and_targets_share_the_session_and_nothing_is_started(tmp_path: Path) -> None:
     mine = settings(copy=True)
-    copies = Copies([mine], lambda: Path("listener.jar"), tmp_path)
+    copies = Copies([mine], tmp_path)
     assert mine.host() is copies.copiers["lake"]._workers.host
     assert mine.host()._session is None
     copies.close()
@@ -167,12 +167,14 @@ def test_a_session_that_somebody_else_has_in_this_process_is_not_taken_for_ones_
         target.check()
 
 
-def test_a_sidecar_without_any_spark_needs_no_jar(tmp_path: Path) -> None:
-    def no_jar() -> Path:
-        raise AssertionError("nobody asked for it")
-
-    assert Copies([], no_jar, tmp_path).copiers == {}
-    Copies([settings()], no_jar, tmp_path).close()
+def test_the_listeners_jar_is_needed_where_files_are_copied_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pysync.base.files._JARS", ())
+    assert Copies([], tmp_path).copiers == {}
+    Copies([settings()], tmp_path).close()
+    with pytest.raises(PysyncError, match="the listener jar is not built"):
+        Copies([settings(copy=True)], tmp_path)
 
 
 def test_constraints_are_unsupported_and_ask_nobody() -> None:

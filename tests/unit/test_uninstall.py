@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.app import app
-from pysync.install.files import read_record
-from pysync.jobs import check
 from pysync.queue import EventQueue
+from pysync.setup import check
+from pysync.setup.files import read_record
 from tests.support.hive_sites import EMR
 from tests.support.installs import NOBODY, Host
 from tests.support.queues import fill

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pysync.install import listener_jar
+from pysync.base.files import listener_jar
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
+from pysync.base.files import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import Pair
-from pysync.install import listener_jar
 from pysync.lab.aws.server import EmbeddedAws
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

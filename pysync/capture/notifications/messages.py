@@ -28,7 +28,7 @@ from pysync.model.wire import UnreadableEvent, decode, encode, qualified
 
 # --- Origin: the cluster that a change in the notification log came from, by the mark of its object.
 #
-# A message has neither the EnvironmentContext of the call nor its user, which tell that to the listener. What a
+# A message has neither the EnvironmentContext of the call nor its user, from which the listener knows it. What a
 # sidecar wrote has its mark (pysync.model.mark). So a change of such an object counts as one of the cluster that the
 # mark names, whoever made it: it does not go back there.
 
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 class Lookups(Protocol):
-    """What is asked of the source where a message does not tell it; `Metastore` has these methods."""
+    """What is asked of the source where a message does not say it; `Metastore` has these methods."""
 
     def database(self, name: str) -> Any | None:
         """A `ttypes.Database`; None if it is not there any more."""
@@ -124,7 +124,7 @@ _FAULTS = (ValueError, KeyError, TypeError, AttributeError, IndexError, Recursio
 
 
 class UndecodableMessage(PysyncError):
-    """The message of a notification cannot be read: something has changed, and the log does not tell what."""
+    """The message of a notification cannot be read: something has changed, and the log does not say what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +137,10 @@ class Stamp:
 
 
 def decode_notification(notification: Notification, stamp: Stamp, source: Lookups) -> Event | None:
-    """The event that a notification tells of. It says where the change came from, if the mark of its object does.
+    """The event that a notification reports. It says where the change came from, if the mark of its object does.
 
     None for kinds that are not replayed, and for an event of no partitions. None also for a new database
-    or function whose database is gone by now: later events tell of that. Raises UndecodableMessage, and MetastoreError
+    or function whose database is gone by now: later events report that. Raises UndecodableMessage, and MetastoreError
     if the source cannot be asked.
     """
     kind = REPLAYED.get(notification.kind)
@@ -175,7 +175,7 @@ def _event(kind: Kind, notification: Notification, stamp: Stamp, message: Messag
 
 
 def _completed(event: Event, message: Message, source: Lookups) -> Event | None:
-    """The event with what its message does not tell: a database as it is now, and where the change came from."""
+    """The event with what its message does not say: a database as it is now, and where the change came from."""
     if event.kind is Kind.CREATE_DATABASE and not event.after:
         database = source.database(database_in(event.catalog, message["db"]))
         if database is None:
@@ -212,7 +212,7 @@ def _inflated(data: bytes) -> bytes:
     return text
 
 
-# --- Touched: the objects that the notification log names, to be read anew where events may be missing
+# --- Touched: the objects that the notification log names, to be read again where events may be missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def touched(metastore: Metastore, since_id: int) -> Iterator[Touched]:
     The columns of the log suffice, so a message may be of any format. A message that can be read gives the old name of
     a renamed table, and the table of a foreign key, which the columns do not. Only catalogs that the access to the
     metastore names are looked at, beside `hive`. Raises MetastoreError, and
-    NotificationLogRefused; it does not tell whether the log reaches back that far (`reaches`).
+    NotificationLogRefused; it does not say whether the log reaches back that far (`reaches`).
     """
     for notification in NotificationLog(metastore).scan(since_id):
         if is_default_catalog(notification.catalog) or normalized(notification.catalog or "") in metastore.catalogs:
@@ -250,7 +250,7 @@ def named(notification: Notification) -> list[Touched]:
 
 
 def reaches(metastore: Metastore, since_id: int) -> bool:
-    """Whether the log still holds everything after `since_id`; False too where it was begun anew since."""
+    """Whether the log still holds everything after `since_id`; False too where it was begun again since."""
     log = NotificationLog(metastore)
     current = log.current()
     oldest = log.after(since_id, 1)

@@ -103,7 +103,7 @@ def begin(log: NotificationLog, page: int = PAGE) -> Position:
 def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> Batch:
     """What the log holds that has not been seen, a page at most; `current` is its current id, asked just before.
 
-    Changes nothing: the same again until `after` is used. A log that was begun anew is taken up where it is now, with
+    Changes nothing: the same again until `after` is used. A log that was begun again is taken up where it is now, with
     a gap.
     """
     rows, full = _rows(log, position, page)
@@ -156,7 +156,7 @@ def _anew(log: NotificationLog, page: int, why: str) -> Batch:
     return Batch((), begin(log, page), f"the notification log was reset: {why}")
 
 
-# --- Unread: what is to be read at the source because a notification does not tell what has changed.
+# --- Unread: what is to be read at the source because a notification does not say what has changed.
 #
 # That is a notification whose message cannot be read, and one of a kind that only a newer Hive knows. Its columns, or
 # what can be read of its message, name the object. Only that object is read; everything else goes on.
@@ -224,7 +224,7 @@ def _database(name: str, source: Lookups) -> Iterator[dict[str, Any]]:
         raise NamelessNotification from error
 
 
-# --- Rows: what the poller queues for the rows that it has read, and what it counts and tells of them.
+# --- Rows: what the poller queues for the rows that it has read, and what it counts and reports of them.
 #
 # A row is replayed, left out with a reason, or unread: then its object is read at the source. Where nothing names the
 # object, that is a gap. Nothing is left out silently, and no row stops those after it.
@@ -255,7 +255,7 @@ class Rows:
     ) -> None:
         self._keep_unreadable = keep_unreadable
         self._source, self._instance, self._catalogs = source, instance, catalogs
-        self._told: set[str] = set()  # the kinds and catalogs that the log has told of
+        self._told: set[str] = set()  # the kinds and catalogs that the log has reported
 
     def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> Taken:
         """What to queue for the rows, in their order, with sequences from `first` on.
@@ -311,7 +311,7 @@ class Rows:
         return is_default_catalog(catalog) or normalized(catalog or "") in self._catalogs
 
     def _is_news(self, what: str) -> bool:
-        """Whether the log has not told of this kind or catalog yet: there may be thousands of its rows."""
+        """Whether the log has not reported this kind or catalog yet: there may be thousands of its rows."""
         is_news = what not in self._told
         self._told.add(what)
         return is_news

@@ -239,7 +239,7 @@ class Mirror:
 
     def take_database(self, name: str) -> None:
         """Write to Glue what a statement did to a database; Refusal if Glue will not have it."""
-        # Out until all is written: what fails in between is brought anew before the next statement.
+        # Out until all is written: what fails in between is brought again before the next statement.
         known = self._databases.pop(name)
         now, current = self._database_in_hive(name), known.glue.fields
         if now == known.hive:
@@ -276,7 +276,7 @@ class Mirror:
         self._tables[database, name] = Known(self._table_in_glue(database, name), now)
 
     def forget(self, databases: Iterable[str], tables: Iterable[tuple[str, str]]) -> None:
-        """These may have come apart in a statement that failed: bring them anew before the next one."""
+        """These may have come apart in a statement that failed: bring them again before the next one."""
         for name in databases:
             self._databases.pop(name, None)
         for key in tables:

@@ -28,7 +28,7 @@ from pysync.lab.metastore import BoundProcess, tail
 # --- One web application for all the services behind one address: which service a request is for, and its faults.
 #
 # - `POST /_bench/faults` with the members of a Fault lets calls go wrong, `DELETE` ends that.
-# - `GET /_bench/calls` counts calls (`Glue.GetTable`), and the statements that Athena ran; `DELETE` begins anew.
+# - `GET /_bench/calls` counts calls (`Glue.GetTable`), and the statements that Athena ran; `DELETE` resets the counts.
 # - JSON requests for Glue and Athena are answered here, all others by moto: S3 and STS.
 
 

@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from pysync.base.errors import PysyncError
+from pysync.base.files import listener_jar
 from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.install import listener_jar, listener_settings
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.lab.aws import EmbeddedAws
+from pysync.setup import listener_settings
 from pysync.targets.settings import TargetSettings
 
 # --- The demo's other kind of target: a Glue Data Catalog on this machine

@@ -59,7 +59,7 @@ class Blocks:
     """The keys that refused events block, but for those that a refresh under way makes good.
 
     `stored` are the keys of the parked events that block, and `parked` reads the keys of every parked event, by
-    position. `refused` events are to be parked, and `healing` tells what each refresh under way makes good, both by
+    position. `refused` events are to be parked, and `healing` says what each refresh under way makes good, both by
     position. Without `heals` refreshes make nothing good. In memory only: a draft works on a copy.
     """
 
@@ -147,7 +147,7 @@ def is_covered(at: int, keys: Set[str], healing: Mapping[int, Covers]) -> bool:
 class Translated:
     """What an event is for the target: a change, nothing (None), or a refusal of what cannot be translated.
 
-    `changes` are those that follow from it, in order. `covers` tells which refused events a refresh makes good.
+    `changes` are those that follow from it, in order. `covers` says which refused events a refresh makes good.
     """
 
     event: Queued
@@ -279,7 +279,7 @@ def _covered(change: Change, translator: Translator) -> Covers:
 
 
 def _repeated_requests(events: Sequence[Queued]) -> Set[int]:
-    """The indexes of the re-read requests (pysync.model.reread) that come again later among the events.
+    """The indexes of the re-read requests (pysync.model.reread) that are repeated later among the events.
 
     A request has its object read when it is replayed, so the last one is enough. A backlog after many conflicts is full
     of repeated requests.

@@ -84,7 +84,7 @@ class TableState(State):
     `definitions` holds the last definition. Before it may be that of the last cascade, if the columns have changed
     since: partitions that this window does not know get the cascaded columns. Each has a flag, whether it cascades.
     `born` is the position of the create, if the window has one. `buried` is the latest createTime of the dropped tables
-    (s; 0: the source does not tell), as a clock may have been set back between them.
+    (s; 0: the source does not say), as a clock may have been set back between them.
     """
 
     name: TableName

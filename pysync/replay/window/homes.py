@@ -216,7 +216,7 @@ def _object(change: Change) -> Any | None:
 def _gets_a_name(change: Change, standing: Stance) -> bool:
     """Whether the target has to compare the whole table after the change.
 
-    So it is if the home tells of a rename, or if an echo of one comes as a create: changes that were on their way for
+    So it is if the home reports a rename, or if an echo of one comes as a create: changes that were on their way for
     the old name may be missing under the new one.
     """
     if change.kind is Kind.CREATE_TABLE:
@@ -301,7 +301,7 @@ class Origins:
         return True
 
     def request_reread(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:  # noqa: ARG002
-        """Have it read anew at the target if that is its home, else on the way to or from the home."""
+        """Have it read again at the target if that is its home, else on the way to or from the home."""
         return iter(())
 
 

@@ -135,7 +135,7 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class NameMapping:
-    """What becomes of objects on the way to one target."""
+    """What happens to objects on the way to one target."""
 
     renames: Renames = field(default_factory=Renames)
     rewritings: tuple[Rewriting, ...] = (Rewriting(),)
@@ -280,7 +280,7 @@ class NameMapping:
         return self._apply_to(item, _UNKNOWN)
 
     def apply_to_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
-        """Rewrite a partition of a table with this frame, which tells what the partition does not."""
+        """Rewrite a partition of a table with this frame, which says what the partition does not."""
         return self._apply_to(partition, frame)
 
     def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:

@@ -171,7 +171,7 @@ class Standing:
             self.taken = max(self.taken, done)
 
     def forget(self, position: int) -> None:
-        """Everything after the position comes again."""
+        """Everything after the position is replayed again."""
         with self._lock:
             self._left.clear()
             self._refused.clear()
@@ -243,7 +243,7 @@ class Holds:
         return hold
 
     def end(self, hold: Hold) -> bool:
-        """Let go of a hold; False if it was over before: its time is over, or the drain has begun anew."""
+        """Let go of a hold; False if it was over before: its time is over, or the drain has begun again."""
         with self._lock:
             self._expire()
             ended = self._holds.pop(hold.number, None)
@@ -283,7 +283,7 @@ class Holds:
             return any(it.covers(keys, positions) for it in self._holds.values())
 
     def forget(self, position: int) -> None:
-        """Everything after the position comes again, and may show older states for a moment: no hold is kept."""
+        """Everything after the position is replayed again, and may show older states for a moment: no hold is kept."""
         with self._lock:
             self._holds.clear()
             self._taken = position

@@ -32,7 +32,7 @@ from pysync.replay.window.order import EVERYTHING
 
 # Whole: what to do if a target lacks the table of which an operation describes only a part. Pure.
 #
-# Somebody has dropped the table at the target, or it had to be created anew there. No event has its other partitions
+# Somebody has dropped the table at the target, or it had to be created again there. No event has its other partitions
 # and constraints, so all of it is read at the source.
 
 
@@ -60,7 +60,7 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
 
 
 def from_events(operation: Operation) -> tuple[Operation, ...]:
-    """What the events alone tell, without a source to read; empty if they do not tell the table."""
+    """What the events alone say, without a source to read; empty if they lack the table."""
     if isinstance(operation, PutTable):
         return (replace(operation, creates=True, is_current=True),)
     if isinstance(operation, RenameTable):

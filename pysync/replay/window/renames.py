@@ -314,7 +314,7 @@ def _shown(names: Parts | None) -> str:
     return ".".join(names or ()).replace(_ANY, "*")
 
 
-# Locations: prefixes of locations, and what becomes of them on the way to a target. Pure.
+# Locations: prefixes of locations, and what happens to them on the way to a target. Pure.
 
 
 _ARCHIVE = re.compile(ARCHIVED + r"(/.*)")

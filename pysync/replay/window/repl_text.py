@@ -121,7 +121,7 @@ class Cursor:
     # --- errors
 
     def fails(self, *expected: str) -> NoReturn:
-        """Raise UsageError that tells what was expected here, and what is there."""
+        """Raise UsageError that says what was expected here, and what is there."""
         there = self.text[self.here() :][:_SHOWN].split(None, 1)
         text = quoted(there[0]) if there else "the end"
         wanted = list(dict.fromkeys([*self._expected, *expected]))

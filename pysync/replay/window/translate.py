@@ -48,7 +48,7 @@ def _created(change: Change) -> int:
 
 
 def _partition(change: Change) -> str:
-    """The partition's name; empty if the table has none, or the event does not tell it."""
+    """The partition's name; empty if the table has none, or the event does not say it."""
     if change.after and change.table is not None:
         return partition_name([key.name for key in change.table.partitionKeys or ()], change.after[0].values)
     # HMS 2.3: its InsertEvent has the values by key; those of 3.1 and later have the Partition.

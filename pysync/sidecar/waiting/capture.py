@@ -63,7 +63,7 @@ _STATUS = "pysync status"
 class Capture:
     """What brings the changes of the source: the listeners (`watch`) or the `poller` of its notification log.
 
-    `unsettled` tells of which objects the order of changes is not known (see `Healer.unsettled`). `clock` returns
+    `unsettled` says of which objects the order of changes is not known (see `Healer.unsettled`). `clock` returns
     seconds that only grow, those of `unsettled`.
     """
 

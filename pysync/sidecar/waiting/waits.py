@@ -106,7 +106,7 @@ class Waits:
         """Begin a wait, or go on with the one named by `wait`; answers when it is over, or after some seconds.
 
         `within` may ask for an answer sooner. A wait that is not known any more (the sidecar was restarted) is begun
-        anew: that is later, and so right.
+        again: that is later, and so right.
         """
         name, wait = self._wait_of(request)
         within = request.get("within")
@@ -272,7 +272,7 @@ class ObjectStatus:
         }
 
     def _event_id(self, waiting: _Waiting, unsure: bool) -> int | None:
-        """The event id of the source's log up to which all is at the target; None if it cannot be told."""
+        """The event id of the source's log up to which all is at the target; None if it is not known."""
         poller = self.capture.poller
         come = poller.status()["position"] if poller else self.capture.watch.certain_id()
         if not come or unsure or not waiting.whole:

@@ -1,4 +1,4 @@
-"""Why: what became of a database, table or function, and why a target does not have it (`pysync why`).
+"""Why: what happened to a database, table or function, and why a target does not have it (`pysync why`).
 
 `naming` finds its names, and `lives` when it had each. `events` finds what the queue has of it, `facts` gathers what is
 known at each target, and `ends` asks source and target where nothing is known. `reasons` decides what to say of that,

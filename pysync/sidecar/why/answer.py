@@ -83,12 +83,12 @@ def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, sc
 
 
 def _made(record: Record, name: str) -> bool:
-    """Whether an operation has created the table anew under that name; a rename may create one, too."""
+    """Whether an operation has created the table again under that name; a rename may create one, too."""
     created = any(it.field == f"table {record.object}" and it.new == "created" for it in record.differences)
     return created and record.source_object == name and not record.source_former
 
 
-# --- Why, answered: the object's names, what the source did to it, and what became of it at each target
+# --- Why, answered: the object's names, what the source did to it, and what happened to it at each target
 
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
@@ -100,7 +100,7 @@ Request = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Answers `why` beside a running sidecar. `listeners` tells what `pysync status` has of them.
+    """Answers `why` beside a running sidecar. `listeners` says what `pysync status` has of them.
 
     `ends` reads source and target.
     """

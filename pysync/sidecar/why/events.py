@@ -47,7 +47,7 @@ Made = tuple[str, int]
 def life(name: str, renames: Iterable[Rename], made: Collection[Made] = ()) -> Sequence[Span]:
     """The names of the object that has the name now, or was the last to have it; its last name first.
 
-    An object that was created under the name after the renames to it is another one than they tell of.
+    An object that was created under the name after the renames to it is another one than they report.
     """
     known = sorted(set(renames))
     begun = max([*(it.position for it in known if it.new == name), *(at for it, at in made if it == name)], default=0)

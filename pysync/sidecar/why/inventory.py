@@ -232,7 +232,7 @@ def _named(name: str) -> TableName | str:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Answers `tables` beside a running sidecar. `listeners` tells what `pysync status` has of them."""
+    """Answers `tables` beside a running sidecar. `listeners` says what `pysync status` has of them."""
 
     queue: EventQueue
     drains: Mapping[str, Drain]

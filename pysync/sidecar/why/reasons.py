@@ -110,7 +110,7 @@ def _paused(facts: Facts, waits: str) -> Reason:
 
 
 def _state(facts: Facts) -> Iterator[Reason]:
-    """What the target has, as far as the journal tells."""
+    """What the target has, as far as the journal shows."""
     last = facts.last
     if facts.ignored is not None and facts.last_event is not None and not facts.waiting:
         event = facts.last_event

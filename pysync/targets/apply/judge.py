@@ -156,7 +156,7 @@ def _plain(at: str) -> str:
     return _HADOOPS_S3.sub("s3://", at)
 
 
-# Judge: who decides what an operation may do at a target, and what becomes of an operation that may not do it.
+# Judge: who decides what an operation may do at a target, and what happens to an operation that may not do it.
 #
 # Each operation has one flow (tables, partitions, …), which asks the target's judge. One judge goes by the marks of
 # what is there, the other by homes and by the state that the operation expects. Whatever both have in common is in the
@@ -344,5 +344,5 @@ class Judge(ABC):
     # --- asking for an object again
 
     def request_reread(self, operation: RequestReread) -> Outcome:
-        """Have all clusters read an object anew."""
+        """Have all clusters read an object again."""
         raise Rejected(f"a target of kind {self.store.settings.kind} does not support {type(operation).__name__}")

@@ -218,7 +218,7 @@ class BothWaysJudge(Judge):
         if old is not None and new is None and any(it is not None and alike(it, old) for it in before):
             return None
         outcomes = [Outcome.UNCHANGED]
-        # Without the old table no event of a rename leaves from here: the home would never learn what became of it.
+        # Without the old table no event of a rename leaves from here: the home would never learn what happened to it.
         if old is not None or operation.mark.source != self.rule.cluster:
             outcomes.append(self.requests.for_table(operation, old))
         # One that looks alike, but was born elsewhere, is another table, too.

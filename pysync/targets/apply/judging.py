@@ -249,7 +249,7 @@ class HomeRule:
 
 
 def _is_passed_on(operation: Operation) -> bool:
-    """Whether a cluster on the way from the home has read the state anew, so that no event of the home's orders it.
+    """Whether a cluster on the way from the home has read the state again, so that no event of the home's orders it.
 
     Everything of that home comes by that way, so what comes now is newer than what is there.
     """
@@ -257,7 +257,7 @@ def _is_passed_on(operation: Operation) -> bool:
 
 
 def _is_of_former_birth(place: Any, mark: Mark) -> bool:
-    """Whether the home has created the table anew since it wrote the one that is there: no part of it can be newer."""
+    """Whether the home has created the table again since it wrote the one that is there: no part of it can be newer."""
     place_mark = Mark.read(place.parameters)
     if place_mark is None or place_mark.source != mark.source or 0 in {place_mark.created, mark.created}:
         return False
@@ -290,11 +290,11 @@ class HomeRequests:
         self.store, self.rule, self._sender = store, rule, store.reads
 
     def request_reread(self, operation: RequestReread) -> Outcome:
-        """Have all clusters read an object anew: as its home, or else on the path that the operation took.
+        """Have all clusters read an object again: as its home, or else on the path that the operation took.
 
         It is sent by creating and dropping a function (pysync.model.reread).
         """
-        # At the home its path begins anew: until then it was only a request.
+        # At the home its path restarts: until then it was only a request.
         path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
         message = RereadRequest(
             operation.database, operation.table, operation.function, operation.home, path, operation.chain_length

@@ -1,4 +1,4 @@
-"""Renames of tables, within a database or into another. Where a store cannot rename, the table is created anew and
+"""Renames of tables, within a database or into another. Where a store cannot rename, the table is created again and
 filled:
 
     new one created, with a parameter `pysync.renaming` that names the old one ── partitions copied ── counted

@@ -23,7 +23,7 @@ from pysync.targets.base import Answer, Forbidden, Missing, OutcomeUnknown, Reje
 
 # What Athena's failures mean: by the type of the failure, then the text of the reason, then the category.
 #
-# A failure that is the statement's own is a refusal: it would come again, and the Glue API may do what was asked for.
+# A failure that is the statement's own is a refusal: it would be repeated, and the Glue API may do what was asked for.
 
 
 _VERSIONS = 1402  # too many versions of a table, which waiting does not cure

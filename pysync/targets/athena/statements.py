@@ -104,7 +104,7 @@ def _encodable(text: str) -> None:
 
 # Hive's types as statements write them, and the partition values that stay as they are in a typed column. Pure.
 #
-# A type comes as text and goes into a statement without quotes, so it is parsed and written anew: whatever is not a
+# A type comes as text and goes into a statement without quotes, so it is parsed and rewritten: whatever is not a
 # type that Athena takes is refused. The names of a struct's fields are quoted, as `struct<date:int>` does not parse.
 
 
@@ -146,7 +146,7 @@ def is_readable_as(old: str, new: str) -> bool:
 def keeps(kind: str, value: str) -> bool:
     """Whether a quoted partition value stays as it is in a column of this type.
 
-    Hive reads it as that type and writes it anew: `07` becomes `7`, `2020-1-2` becomes `2020-01-02`, a char is filled
+    Hive reads it as that type and writes it again: `07` becomes `7`, `2020-1-2` becomes `2020-01-02`, a char is filled
     up with spaces. The empty value, the default partition's, and types whose text nobody promises are never kept.
     """
     if not value or value == DEFAULT_PARTITION:

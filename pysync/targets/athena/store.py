@@ -78,7 +78,7 @@ class AthenaStore(CatalogStore):
         self._athena.close()
         super().close()
 
-    # --- what becomes of an object here
+    # --- what happens to an object here
 
     def written(self, differences: list[str], expected: Any, existing: Any | None, table: Any | None) -> list[str]:
         """The differences that would be written. With `glue_api = "never"` harmless ones that no statement can say are

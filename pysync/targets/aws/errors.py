@@ -16,7 +16,7 @@ NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"
 CONFLICT = "ConcurrentModificationException"
 RACES = frozenset({NOT_FOUND, EXISTS, CONFLICT})
-"""Answers that another client's change between our read and our write may cause: the operation is decided anew."""
+"""Answers that another client's change between our read and our write may cause: the operation is decided again."""
 
 INVALID = frozenset(
     {

@@ -31,7 +31,7 @@ from pysync.targets.settings import TargetSettings
 
 
 ATTEMPTS = 3
-"""How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation anew,
+"""How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation again,
 which a single throttled call of a thousand should not cause."""
 
 _SENT_ONCE = frozenset({"athena"})
@@ -255,7 +255,7 @@ class AwsSettings(TargetSettings):
     _clients: Clients = PrivateAttr(default_factory=Clients)
 
     def place(self) -> str | None:
-        """The Data Catalog, as far as the settings tell it."""
+        """The Data Catalog, as far as the settings show it."""
         return f"aws {self.endpoint_url} {self.region} {self.catalog_id} {self.profile} {self.assume_role}"
 
     @property

@@ -153,7 +153,7 @@ class CatalogStore(Store):
         existing = self.database(database)
         return existing is not None and self.is_link(existing)
 
-    # --- what becomes of an object here
+    # --- what happens to an object here
 
     def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""

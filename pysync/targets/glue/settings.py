@@ -90,7 +90,7 @@ class Extras:
         self._omit(_INDEXES, name, error)
 
     def forget(self, name: TableName | str) -> None:
-        """Note that an object is made anew."""
+        """Note that an object is made again."""
         self._done.discard(str(name))
 
     def furnish_table(self, table: Any) -> None:

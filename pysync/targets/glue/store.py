@@ -1,7 +1,7 @@
 """GlueStore: the AWS Glue Data Catalog as a store, by its own API.
 
 A table is altered in place, so that what hangs on it at AWS (grants, readers) stays. An update names the version that
-was looked at: a change of somebody else in between is refused, and the operation decided anew.
+was looked at: a change of somebody else in between is refused, and the operation decided again.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Classified = Callable[[str], AbstractContextManager[None]]
 
 
 class Views:
-    """What becomes of views. `read` gives a table of the catalog, `classified` sorts its errors."""
+    """What happens to views. `read` gives a table of the catalog, `classified` sorts its errors."""
 
     def __init__(self, mode: str, hive: str | None, read: Read, classified: Classified) -> None:
         """`mode` is the setting `views`, `hive` is `hive_version`."""

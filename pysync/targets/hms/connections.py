@@ -131,7 +131,7 @@ REFUSALS = (
     hive.UnknownTableException,
 )
 """Answers about the operation itself. Which of them says that something is missing or in the way differs from call to
-call and from version to version: each may be a race with another client, so the operation is decided anew once."""
+call and from version to version: each may be a race with another client, so the operation is decided again once."""
 
 _NO_TRANSACTIONS = (
     "a transactional table cannot be read without its transactions: exclude the table, or make it external"

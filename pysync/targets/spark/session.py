@@ -176,7 +176,7 @@ class SparkHost:
 
         silence_loggers()
         if self.output_file.exists():
-            # It may tell why the last one has died.
+            # It may say why the last one has died.
             self.output_file.replace(self.output_file.with_suffix(".out.1"))
         with self.output_file.open("wb") as output:
             gateway = launch_gateway(settings, {"stdout": output, "stderr": output})

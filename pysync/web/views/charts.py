@@ -45,7 +45,7 @@ def tone_of_state(state: str) -> str:
 
 
 def tone_of_outcome(outcome: str) -> str:
-    """The tone of what became of an operation."""
+    """The tone of what happened to an operation."""
     return _OUTCOMES.get(outcome, IDLE)
 
 
@@ -87,7 +87,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A curve: `line` and `area` are SVG path data, `summary` tells what it shows to those who do not see it.
+    """A curve: `line` and `area` are SVG path data, `summary` says what it shows to those who do not see it.
 
     `values` are the points: where each lies in the box, its time in seconds since 1970, and its value in words.
     """

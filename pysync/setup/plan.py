@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 
 from pysync.base.errors import UsageError
-from pysync.base.files import Owner, is_users
+from pysync.base.files import Owner, is_users, listener_jar
 from pysync.config import Config, load_config
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, Edited, merge
-from pysync.install import files as unit
-from pysync.install.files import LISTENER, RECORD_NAME, Record, listener_jar, listener_settings, read_record, shipped
-from pysync.install.steps import Directory, File, HiveSite, Step, Token
+from pysync.setup import files as unit
+from pysync.setup.files import LISTENER, RECORD_NAME, Record, listener_settings, read_record, shipped
+from pysync.setup.steps import Directory, File, HiveSite, Step, Token
 
 CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"

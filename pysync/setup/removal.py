@@ -19,9 +19,9 @@ from pysync.base.files import Owner, remove
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
-from pysync.install import files
-from pysync.install.files import LISTENER, RECORD_NAME, Record
-from pysync.install.steps import digest
+from pysync.setup import files
+from pysync.setup.files import LISTENER, RECORD_NAME, Record
+from pysync.setup.steps import digest
 
 _WANTS = "multi-user.target.wants"
 

@@ -1,4 +1,4 @@
-"""What a set-up consists of: the listener's jar and settings, the systemd unit, and the record of what was done."""
+"""What a set-up consists of: the listener's settings, the systemd unit, and the record of what was done."""
 
 from __future__ import annotations
 
@@ -16,23 +16,9 @@ from pysync.base.token import assert_unreachable
 from pysync.capture.bridge import HOST
 from pysync.config import Config
 
-# --- The listener: its jar, and the properties that go into HMS's hive-site.xml
+# --- The listener: the properties that go into HMS's hive-site.xml
 
 LISTENER = "org.pysync.listener.SidecarListener"
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-_JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
-
-
-def listener_jar() -> Path:
-    """Return the path of the jar: in an installed wheel, or in a checkout where it was built.
-
-    Raises PysyncError if there is no jar.
-    """
-    for jar in _JARS:
-        if jar.is_file():
-            return jar
-    raise PysyncError("the listener jar is not built", "in a checkout: make jar")
 
 
 def listener_settings(config: Config, spool: Path) -> dict[str, str]:
@@ -100,6 +86,7 @@ def _environment(service: Service) -> Path:
 
 # --- The files of conf/: in a checkout beside the package, in an installation inside it
 
+_PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
 
 

@@ -1,1 +1,0 @@
-"""From other tools to pysync."""
