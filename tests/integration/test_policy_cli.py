@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
+def policy_test(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
     done = pysync("policy", "test", *words, "-c", file, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     return {
@@ -53,7 +53,7 @@ def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
 
 
 def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> None:
-    assert told(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
+    assert policy_test(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
         "sales.orders": [
             ("dr", True, RULE, "dr_sales.orders", "hdfs://adh2/warehouse/sales.db/orders", None, DATABASES, [], None),
             ("all", True, ALL, "archive.orders", PLACE, None, "tables sales.o* = archive.o*", ["archive.orders"], None),
@@ -74,7 +74,7 @@ def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> 
 
 
 def test_a_location_that_cannot_be_mapped_is_told_as_what_it_is(file: Path) -> None:
-    (found,) = told(file, "sales.t", "--target", "dr", "--location", "hdfs://adh1/../x")["sales.t"]
+    (found,) = policy_test(file, "sales.t", "--target", "dr", "--location", "hdfs://adh1/../x")["sales.t"]
     assert found[:5] == ("dr", True, RULE, "dr_sales.t", None)
     assert "leaves its prefix" in str(found[5])
 

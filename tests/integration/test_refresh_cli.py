@@ -70,8 +70,8 @@ def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> 
     wait_until(lambda: stage.status()["targets"][0]["parked"] == 1, what="the parked event")
     for names in ([f"{database}.good"], []):
         done = pysync("refresh", *names, "--wait", "-c", stage.config_file, seconds=60)
-        said = f"'replica' has parked events of {database}.bad"
-        assert_one_line(done, 1, said, "pysync parked list replica")
+        text = f"'replica' has parked events of {database}.bad"
+        assert_one_line(done, 1, text, "pysync parked list replica")
     compared = resyncs(stage)
     time.sleep(3)
     assert resyncs(stage) == compared, "two gaps had everything compared again and again"

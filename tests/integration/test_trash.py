@@ -61,13 +61,13 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
             return [(it["operation"], it["outcome"], it["reason"]) for it in records if it["who"]]
 
         wait_until(lambda: len(acts()) == 5, seconds=30, what="the acts in the journal")  # written half a second later
-        told = acts()
-        assert told[:3] == [
+        reported = acts()
+        assert reported[:3] == [
             ("EmptyTrash", "done", "1 removed"),
             ("EmptyTrash", "done", "0 removed"),
             ("RestoreTrash", "refused", f"the trash has no table {kept['db.b']}"),
         ]
-        assert told[3:] == [
+        assert reported[3:] == [
             ("RestoreTrash", "done", f"{kept['db.b']} is db.saved again"),
             ("RestoreTrash", "done", f"{kept['db.a']} is db.a again"),
         ]

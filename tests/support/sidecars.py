@@ -103,11 +103,11 @@ class Sidecar:
             )
 
     def wait_for(self, text: str) -> None:
-        def said() -> bool:
+        def is_logged() -> bool:
             assert self.process.poll() is None, f"the sidecar ended: {self.errors.read_text()}"
             return text in self.errors.read_text()
 
-        wait_until(said, seconds=90, what=f"the sidecar saying {text!r}")
+        wait_until(is_logged, seconds=90, what=f"the sidecar saying {text!r}")
 
     def status(self) -> dict[str, Any]:
         """What `pysync status --json` prints, without a process for it: many tests ask many times."""
@@ -153,9 +153,9 @@ def send(running: Sidecar, *makers: Maker, first: int = 1) -> None:
 def wait_for(running: Sidecar, **expected: Any) -> dict[str, Any]:
     """Wait until the target's status has these values."""
 
-    def found() -> bool:
+    def has_values() -> bool:
         target = running.status()["targets"][0]
         return all(target[key] == value for key, value in expected.items())
 
-    wait_until(found, what=str(expected))
+    wait_until(has_values, what=str(expected))
     return running.status()["targets"][0]

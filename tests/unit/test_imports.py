@@ -48,8 +48,8 @@ def imported(code, *arguments):
     """The modules that are there when `code` has run in a process of its own, and what it printed before."""
     line = [sys.executable, "-c", SHOWS_MODULES.format(code=code), *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
-    said, _, modules = done.stdout.rpartition("modules ")
-    return set(modules.split()), said + done.stderr
+    output, _, modules = done.stdout.rpartition("modules ")
+    return set(modules.split()), output + done.stderr
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def conf(tmp_path):
 
 @pytest.mark.parametrize("command", ASKING)
 def test_who_only_asks_imports_little(command, conf):
-    modules, said = imported(MAIN, *command.split(), "-c", conf)
-    assert "no sidecar runs" in said
+    modules, output = imported(MAIN, *command.split(), "-c", conf)
+    assert "no sidecar runs" in output
     shows_progress = {"rich"} if command == "events" else set()
     assert modules & HEAVY == shows_progress
 
@@ -71,10 +71,10 @@ def test_an_answer_needs_no_more(conf):
     server = ControlServer(conf.parent, {"plan": lambda _: {"targets": ["the answer"]}})
     server.start()
     try:
-        modules, said = imported(MAIN, "plan", "--json", "-c", conf)
+        modules, output = imported(MAIN, "plan", "--json", "-c", conf)
     finally:
         server.stop()
-    assert "the answer" in said
+    assert "the answer" in output
     assert modules & HEAVY == set()
 
 
@@ -83,8 +83,8 @@ ABOUT_ITSELF = [["--help"], ["--version"], ["status", "--help"], ["parked"], ["p
 
 @pytest.mark.parametrize("arguments", ABOUT_ITSELF)
 def test_a_word_about_itself_imports_little(arguments):
-    modules, said = imported(MAIN, *arguments)
-    assert "pysync" in said
+    modules, output = imported(MAIN, *arguments)
+    assert "pysync" in output
     assert modules & HEAVY == set()
 
 

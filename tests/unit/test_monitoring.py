@@ -139,12 +139,12 @@ def test_the_alerts_are_those_that_the_runbook_has() -> None:
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda it: it["alert"])
 def test_an_alert_says_how_bad_it_is_what_it_means_and_where_to_read_on(rule: dict[str, Any]) -> None:
-    told = rule["annotations"]
+    reported = rule["annotations"]
     assert rule["labels"] in ({"severity": "warning"}, {"severity": "critical"})
-    assert told.keys() == {"summary", "description", "runbook_url"}
-    assert told["runbook_url"] == f"docs/failures.md#{rule['alert'].lower()}"
-    assert len(told["summary"]) < 100
-    assert told["description"].endswith(".")
+    assert reported.keys() == {"summary", "description", "runbook_url"}
+    assert reported["runbook_url"] == f"docs/failures.md#{rule['alert'].lower()}"
+    assert len(reported["summary"]) < 100
+    assert reported["description"].endswith(".")
 
 
 def test_the_dashboard_has_its_rows_and_no_panel_without_a_word_or_an_expression() -> None:
