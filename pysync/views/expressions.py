@@ -183,7 +183,6 @@ class Expressions:
         items = self.many(node.expressions)
         tests = [self._compared(value, "=", it).sql for it in items]
         _assert_alike([value, *items], "IN")
-        self._assert_unfixed([value, *items], "IN")
         return condition(" OR ".join(tests))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -281,7 +280,6 @@ class Expressions:
 
     def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
         self._scope.rules.call(name, arguments)
-        self._assert_unfixed(arguments, f"the function {name}")
         if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
             arguments = [self._scope.rules.in_words(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
@@ -307,7 +305,17 @@ class Expressions:
 
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
+        if self._is_filled_up(one, other) or self._is_filled_up(other, one):
+            raise CannotTranslate(
+                "a char that a condition fixes, of which Hive makes a constant, filled up with blanks"
+            )
         return compared(one, operator, other)
+
+    def _is_filled_up(self, value: Typed, other: Typed) -> bool:
+        """Whether Hive takes it for a char that is a constant, which has blanks at its end that others have not."""
+        if value.type.name != "char" or not self._scope.is_fixed(value):
+            return False
+        return not isinstance(other.literal, str) or len(other.literal) != value.type.numbers[0]
 
     def _side(self, node: exp.Expression) -> Typed:
         """A side of a comparison. There it makes no difference that Hive has a timestamp where Spark has a date."""
@@ -360,11 +368,6 @@ class Expressions:
             raise CannotTranslate("the function grouping of other things than a column")
         columns = ", ".join(it.sql for it in self.many(node.expressions))
         return Typed(f"CAST(grouping({columns}) AS {kind.trino})", kind)
-
-    def _assert_unfixed(self, values: Sequence[Typed], what: str) -> None:
-        """A char that Hive takes for a constant has blanks that others have not."""
-        if any(it.type.name == "char" and self._scope.is_fixed(it) for it in values):
-            raise CannotTranslate(f"{what} with a char that a condition fixes, of which Hive makes a constant")
 
     def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
         sql, columns = self._subquery(_query(query), self._scope)

@@ -146,6 +146,8 @@ class SparkRules(HiveRules):
             raise CannotTranslate(f"a cast to {to} in a view of Spark")
         if value.type.is_text and to.name in {"double", "float"}:
             raise CannotTranslate(f"a cast from string to {to} in a view of Spark")
+        if to.is_integer and value.type.name == "decimal" and value.type.precision - value.type.scale >= to.precision:
+            raise CannotTranslate(f"a cast from {value.type} to {to} in a view of Spark, which cuts what is too large")
         return value
 
 

@@ -79,7 +79,7 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     if rules is None:
         sql, columns = translated_text(text, columns_of, normalized(database), hive)
     else:
-        sql, columns = _translated(text, Scope(columns_of, normalized(database), rules))
+        sql, columns = translated_query(text, Scope(columns_of, normalized(database), rules))
     _assert_same(wanted, columns)
     if list(columns) != wanted:
         sql = renamed(sql, columns, wanted)
@@ -98,7 +98,7 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
     refused: dict[str, str] = {}
     for version in VERSIONS if hive is None else [hive]:
         try:
-            translations[version] = _translated(text, Scope(columns_of, database, VERSIONS[version]))
+            translations[version] = translated_query(text, Scope(columns_of, database, VERSIONS[version]))
         except CannotTranslate as error:
             refused[version] = str(error)
     for version, reason in refused.items():
@@ -112,7 +112,8 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
 _UNKNOWN = "hive_version is not set"
 
 
-def _translated(text: str, scope: Scope) -> _Translated:
+def translated_query(text: str, scope: Scope) -> _Translated:
+    """The same by the rules of an empty scope. Raises CannotTranslate."""
     try:
         tree = understood(text, puts_nulls_last=scope.rules.puts_nulls_last)
         scope.fixed = frozenset() if scope.rules.of_spark else fixed_columns(tree)

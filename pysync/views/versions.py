@@ -7,6 +7,7 @@ from functools import wraps
 
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
+from pysync.views.dates import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
 from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
@@ -38,72 +39,6 @@ _MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
 def _decimal_of(value: Typed, to: HiveType, pattern: str) -> Typed:
     """A string as a decimal; what the pattern does not match is NULL. Trino takes hours for long exponents."""
     return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{pattern}', 1) AS {to.trino})", to)
-
-
-# --- Dates of Hive 2.3. What is not matched becomes '', which is none; a day behind the last is one of the next month
-
-_DIGIT = r"[\p{Nd}&&[^\x{10000}-\x{10ffff}]]"  # as Java has them: of any script, in one unit of UTF-16
-# A year before Christ is written without saying so: that of 0000-00-00 is 2.
-_BEFORE_CHRIST = r"\A(?:-([0-9]+)|0000)(?=-)"
-_YEAR_OF_ERA = "lpad(CAST(COALESCE(CAST(x[1] AS bigint), 0) + 1 AS varchar), 4, '0')"
-_FIRST_OF_MONTH = "date_add('month', (CAST(x[1] AS bigint) - 2000) * 12 + CAST(x[2] AS bigint) - 1, date '2000-01-01')"
-# java.sql.Date and java.sql.Timestamp
-_TWO = rf"({_DIGIT}{{1,2}}|\+{_DIGIT})"
-_SIGNED = rf"([+-]?{_DIGIT}+)"
-_FRACTION = rf"(?:\.{_DIGIT}{{1,9}}[\x00-\x20]*(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?"
-_TIME = rf"(?: {_SIGNED}:{_SIGNED}:{_SIGNED}{_FRACTION})?"
-_WRITTEN = rf"\A[\x00-\x20]*({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}{_TIME}[\x00-\x20]*\z|[\s\S]+"
-_SECONDS = (
-    "TRY_CAST(x[4] AS integer) * bigint '3600' + TRY_CAST(x[5] AS integer) * bigint '60' + TRY_CAST(x[6] AS integer)"
-)
-_DAYS = f"IF(x[4] IS NULL, 0, CAST(floor(({_SECONDS}) / 86400e0) AS bigint))"
-_IS_DAY = "CAST(x[2] AS bigint) BETWEEN 1 AND 12 AND CAST(x[3] AS bigint) BETWEEN 1 AND 31"
-# java.text.SimpleDateFormat; an exponent and infinity are errors here
-_NUMBER = rf"[ \t]*(-?(?:{_DIGIT}+(?:E-?{_DIGIT}+)?|\u221e)|NaN)"
-_PARSED = rf"\A{_NUMBER}-{_NUMBER}-{_NUMBER}[\s\S]*|[\s\S]+"
-
-
-def date_of_2(value: Typed) -> Typed:
-    """A string as the date that CAST makes of it: one that has a month's and a day's number, with or without a time."""
-    day = f"date_add('day', CAST(x[3] AS bigint) - 1 + {_DAYS}, {_FIRST_OF_MONTH})"
-    return _date(value, _WRITTEN, f"IF({_IS_DAY}, {day})")
-
-
-def parsed_date_of_2(value: Typed) -> Typed:
-    """A string as the date that functions of dates make of it: any three numbers at its beginning are one."""
-    return _date(value, _PARSED, f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})")
-
-
-def _date(value: Typed, pattern: str, day: str) -> Typed:
-    matched = f"regexp_replace({as_string(value).sql}, '{pattern}', x -> CAST({day} AS varchar))"
-    of_era = f"regexp_replace({matched}, '{_BEFORE_CHRIST}', x -> {_YEAR_OF_ERA})"
-    return Typed(f"CAST(NULLIF({of_era}, '') AS date)", DATE)
-
-
-# --- Dates since Hive 3
-
-_MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
-_LENIENT = rf"\A[\x00-\x20]*(-?[0-9]{{1,6}})-{_MONTH_OR_DAY}-{_MONTH_OR_DAY}(?: [\s\S]*)?[\x00-\x20]*\z|[\s\S]+"
-_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]{9}[\s\S]*))?)?"
-_ZONE = r"(?:Z|UTC|[+-][0-9]{1,2}:[0-9]{2}|[A-Z][A-Za-z]+/[A-Za-z_/]+)"
-_ISO = rf"\A[\x00-\x20]*([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE})[\x00-\x20]*\z"
-_STRICT = r"\A[\x00-\x20]*(-?[0-9]{1,4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9])"
-
-
-def parsed_date_of_3(value: Typed) -> Typed:
-    """A string as the date that some functions of Hive 3 make of it: three numbers, and anything behind a blank."""
-    return _date(value, _LENIENT, f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})")
-
-
-def date_of_3(value: Typed) -> Typed:
-    """A string as the date that CAST of Hive 3 makes of it: such a one, or one with a T, or a time zone."""
-    iso = f"TRY_CAST(regexp_extract({repeated(as_string(value), 2).sql}, '{_ISO}', 1) AS date)"
-    return Typed(f"COALESCE({parsed_date_of_3(value).sql}, {iso})", DATE)
-
-
-def date_of_4(value: Typed) -> Typed:
-    """A string as a date of Hive 4: a day that there is, at its beginning."""
-    return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{_STRICT}', 1) AS date)", DATE)
 
 
 # --- The rules

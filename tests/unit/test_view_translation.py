@@ -246,6 +246,7 @@ OF_SPARK = {
         "array_contains(arr, 1)",
         "substr(s, -3) = 'a'",
         "cast(s as varchar(3)) = 'a'",
+        "cast(d as tinyint) = 1",
     ],
 )
 def test_what_spark_does_in_another_way_than_hive_is_refused_in_views_of_spark(expression: str) -> None:
@@ -268,7 +269,7 @@ def test_capitals_of_several_characters_are_written_out() -> None:
 
 
 def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
-    text = "select substr(s, 2) = 'a' and id = b and f > 1.5e0 and s = 'x' from t"
+    text = "select substr(s, 2) = 'a' and id = b and f > 1.5e0 and s = 'x' and cast(d as int) = 1 from t"
     assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
 
 

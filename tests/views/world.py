@@ -58,6 +58,8 @@ class World:
 
     judge: str
     directory: Path
+    has_hard_table: bool = False
+    """Whether the table of hard values is there."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _numbers: Iterator[int] = field(default_factory=count)
 

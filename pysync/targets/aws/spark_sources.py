@@ -25,6 +25,7 @@ _OF_CSV = frozenset({"header", "sep", "delimiter", "quote", "escape"})
 _HEADER_KEY = "skip.header.line.count"
 # Other types are not recognized, nor empty values: https://docs.aws.amazon.com/athena/latest/ug/csv-serde.html
 _READ_FROM_CSV = frozenset({"boolean", "bigint", "int", "double"})
+_LOST_IN_CSV = "columns: of CSV, Athena reads NULL as an empty string, and no backslash within a string"
 
 
 def as_read(table: Any) -> tuple[Any, list[str]]:
@@ -53,7 +54,7 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     wanted.sd.serdeInfo.parameters = _of_csv(options) if source == "csv" else {"serialization.format": "1"}
     if source == "csv" and options.get("header", "").lower() == "true":
         wanted.parameters = {**parameters, _HEADER_KEY: "1"}
-    return wanted, _unread(wanted.sd.cols) if source == "csv" else []
+    return wanted, [_LOST_IN_CSV, *_unread(wanted.sd.cols)] if source == "csv" else []
 
 
 def format_of(storage: Mapping[str, Any]) -> dict[str, Any]:
