@@ -70,7 +70,6 @@ def test_durability_is_set_at_every_open(tmp_path, pragma, value):
     for _ in range(2):
         with opened(tmp_path) as queue:
             assert queue._file._conn.execute(f"PRAGMA {pragma}").fetchone()[0] == value
-            assert queue._file._getter is queue._file._putter is queue._file._conn
 
 
 def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
