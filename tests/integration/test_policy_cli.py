@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import assert_one_line, pysync_here
 
 pytestmark = pytest.mark.smoke
 
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def policy_test(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
-    done = pysync("policy", "test", *words, "-c", file, "--json")
+    done = pysync_here("policy", "test", *words, "-c", file, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     return {
         it["object"]: [tuple(value for key, value in found.items() if key != "depends_on") for found in it["targets"]]
@@ -80,7 +80,7 @@ def test_a_location_that_cannot_be_mapped_is_told_as_what_it_is(file: Path) -> N
 
 
 def test_people_get_a_table(file: Path) -> None:
-    done = pysync("policy", "test", "sales.orders", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "-c", file)
     assert (done.returncode, done.stderr) == (0, "")
     for words in ("sales.orders", "takes it", "dr_sales.orders", "archive.orders", "databases", "sal*"):
         assert words in done.stdout
@@ -89,8 +89,10 @@ def test_people_get_a_table(file: Path) -> None:
 
 
 def test_what_cannot_be_tested_is_refused_in_one_line(file: Path) -> None:
-    assert_one_line(pysync("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table")
-    done = pysync("policy", "test", "a.b", "--target", "rd", "-c", file)
+    assert_one_line(
+        pysync_here("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table"
+    )
+    done = pysync_here("policy", "test", "a.b", "--target", "rd", "-c", file)
     assert_one_line(done, 2, "has no target 'rd'", "dr")
 
 
@@ -108,7 +110,7 @@ exclude_parameters = ["private=*"]
 
 
 def decided(file: Path, *words: str) -> tuple[bool, str, list[str]]:
-    done = pysync("policy", "test", "sales.orders", *words, "--target=some", "-c", file, "--json")
+    done = pysync_here("policy", "test", "sales.orders", *words, "--target=some", "-c", file, "--json")
     (found,) = json.loads(done.stdout)["objects"][0]["targets"]
     return found["taken"], found["rule"], found["depends_on"]
 
@@ -137,11 +139,11 @@ def test_a_partition_is_taken_or_left_out_by_the_filter(file: Path) -> None:
     assert decided(file, *whole, "--partition=day=2025-12-31/hour=9") == (False, rule, [])
     assert decided(file, *whole, "--partition=day=2026-01-01/hour=13") == (False, rule, [])
     assert decided(file, *whole, "--partition=region=eu") == (True, ALL, [])
-    done = pysync("policy", "test", "sales.orders", "--partition=day", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "--partition=day", "-c", file)
     assert_one_line(done, 2, "'day' is not the name of a partition", "KEY=VALUE")
 
 
 def test_what_the_name_alone_cannot_decide_is_said(file: Path) -> None:
     file.write_text(file.read_text() + TRAITS)
-    done = pysync("policy", "test", "sales.orders", "--target=some", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "--target=some", "-c", file)
     assert "by its name; the definition decides by" in " ".join(done.stdout.split())
