@@ -96,8 +96,10 @@ def pysync_here(*arguments: object) -> subprocess.CompletedProcess[str]:
     """As `pysync`, in this process, which takes a fraction of the time. For what does not depend on the process."""
     line = [str(it) for it in ("pysync", *arguments)]
     out, err = StringIO(), StringIO()
-    with patch("sys.argv", line), redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        main()
+    with patch("sys.argv", line), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patched:
+        patched.delenv("COLUMNS", raising=False)  # as above
+        with pytest.raises(SystemExit) as ended:
+            main()
     return subprocess.CompletedProcess(line, int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 

@@ -304,7 +304,12 @@ def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_befor
 
 
 def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
-    return {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
+    """What is there of the objects that nothing parked holds back; of a database without its functions that are."""
+    there = {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
+    for name, what in there.items():
+        if "functions" in what:
+            what["functions"] = {it: of for it, of in what["functions"].items() if f"{name}.{it}()" not in blocked}
+    return there
 
 
 @examples(500)
