@@ -181,6 +181,6 @@ def test_a_query_that_does_not_end_is_given_back_as_it_is() -> None:
 
 
 def test_a_machine_that_was_suspended_asks_before_it_says_that_athena_is_silent() -> None:
-    times = itertools.chain([0.0, 0.0, 0.0], itertools.repeat(100.0))
+    times = itertools.chain([0.0] * 4, itertools.repeat(100.0))
     found = Polling(lambda some: dict.fromkeys(some, DONE), EVERY, clock=partial(next, times))
     assert found.ending("q", 1000.0) == DONE
