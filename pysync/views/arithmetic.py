@@ -52,8 +52,8 @@ def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProdu
     if operator == "/":
         return _quotient(one, other)
     kind = _kind(one, operator, other)
-    if operator == "%" and kind.name == "decimal" and not any('"' in it.sql for it in (one, other)):
-        raise CannotTranslate("% of constants, which Hive 2.3 rounds")
+    if operator == "%" and kind.name == "decimal":
+        _assert_digits_known(operator, one, other)
     if kind == DOUBLE:  # Trino's own cast, of what has one in Hive
         for it in (one, other):
             as_double(it)
@@ -68,6 +68,21 @@ def has_other_digits(one: Typed, operator: str, other: Typed, result: Typed) -> 
     if result.type.name == "decimal":
         return operator in "/%" or result.type.precision == MAX_PRECISION
     return operator in "*/" and result.type == DOUBLE and (is_zero(one) or is_zero(other))
+
+
+_OF_ROWS = ('"', "(*)", " OVER ")
+"""What is in the text of a value that is not the same for all rows."""
+
+
+def _assert_digits_known(operator: str, one: Typed, other: Typed) -> None:
+    """That versions of Hive take the same digits for those of an operand, whether or not they know its value."""
+    constants = [it for it in (one, other) if not any(mark in it.sql for mark in _OF_ROWS)]
+    if (operator == "%" and len(constants) == 2) or any(_is_calculated(it) for it in constants):
+        raise CannotTranslate(f"{operator} of decimals with a constant whose digits depend on the version of Hive")
+
+
+def _is_calculated(constant: Typed) -> bool:
+    return constant.literal is None and not constant.sql.startswith("decimal '")
 
 
 def _or_null(sql: str, kind: HiveType) -> str:
@@ -146,6 +161,7 @@ def _quotient(one: Typed, other: Typed) -> Typed:
         raise CannotTranslate(f"arithmetic with {one.type} and {other.type}")
     if not exact or (one.type.is_integer and other.type.is_integer):
         return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, double '0'))", DOUBLE)
+    _assert_digits_known("/", one, other)
     a, b = _digits(one), _digits(other)
     behind = max(_MIN_SCALE, a.scale + b.whole + b.scale + 1)
     kind = _adjusted(a.whole + b.scale + behind, behind)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from pysync.views.aggregates import AGGREGATES
+
 Fixed = frozenset[tuple[str, str]]
 """Names of columns, each with the constant that it is."""
 
@@ -17,9 +19,10 @@ Fixed = frozenset[tuple[str, str]]
 def fixed_columns(tree: exp.Query) -> frozenset[str]:
     """Names, in lower case, of the columns that some condition of the query fixes, whichever source they are of.
 
-    A column that is equal to a fixed one, or another name for it, is fixed, too.
+    A column that is equal to a fixed one, or another name for it, is fixed, too; and one that is a constant within.
     """
     names = {name for condition in _conditions(tree) for name, _ in _fixed_by(condition)}
+    names |= {it.alias.lower() for it in tree.find_all(exp.Alias) if _is_inner(it) and _is_constant(it.this)}
     pairs = list(_same(tree))
     while added := {it for pair in pairs if names & pair for it in pair} - names:
         names |= added
@@ -47,6 +50,17 @@ def _fixed_by(condition: exp.Expression) -> Fixed:
     if isinstance(condition, exp.Between) and condition.args["low"] == condition.args["high"]:
         return _fixed_pair(condition.this, condition.args["low"])
     return frozenset()
+
+
+def _is_inner(alias: exp.Alias) -> bool:
+    """Whether it is the name of a column that a query round its own can use."""
+    return alias.find_ancestor(exp.Subquery, exp.CTE) is not None
+
+
+def _is_constant(value: exp.Expression) -> bool:
+    others = (exp.Column, exp.Query, exp.Star, exp.Window)
+    names = (it.name.lower() for it in value.find_all(exp.Anonymous))
+    return value.find(*others) is None and not any(it in AGGREGATES for it in names)
 
 
 def _fixed_pair(one: exp.Expression, other: exp.Expression) -> Fixed:

@@ -206,6 +206,8 @@ def test_a_name_of_a_source_and_of_a_struct_is_refused() -> None:
         "select t.d / t.b from t join u on t.b = u.id where u.id = 3 + 4",
         "select q from (select d / b as q, b as n from t) x where n = 7",
         "select q from (select d / b as q, b as n from t union all select d, id from t) x where n = 7",
+        "select d / n from (select d, 7 as n from t) x",
+        "with x as (select d, cast(7 as bigint) as n from t) select d / n from x",
         "select d % 3 from t where d = 1.5",
         "select 0 * f from t where f = 1.5",
         "select c = v from t where c = 'abcde'",
@@ -231,6 +233,8 @@ def test_a_char_that_a_condition_fixes_may_have_no_blanks() -> None:
         "select d * b, d + b, b / 2 from t where b = 7",
         "select concat(c, '|'), c in ('abcde', 'fghij') from t where c = 'abcde'",
         "select d / b from t where b = id",
+        "select d / n from (select max(d) as d, count(*) as n from t) x",
+        "select d / b, 7 as b from t",
     ],
 )
 def test_what_no_condition_fixes_is_divided(query: str) -> None:

@@ -236,6 +236,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select q from (select e / k as q, k as n from h) x where not n <> 7",
         "select x.id, x.d / y.k as q from h x join h y on x.k = y.k where y.k = 7 and x.id < 20 and y.id < 20",
         "select id, d % 7 from h where d = 1.25",
+        "select id, d / n from (select id, d, 7 as n from h) x",
+        "select id, round(d / (3 + 4), 9), round(d / cast(7 as decimal(10,2)), 9) from h",
         "select id, 1.5 % 7, 20.5 % 7 from h",
         "select id, b between null and 7, b between 7 and null from h",
         "select id, d / k from h where k in (7, 10) or k = 2",

@@ -28,6 +28,6 @@ def outcomes_of(world: World, batch: Sequence[str], condition: str) -> list[Outc
     if outcome.kind == "equal":
         return [Outcome(it, "equal") for it in batch]
     if len(batch) == 1:
-        return [Outcome(f"{batch[0]} where {condition}", outcome.kind, outcome.reason, outcome.text)]
+        return [Outcome(batch[0], outcome.kind, outcome.reason, outcome.text)]
     middle = len(batch) // 2
     return [*outcomes_of(world, batch[:middle], condition), *outcomes_of(world, batch[middle:], condition)]
