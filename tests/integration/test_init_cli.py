@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,7 +187,7 @@ def test_a_person_who_leaves_has_changed_nothing(host: Host, asked: Terminal, ho
     asked.answer("  user [hive]", ME)
     asked.expect("  source name")
     if how == "Ctrl-C":
-        asked.process.send_signal(signal.SIGINT)
+        asked.interrupt()
     else:
         asked.answer("", "\x04")
     assert asked.end() != 0
