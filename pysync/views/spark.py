@@ -147,8 +147,20 @@ class SparkRules(HiveRules):
         if value.type.is_text and to.name in {"double", "float"}:
             raise CannotTranslate(f"a cast from string to {to} in a view of Spark")
         if to.is_integer and value.type.name == "decimal" and value.type.precision - value.type.scale >= to.precision:
-            raise CannotTranslate(f"a cast from {value.type} to {to} in a view of Spark, which cuts what is too large")
+            return _cut(value, to)
         return value
+
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_MOST_CUT = 30  # digits before the point: sums with what is cut have no more than a decimal can have
+
+
+def _cut(value: Typed, to: HiveType) -> Typed:
+    """A decimal with the lowest bits of its whole part, which Spark takes where an integer does not hold it."""
+    if value.type.precision - value.type.scale > _MOST_CUT:
+        raise CannotTranslate(f"a cast from {value.type} to {to} in a view of Spark")
+    all_, half = (f"decimal '{2**bits}'" for bits in (_BITS[to.name], _BITS[to.name] - 1))
+    return Typed(f"(((truncate({value.sql}) + {half}) % {all_} + {all_}) % {all_} - {half})", value.type)
 
 
 class AnsiRules(SparkRules):

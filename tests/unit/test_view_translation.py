@@ -246,7 +246,7 @@ OF_SPARK = {
         "array_contains(arr, 1)",
         "substr(s, -3) = 'a'",
         "cast(s as varchar(3)) = 'a'",
-        "cast(d as tinyint) = 1",
+        "cast(cast(d as decimal(38,2)) as int) = 1",
     ],
 )
 def test_what_spark_does_in_another_way_than_hive_is_refused_in_views_of_spark(expression: str) -> None:
@@ -271,6 +271,13 @@ def test_capitals_of_several_characters_are_written_out() -> None:
 def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
     text = "select substr(s, 2) = 'a' and id = b and f > 1.5e0 and s = 'x' and cast(d as int) = 1 from t"
     assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
+
+
+def test_spark_cuts_a_decimal_that_an_integer_does_not_hold() -> None:
+    text, cut = "select cast(d as tinyint) as x from t", "% decimal '256' - decimal '128'"
+    assert cut in translated(text, {"x": "tinyint"}, parameters=OF_SPARK).sql
+    assert cut not in translated(text, {"x": "tinyint"}).sql
+    assert "%" not in translated("select cast(d as int) as x from t", {"x": "int"}, parameters=OF_SPARK).sql
 
 
 def test_fields_of_a_struct_have_the_names_of_columns_in_views_of_spark() -> None:

@@ -242,6 +242,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, b between null and 7, b between 7 and null from h",
         "select id, d / k from h where k in (7, 10) or k = 2",
         "select id, cast(g as double) from h",
+        "select id, cast(d as tinyint), cast(e as tinyint), cast(e as smallint), cast(e as int) from h",
+        "select id, cast(g as bigint), cast(e * 7 as int) from h",
         "select id, arr[2147483647], arr[k], arr[0], tags[k] from h",
         "select id, repeat(s, 10001) from h",
         "select id, cast(f as decimal(10,2)) from h",
