@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -17,12 +18,14 @@ from pysync.cli.arguments import Setting, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, print_json, print_table, say
 from pysync.hive_site.document import parse
-from pysync.lab import EmbeddedMetastore
-from pysync.lab.aws import EmbeddedAws
-from pysync.lab.demo.show import Result, Show
-from pysync.lab.demo.stage import Lake, Stage
 from pysync.sidecar.wiring import Shutdown
 from pysync.verify.compare import EQUAL
+
+if TYPE_CHECKING:  # an extra: `pysync --help` and `man` work without it
+    from pysync.lab.demo.show import Result
+    from pysync.lab.demo.stage import Stage
+
+_PACKAGES = ("flask", "moto", "pyspark")
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +65,10 @@ def demo(
     With --target glue or athena the target is a Glue Data Catalog on this machine; no AWS account is needed.
     With --copy the data files are copied, too: a Spark session that knows only the second metastore reads the rows.
     """
+    _assert_installed("pysync demo")
+    from pysync.lab.demo.show import Show  # noqa: PLC0415
+    from pysync.lab.demo.stage import Lake, Stage  # noqa: PLC0415
+
     if copy and target not in {"hms", "spark"}:
         raise UsageError(f"--copy does not work with --target {target}", "leave --target out, or give --target spark")
     with ExitStack() as stack:
@@ -78,6 +85,12 @@ def demo(
             _keep(stage)
     if not result.equal:
         raise typer.Exit(1)
+
+
+def _assert_installed(command: str) -> None:
+    """Raises UsageError without the extra."""
+    if any(find_spec(name) is None for name in _PACKAGES):
+        raise UsageError(f"{command} needs packages that are not installed", "pip install 'pysync[embedded-aws]'")
 
 
 def _print_demo(result: Result, as_json: bool) -> None:
@@ -177,9 +190,12 @@ def embedded(
     address instead. They keep everything in memory, and targets of kind glue and athena can be tried without an AWS
     account.
     """
+    _assert_installed("pysync embedded")
     if aws:
         _run_aws(directory, port or 0)
         return
+    from pysync.lab import EmbeddedMetastore  # noqa: PLC0415
+
     if directory is None:
         raise UsageError("the embedded metastore needs a directory", "name a DIRECTORY for its settings, log and data")
     database: Literal["memory", "disk"] = "memory" if memory else "disk"
@@ -194,6 +210,8 @@ def embedded(
 
 
 def _run_aws(directory: Path | None, port: int) -> None:
+    from pysync.lab.aws import EmbeddedAws  # noqa: PLC0415
+
     with EmbeddedAws(directory, port=port) as server:
         variables = "\n".join(f"  export {name}={value}" for name, value in server.environment().items())
         _until_interrupted(f"""{server.url}  pid {server.pid}  log {server.log_file}

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
@@ -222,21 +221,36 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
     return row[0] if row else None
 
 
-# --- The queue's file in use: one connection, one lock, one owner; persist-queue's class without its own ways
+# --- The queue's file in use: one connection, one lock, one owner
 
 FILE = "queue.db"
 _MS = 1000
 
 
-def _not_offered(name: str) -> Callable[..., NoReturn]:
-    def refuse(*_: object, **__: object) -> NoReturn:
-        raise NotImplementedError(f"{name} is not supported: use append, window and advance")
+class _PersistQueue(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
+    """persist-queue's queue in a file that is opened and checked already, on the one connection to it.
 
-    refuse.__name__, refuse.__doc__ = name, "Not offered: it would break a promise of the queue."
-    return refuse
+    Any persist-queue reads the file. Events go in and out by `queue.events`: its `put` costs an fsync for
+    each, and its `get` has one position for all readers.
+    """
+
+    def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
+        self._opened = connection
+        # Events are bytes already; persist-queue's own default would be pickle.
+        super().__init__(str(file.parent), name="events", serializer=None, db_file_name=file.name)
+        connection.text_factory = any_text  # it has set its own
+
+    def _new_db_connection(self, path: str, multithreading: bool, timeout: float) -> sqlite3.Connection:  # noqa: ARG002
+        return self._opened
+
+    def _count(self) -> int:
+        return 0  # it would read every row at opening
+
+    def __del__(self) -> None:
+        """Do nothing: an open queue lives by its committer, a failed one let go of its file."""
 
 
-class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
+class QueueFile:
     """The database of a queue, which all parts of the queue share: persist-queue's, whole, durable, and ours alone.
 
     `epoch` is when it was begun (ms since 1970); `life` is this opening of it, `ended_lives` has the last position of
@@ -244,29 +258,24 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
     longer than one `reading` or `transaction`, and again by the thread that has it. As text it is its path.
     """
 
-    _conn: sqlite3.Connection
-
     def __init__(self, room: Room, *, quarantine: bool, lock_timeout: float, clock: Callable[[], float]) -> None:
         """Open the database `room.file`, or begin one, as `EventQueue` does."""
         self.room, self.lock, self.closed = room, threading.RLock(), False
-        self._file, self._quarantine, self._clock = room.file, quarantine, clock
+        self._file, self._clock = room.file, clock
         self._owner = -1
         directory = room.file.parent
         files.prepare(directory)
         try:
             with translated(self._file):
                 self._owner = files.own(directory, self._file, lock_timeout)
-                # What would serialize is not offered; persist-queue's own default would be pickle.
-                super().__init__(
-                    str(directory), name="events", timeout=lock_timeout, serializer=None, db_file_name=FILE
-                )
+                self._conn = open_database(self._file, lock_timeout, self.now_ms(), quarantine)
+                self._events = _PersistQueue(self._file, self._conn)
                 self._begin()
         except BaseException:
             self.close()
             raise
 
     def _begin(self) -> None:
-        self._conn.text_factory = any_text  # persist-queue has set its own
         self.first, self.last = events.span(self._conn)
         self.epoch = read_epoch(self._conn)
         self._answered = Answered(self._file.with_name("answered"))
@@ -370,32 +379,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
                 os.close(self._owner)
                 self._owner = -1
 
-    def __del__(self) -> None:
-        """Do nothing, unlike persist-queue's: an open queue lives by its committer, a failed one let go of its file."""
-
-    # What persist-queue calls, and what it would offer.
-
-    def _new_db_connection(self, path: str, multithreading: bool, timeout: float) -> sqlite3.Connection:  # noqa: ARG002
-        return open_database(self._file, timeout, self.now_ms(), self._quarantine)
-
-    def _count(self) -> int:
-        return 0  # persist-queue would read every row at opening
-
     @property
     def size(self) -> int:
         """How many events are kept, whoever is done with them."""
         return self.last + 1 - self.first
-
-    # persist-queue has a __len__, by which an empty queue would be false.
-    def __bool__(self) -> bool:
-        return True
-
-    put = _not_offered("put")
-    put_nowait = _not_offered("put_nowait")
-    get = _not_offered("get")
-    get_nowait = _not_offered("get_nowait")
-    task_done = _not_offered("task_done")
-    update = _not_offered("update")
-    queue = _not_offered("queue")
-    shrink_disk_usage = _not_offered("shrink_disk_usage")
-    full = _not_offered("full")

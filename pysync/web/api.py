@@ -36,29 +36,11 @@ log = structlog.get_logger(__name__)
 
 
 class BadRequest(PysyncError):
-    """A request that makes no sense; `code` is the status of its answer."""
+    """A request that is refused; `code` is the HTTP status of its answer."""
 
-    code = 400
-
-
-class _Unauthorized(BadRequest):
-    code = 401
-
-
-class _Forbidden(BadRequest):
-    code = 403
-
-
-class _NotFound(BadRequest):
-    code = 404
-
-
-class _WrongType(BadRequest):
-    code = 415
-
-
-class _TooMany(BadRequest):
-    code = 429
+    def __init__(self, message: str, hint: str | None = None, *, code: int = 400) -> None:
+        super().__init__(message, hint)
+        self.code = code
 
 
 def _number(text: str) -> int:
@@ -169,10 +151,7 @@ class Api:
     async def act(self, request: Request) -> Response:
         """Do what the page does, for a user of the password file, or one whom the proxy names."""
         try:
-            # A form of another site cannot send this type, so nobody's browser can be made to act.
-            if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-                raise _WrongType("the body is no JSON", "Content-Type: application/json")
-            fields = _fields(await body_of(request))
+            fields = await _fields_of(request)
             user = await run_in_threadpool(self._user, request)
             answer = await run_in_threadpool(self._done, request.path_params["act"], fields, user)
             return JSONResponse(answer, headers={"Cache-Control": "no-store"})
@@ -184,7 +163,7 @@ class Api:
     def _done(self, name: str, fields: Mapping[str, str], user: str) -> Mapping[str, Any]:
         act = ACTS.get(name)
         if act is None:
-            raise _NotFound("pysync has no such act", f"acts: {', '.join(ACTS)}")
+            raise BadRequest("pysync has no such act", f"acts: {', '.join(ACTS)}", code=404)
         if unknown := fields.keys() - {*act.fields, "sure"}:
             raise BadRequest(f"{name} has no field {min(unknown)[:80]!r}", f"fields: {', '.join(act.fields)}")
         if name in NEEDS_TICK and fields.get("sure") != "yes":
@@ -196,25 +175,29 @@ class Api:
         session = self._site.session(request) if is_by_proxy(request) else None
         user = session.user if session is not None else self._of_password(request)
         if self._site.operators is not None and user not in self._site.operators:
-            raise _Forbidden("you may look, but not act", "[web] operators does not name you")
+            raise BadRequest("you may look, but not act", "[web] operators does not name you", code=403)
         return user
 
     def _of_password(self, request: Request) -> str:
         """The user whose password the request has."""
         given = request.headers.get("authorization", "")
         if self._site.passwords is None or not given.lower().startswith(_BASIC):
-            raise _Unauthorized("an act needs the password of a user", "Authorization: Basic, and [web] password_file")
+            raise BadRequest(
+                "an act needs the password of a user",
+                "Authorization: Basic, and [web] password_file",
+                code=401,
+            )
         if (wait := self._site.attempts.wait()) > 0:
-            raise _TooMany(f"too many wrong passwords; try again in {wait:.0f} s")
+            raise BadRequest(f"too many wrong passwords; try again in {wait:.0f} s", code=429)
         user, password = _credentials(given[len(_BASIC) :])
         try:
             proof = self._site.passwords.proof(user, password)
         except UsageError as error:
             log.error("login_failed", reason=str(error))
-            raise _Unauthorized("the password file cannot be read; the log says why") from error
+            raise BadRequest("the password file cannot be read; the log says why", code=401) from error
         if proof is None:
             log.warning("login_failed", reason="wrong user or password")
-            raise _Unauthorized("wrong user or password")
+            raise BadRequest("wrong user or password", code=401)
         self._site.attempts.succeeded()
         return user
 
@@ -258,10 +241,13 @@ def _credentials(given: str) -> tuple[str, str]:
     return user, password
 
 
-def _fields(body: bytes) -> dict[str, str]:
+async def _fields_of(request: Request) -> dict[str, str]:
     """The fields of an act, as a form has them. Raises BadRequest."""
+    # A form of another site cannot send this type, so nobody's browser can be made to act.
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise BadRequest("the body is no JSON", "Content-Type: application/json", code=415)
     try:
-        value = json.loads(body or b"{}")
+        value = json.loads(await body_of(request) or b"{}")
     except ValueError:
         raise BadRequest("the body is no JSON") from None
     if not isinstance(value, dict) or not all(isinstance(it, (str, bool, int)) for it in value.values()):

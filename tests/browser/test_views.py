@@ -197,9 +197,9 @@ def test_values_of_a_curve_are_read_by_pointer_and_by_keyboard(browser: Browser,
     curve = browser.tab_to("#curve-lag")
     at_end = browser.text(".reading")
     browser.type(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
-    told = browser.text(".reading")
-    assert told != at_end
-    assert curve.get_attribute("aria-valuetext") == told
+    reported = browser.text(".reading")
+    assert reported != at_end
+    assert curve.get_attribute("aria-valuetext") == reported
     browser.type(Keys.HOME)
     first = browser.text(".reading")
     served.sidecar.answer["targets"][0]["queued"] = 4321

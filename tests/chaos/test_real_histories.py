@@ -15,7 +15,7 @@ from pysync.metastore.client import Metastore
 from pysync.model.change import Change
 from tests.support import wait_until
 from tests.support.model.client import CALLS, HistoryClient, statements
-from tests.support.model.source import DATABASES, TABLES, Source, told
+from tests.support.model.source import DATABASES, TABLES, Source, summary
 from tests.support.stages import assert_converges, assert_nothing_missing, unequal
 
 HISTORIES = 50
@@ -63,7 +63,7 @@ class History:
 
     def __str__(self) -> str:
         kill = "" if self.kill is None else f", sidecar killed after no. {self.kill}, started after no. {self.start}"
-        lines = told([change.event for change in self.statements])
+        lines = summary([change.event for change in self.statements])
         return "\n".join([f"{self.prefix} ({len(lines)} statements{kill}):", *lines])
 
 

@@ -161,15 +161,15 @@ def counted(harness: TargetHarness) -> dict[str, Counter[str]]:
 def test_a_store_tells_of_every_call_that_it_makes(harness: TargetHarness) -> None:
     if harness.kind not in KINDS:
         pytest.skip("a kind need not tell")
-    told: list[str] = []
+    reported: list[str] = []
     target = harness.open()
-    target.store.observe_calls(told.append)
+    target.store.observe_calls(reported.append)
     for what, operation, outcome in steps(harness, Source()):
         harness.calls.clear()
-        told.clear()
+        reported.clear()
         assert target.apply(operation) is outcome, what
         # A request of AWS is told with its service, and a statement that is waited for with each look at it.
-        assert not Counter(harness.calls) - Counter(it.rpartition(".")[2] for it in told), what
+        assert not Counter(harness.calls) - Counter(it.rpartition(".")[2] for it in reported), what
 
 
 def test_no_operation_costs_more_calls(harness: TargetHarness) -> None:

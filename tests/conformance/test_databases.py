@@ -156,7 +156,7 @@ def test_default_is_never_altered_nor_dropped(harness: TargetHarness, source: So
     assert target.database("default") == before
 
 
-def kept(harness: TargetHarness, one_way: Outcome) -> Outcome:
+def outcome_if_left(harness: TargetHarness, one_way: Outcome) -> Outcome:
     """The outcome of a drop that leaves the database because of a table: both ways the other clusters hear of it."""
     return Outcome.CONFLICT if BOTH_WAYS in harness.features else one_way
 
@@ -167,7 +167,7 @@ def test_a_database_with_a_foreign_table_stays(
     theirs = TableName(database, "theirs")
     harness.create(table(theirs, harness.location(f"{database}/theirs")))
     target.apply(source.put_table(table(TableName(database, "ours"), harness.location(f"{database}/ours"))))
-    assert target.apply(source.drop_database(database)) == kept(harness, Outcome.FOREIGN)
+    assert target.apply(source.drop_database(database)) == outcome_if_left(harness, Outcome.FOREIGN)
     assert target.tables(database) == ["theirs"]
     assert target.database(database) is not None
 
@@ -176,7 +176,7 @@ def test_a_database_with_a_newer_table_stays(
     harness: TargetHarness, target: Target, source: Source, database: str
 ) -> None:
     target.apply(source.put_table(table(TableName(database, "t"), harness.location(f"{database}/t")), at=50))
-    assert target.apply(source.drop_database(database, at=40)) == kept(harness, Outcome.STALE)
+    assert target.apply(source.drop_database(database, at=40)) == outcome_if_left(harness, Outcome.STALE)
     assert target.tables(database) == ["t"]
 
 

@@ -349,11 +349,11 @@ def commit_of(there: Any, pointer: str) -> Any:
 def test_a_commit_at_the_target_that_the_source_has_taken_over_is_its_own(
     harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
 ) -> None:
-    for told in ({"before": "theirs"}, {"before": "4"}):
-        target.apply(source.put_table(iceberg(name, location, f"1{told['before']}", None)))
+    for reported in ({"before": "theirs"}, {"before": "4"}):
+        target.apply(source.put_table(iceberg(name, location, f"1{reported['before']}", None)))
         harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
-        put = source.put_table(iceberg(name, location, f"5{told['before']}", told["before"]))
-        put = replace(put, pointers=(f"{location}/theirs.json",) if told["before"] == "4" else ())
+        put = source.put_table(iceberg(name, location, f"5{reported['before']}", reported["before"]))
+        put = replace(put, pointers=(f"{location}/theirs.json",) if reported["before"] == "4" else ())
         assert target.apply(put) == Outcome.APPLIED
 
 

@@ -93,8 +93,8 @@ def test_the_journal_is_told_where_it_went(target: StoreTarget, source: Source, 
     made(target, source, name, location)
     target.take_differences()
     target.apply(source.drop_table(name))
-    told = [(it.field, it.new) for it in target.take_differences()]
-    assert (f"table {name}", TRASHED + only(target)) in told
+    reported = [(it.field, it.new) for it in target.take_differences()]
+    assert (f"table {name}", TRASHED + only(target)) in reported
 
 
 def test_a_restored_table_is_nobodys(target: StoreTarget, source: Source, name: TableName, location: str) -> None:

@@ -84,16 +84,20 @@ def test_what_an_event_has_no_order_with_is_overwritten_once_the_source_was_read
     target, written = harness.open(), replace(there, created=10)
     other = table(name, location, parameters={"by": "another"})
     target.apply(replace(source.put_table(other), mark=written))
-    told = by(DR, source.put_table(table(name, location, parameters={"by": "event"}), at=30))
+    reported = by(DR, source.put_table(table(name, location, parameters={"by": "event"}), at=30))
     if BOTH_WAYS in harness.features:  # the home's state counts
-        assert [target.apply(told), target.apply(told), by_of(target, name)] == ["applied", "unchanged", "event"]
+        assert [target.apply(reported), target.apply(reported), by_of(target, name)] == [
+            "applied",
+            "unchanged",
+            "event",
+        ]
         return
     with pytest.raises(WrittenByAnother, match="was written by another queue of this source"):
-        target.apply(told)
+        target.apply(reported)
     assert by_of(target, name) == "another"
     same = by(DR, source.put_table(other, at=30))
     assert target.apply(same) == Outcome.UNCHANGED
-    read = replace(told, is_current=True)
+    read = replace(reported, is_current=True)
     assert [target.apply(read), target.apply(read)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert by_of(target, name) == "event"
 
@@ -121,9 +125,9 @@ def test_an_event_that_comes_again_after_a_restart_changes_nothing(
 def test_a_drop_of_partitions_of_a_table_with_other_keys_is_refused_in_words(
     target: Target, source: Source, name: TableName, location: str
 ) -> None:
-    there, told = (table(name, location, keys=keys) for keys in (["k"], ["k", "m"]))
+    there, reported = (table(name, location, keys=keys) for keys in (["k"], ["k", "m"]))
     target.apply(source.put_table(there))
     target.apply(source.put_partitions(there, partition(there, ["1"])))
     with pytest.raises(Rejected, match="has 2 values, but the table has 1 partition key"):
-        target.apply(source.drop_partitions(told, ["1", "2"]))
+        target.apply(source.drop_partitions(reported, ["1", "2"]))
     assert [it.values for it in target.partitions(name)] == [["1"]]

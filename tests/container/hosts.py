@@ -111,11 +111,11 @@ class Container:
         """The id, out here, of the process that is 1 in there."""
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
         while not (found := children.read_text().split()):
-            assert self.ended is None, self.said()
+            assert self.ended is None, self.log_text()
             time.sleep(0.01)
         return int(found[0])
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         """What it and its predecessors on this log wrote."""
         return self.log.read_text(errors="replace")
 

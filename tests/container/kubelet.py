@@ -64,7 +64,7 @@ class Pod:
         """Run the init containers, one after the other. AssertionError where one fails."""
         for it in self._spec["initContainers"]:
             container = self.start(it["name"])
-            assert container.wait(60) == 0, container.said()
+            assert container.wait(60) == 0, container.log_text()
 
     def start(self, name: str, command: Sequence[str] = ()) -> Container:
         """Start a container, or start it again; with another `command` than its own, if one is given."""

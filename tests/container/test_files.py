@@ -41,24 +41,24 @@ def test_hadolint_finds_nothing_in_the_containerfile() -> None:
 
 def test_hadolint_would_find_something() -> None:
     text = CONTAINERFILE.read_text().replace("'tini=0.19.*'", "tini")
-    code, said = tool("hadolint", "--no-color", "-", text=text)
+    code, output = tool("hadolint", "--no-color", "-", text=text)
     assert code == 1
-    assert "DL3008" in said
+    assert "DL3008" in output
 
 
 @pytest.mark.parametrize("version", ["1.25", "1.31", "1.37"])
 def test_the_manifests_are_valid(version: str) -> None:
-    code, said = tool("kubernetes-validate", "--strict", "-k", version, MANIFESTS)
-    assert code == 0, said
-    assert said.count("passed") == 3
+    code, output = tool("kubernetes-validate", "--strict", "-k", version, MANIFESTS)
+    assert code == 0, output
+    assert output.count("passed") == 3
 
 
 def test_a_misspelt_key_of_the_manifests_would_be_found(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(MANIFESTS.read_text().replace("readOnlyRootFilesystem", "readonlyRootFilesystem"))
-    code, said = tool("kubernetes-validate", "--strict", wrong)
+    code, output = tool("kubernetes-validate", "--strict", wrong)
     assert code != 0
-    assert "readonlyRootFilesystem" in said
+    assert "readonlyRootFilesystem" in output
 
 
 def test_the_compose_file_is_valid() -> None:
@@ -67,6 +67,6 @@ def test_the_compose_file_is_valid() -> None:
 
 @pytest.mark.parametrize(("right", "wrong"), [("read_only:", "readonly:"), ("completed_successfully", "finished")])
 def test_a_mistake_in_the_compose_file_would_be_found(right: str, wrong: str) -> None:
-    code, said = compose_says(COMPOSE.read_text().replace(right, wrong))
+    code, output = compose_says(COMPOSE.read_text().replace(right, wrong))
     assert code != 0
-    assert wrong.rstrip(":") in said
+    assert wrong.rstrip(":") in output

@@ -39,7 +39,7 @@ def ran(contain: Contain, image: Image, *command: str, seconds: float = 60) -> t
     """The exit code of a process of the image, and what it said."""
     container = contain(image, [*image.config["Entrypoint"], *command])
     code = container.wait(seconds)
-    return code, container.said()
+    return code, container.log_text()
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def places(tmp_path: Path, sidecar_image: Image) -> list[Mount]:
 
 
 def test_the_sidecar_says_its_version(contain: Contain, sidecar_image: Image) -> None:
-    code, said = ran(contain, sidecar_image, "--version")
-    assert (code, __version__ in said) == (0, True), said
+    code, output = ran(contain, sidecar_image, "--version")
+    assert (code, __version__ in output) == (0, True), output
 
 
 def test_it_runs_as_the_user_of_hive_and_begins_with_run(sidecar_image: Image) -> None:
@@ -69,9 +69,9 @@ def test_it_runs_as_the_user_of_hive_and_begins_with_run(sidecar_image: Image) -
 
 
 def test_the_listener_jar_is_in_it(contain: Contain, sidecar_image: Image) -> None:
-    code, said = ran(contain, sidecar_image, "jar")
-    assert code == 0, said
-    with zipfile.ZipFile(sidecar_image.rootfs / said.strip().removeprefix("/")) as jar:
+    code, output = ran(contain, sidecar_image, "jar")
+    assert code == 0, output
+    with zipfile.ZipFile(sidecar_image.rootfs / output.strip().removeprefix("/")) as jar:
         assert "org/pysync/listener/SidecarListener.class" in jar.namelist()
 
 
@@ -105,13 +105,13 @@ def test_the_places_of_configuration_token_and_queue_are_empty(sidecar_image: Im
 
 def test_sigterm_ends_the_sidecar_in_order(contain: Contain, sidecar_image: Image, places: list[Mount]) -> None:
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
-    wait_until(lambda: "sidecar_started" in container.said(), what=f"a start: {container.said()}")
+    wait_until(lambda: "sidecar_started" in container.log_text(), what=f"a start: {container.log_text()}")
     assert Path(f"/proc/{container.pid}/comm").read_text() == "tini\n"
     began = time.monotonic()
     container.signal(signal.SIGTERM)
     assert container.wait(20) == 0
     say(f"SIGTERM ended the sidecar with 0 after {time.monotonic() - began:.1f} s")
-    assert container.said().count("sidecar_stopped") == 1
+    assert container.log_text().count("sidecar_stopped") == 1
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.3])
@@ -122,12 +122,12 @@ def test_sigterm_during_the_start_is_not_lost(
     wait_until(lambda: Path(f"/proc/{container.pid}/comm").read_text() == "tini\n", what="tini")
     time.sleep(seconds)
     container.signal(signal.SIGTERM)
-    assert container.wait(20) in {0, 128 + signal.SIGTERM}, container.said()
+    assert container.wait(20) in {0, 128 + signal.SIGTERM}, container.log_text()
 
 
 def test_a_process_whose_parent_ended_is_reaped(contain: Contain, sidecar_image: Image, places: list[Mount]) -> None:
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
-    wait_until(lambda: "sidecar_started" in container.said(), what="a start")
+    wait_until(lambda: "sidecar_started" in container.log_text(), what="a start")
     container.execute(["sh", "-c", "(sleep 0.2; exit 3) & exit 0"])
     time.sleep(0.5)
     states = container.execute(["sh", "-c", "cat /proc/[0-9]*/stat"]).stdout
@@ -140,7 +140,7 @@ def test_a_container_that_is_killed_leaves_no_process(
     """Of these tests themselves: a sidecar that goes on would be in the way of the next one."""
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
     first = container.pid
-    wait_until(lambda: "sidecar_started" in container.said(), what="the start of the sidecar")
+    wait_until(lambda: "sidecar_started" in container.log_text(), what="the start of the sidecar")
     container.kill()
     wait_until(lambda: is_gone(first), seconds=10, what="the end of the first process of the container")
 
@@ -159,7 +159,7 @@ def test_a_wrong_configuration_ends_it_with_2_and_one_line(
     (tmp_path / "etc" / "pysync.toml").write_text(ALONE.replace("port", "prot"))
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
     assert container.wait() == 2
-    assert "web.prot: unknown key" in container.said()
+    assert "web.prot: unknown key" in container.log_text()
 
 
 def test_the_set_up_of_compose_can_run_again(contain: Contain, sidecar_image: Image, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_the_set_up_of_compose_can_run_again(contain: Contain, sidecar_image: Im
     found = []
     for _ in range(2):
         container = contain(sidecar_image, command, mounts=mounts)
-        assert container.wait() == 0, container.said()
+        assert container.wait() == 0, container.log_text()
         jar = tmp_path / "listener" / "pysync-listener.jar"
         found.append(((tmp_path / "run" / "token").read_text(), jar.stat().st_ino))
     (token, jar_before), (token_again, jar_after) = found
@@ -195,7 +195,7 @@ def test_the_owner_of_compose_s_network_ends_at_once(contain: Contain, sidecar_i
 def test_it_needs_little(contain: Contain, sidecar_image: Image, places: list[Mount]) -> None:
     """What the requests of the manifests rest on: an idle sidecar stays far below them."""
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
-    wait_until(lambda: "sidecar_started" in container.said(), what="a start")
+    wait_until(lambda: "sidecar_started" in container.log_text(), what="a start")
     (python,) = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text().split()
     time.sleep(2)
     before = ticks(python)
@@ -221,6 +221,6 @@ def test_the_demo_runs_in_its_image(contain: Contain, demo_image: Image, tmp_pat
     work.chmod(0o1777)
     began = time.monotonic()
     container = contain(demo_image, demo_image.command, mounts=[Mount(work, "/tmp")])
-    assert container.wait(280) == 0, container.said()
-    say(f"the demo: {time.monotonic() - began:.0f} s\n{container.said()}")
-    assert "equal" in container.said()
+    assert container.wait(280) == 0, container.log_text()
+    say(f"the demo: {time.monotonic() - began:.0f} s\n{container.log_text()}")
+    assert "equal" in container.log_text()

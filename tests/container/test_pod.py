@@ -53,10 +53,10 @@ def wait_for_database(container: Container, name: str) -> None:
 
 def wait_for_start(container: Container, word: str) -> None:
     def started() -> bool:
-        assert container.ended is None, container.said()
-        return word in container.said()
+        assert container.ended is None, container.log_text()
+        return word in container.log_text()
 
-    wait_until(started, seconds=120, what=f"{word}: {container.said()}")
+    wait_until(started, seconds=120, what=f"{word}: {container.log_text()}")
 
 
 @pytest.fixture
@@ -72,14 +72,14 @@ def test_a_database_reaches_the_target_and_restarts_lose_nothing(cluster: Cluste
         sidecar = pod.start("pysync")
         hms = pod.start("hms")
         wait_for_start(hms, "metastore started")
-        wait_until(lambda: pod.probe("pysync", "startupProbe") == 0, what=f"the probe: {sidecar.said()}")
+        wait_until(lambda: pod.probe("pysync", "startupProbe") == 0, what=f"the probe: {sidecar.log_text()}")
         assert "first" in databases(hms, HERE, "create", "first")
         wait_for_database(hms, "first")
         wait_until(lambda: sidecar.execute(["pysync", "status"]).returncode == 0, what="a status without problems")
         say(sidecar.execute(["pysync", "status"]).stdout)
         # kubelet restarts the sidecar; HMS goes on, and its listener spools.
         sidecar.signal(signal.SIGTERM)
-        assert sidecar.wait() == 0, sidecar.said()
+        assert sidecar.wait() == 0, sidecar.log_text()
         assert "second" in databases(hms, HERE, "create", "second")
         pod.start("pysync")
         wait_for_database(hms, "second")
@@ -132,10 +132,10 @@ def test_a_secret_is_refused_as_it_is_mounted_and_taken_as_it_was_copied(cluster
         assert {path.name: path.read_text() for path in run.iterdir()} == secret
         assert {stat.S_IMODE(path.stat().st_mode) for path in run.iterdir()} == {0o600}
         copied = pod.start("pysync-setup", ["python", "-c", _READ, "/run/pysync/token"])
-        assert copied.wait() == 0, copied.said()
+        assert copied.wait() == 0, copied.log_text()
         mounted = pod.start("pysync-setup", ["python", "-c", _READ, "/run/secrets/pysync/token"])
         assert mounted.wait() != 0
-        assert "can be read by other users" in mounted.said()
+        assert "can be read by other users" in mounted.log_text()
 
 
 def test_the_token_in_a_directory_on_disk_is_refused(cluster: Cluster) -> None:
@@ -146,12 +146,12 @@ def test_the_token_in_a_directory_on_disk_is_refused(cluster: Cluster) -> None:
     with cluster.pod() as pod:
         container = pod.start("pysync-setup")
         assert container.wait() != 0
-        assert "other users can replace the token file" in container.said()
+        assert "other users can replace the token file" in container.log_text()
 
 
 def test_a_sidecar_that_hangs_is_not_alive(pod: Pod) -> None:
     sidecar = pod.start("pysync")
-    wait_until(lambda: pod.probe("pysync", "livenessProbe") == 0, what=f"the probe: {sidecar.said()}")
+    wait_until(lambda: pod.probe("pysync", "livenessProbe") == 0, what=f"the probe: {sidecar.log_text()}")
     (python,) = Path(f"/proc/{sidecar.pid}/task/{sidecar.pid}/children").read_text().split()
     os.kill(int(python), signal.SIGSTOP)
     assert pod.probe("pysync", "livenessProbe") != 0

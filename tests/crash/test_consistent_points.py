@@ -130,16 +130,16 @@ def barriers(
         for at in range(number):
             disturb(at)
             before, began = client.done, time.monotonic()
-            told = waited(directory, client.database, "replica", consistent=True, hold=60)
-            assert told["state"] == "there", told
+            reported = waited(directory, client.database, "replica", consistent=True, hold=60)
+            assert reported["state"] == "there", reported
             seconds = time.monotonic() - began
             first = state(target, client.database)
             time.sleep(0.1)
             assert state(target, client.database) == first, "it moved while it was held"
-            assert release(directory, told), "it was held to the end"
+            assert release(directory, reported), "it was held to the end"
             step = moment(*first)
             assert step >= before, f"the point is of step {step}; the source had {before} when it was asked for"
-            found.append((step, seconds, told["attempts"]))
+            found.append((step, seconds, reported["attempts"]))
     return found
 
 

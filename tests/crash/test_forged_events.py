@@ -45,8 +45,8 @@ def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) ->
         wait_until(lambda: target.table("shop", "made_up") is not None, what="the forged table")
         for name in ("lines", "customers"):
             source.call(lambda client, name=name: client.create_table(table("shop", name)))
-        told = "arrived again with different content"
-        wait_until(lambda: any(told in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
+        reported = "arrived again with different content"
+        wait_until(lambda: any(reported in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
         assert_converges(stage)
         assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]
         assert stage.status()["bridge"]["differing"] >= 1
@@ -71,8 +71,8 @@ def report_ended(stage: Stage, instances: list[str]) -> None:
     token = stage.config.bridge.token_file.read_text().strip()
     with closing(Caller(stage.config.bridge.port, token)) as caller:
         for name in instances:
-            told = {"instance": name, "sequence": 0, "waiting": 0, "ended": True}
-            assert caller.call("report", f"s{json.dumps(told)}") == "!ysok"
+            reported = {"instance": name, "sequence": 0, "waiting": 0, "ended": True}
+            assert caller.call("report", f"s{json.dumps(reported)}") == "!ysok"
 
 
 def forge(stage: Stage, listener: dict[str, object], what: list[tuple[Kind, list[object], list[object]]]) -> None:

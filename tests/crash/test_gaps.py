@@ -89,11 +89,11 @@ def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_
         assert_converges(stage)
         stage.kill_sidecar()
         stage.source.stop()
-        told = contents(stage)
-        assert len(told) == 1, "its goodbye waits in the spool"
+        reported = contents(stage)
+        assert len(reported) == 1, "its goodbye waits in the spool"
         stage.source.start()
         stage.source.kill()
-        assert contents(stage) == told
+        assert contents(stage) == reported
         change_untold(stage, name)
         stage.source.start()
         stage.start_sidecar()

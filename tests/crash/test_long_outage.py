@@ -47,13 +47,13 @@ def test_ten_thousand_events_while_the_sidecar_is_away(tmp_path: Path) -> None:
         assert_nothing_missing(stage)
         came = list(history(stage))[before:]
         expected = CLIENTS * (1 + 1 + ROUNDS * (PARTITIONS + 1) + 1)
-        told = [event for event in came if event["kind"] != "REFRESH"]
-        assert len(told) == expected >= WANTED
+        reported = [event for event in came if event["kind"] != "REFRESH"]
+        assert len(reported) == expected >= WANTED
         assert spooled > WANTED * 1000, "they were not spooled"
-        numbers = sorted(map(sequence, told))
+        numbers = sorted(map(sequence, reported))
         assert numbers == list(range(numbers[0], numbers[0] + expected))
         for number in range(CLIENTS):
-            of_one = [event for event in told if f"{name}.t{number}" in event["objects"]]
+            of_one = [event for event in reported if f"{name}.t{number}" in event["objects"]]
             assert [event["kind"] for event in of_one] == in_order()
             assert list(map(sequence, of_one)) == sorted(map(sequence, of_one))
 

@@ -42,7 +42,7 @@ with EventQueue(sys.argv[1], min_free_bytes=0) as queue:
 """
 
 
-def told(location: str) -> Iterator[Event]:
+def events_below(location: str) -> Iterator[Event]:
     """Partitions of a big table, and behind each twenty of them a database that comes and goes with its tables."""
     kept, passing = History("kept", location), History("passing", location)
     big = kept.table("big")
@@ -65,7 +65,7 @@ def test_killed_amid_overlapping_windows_it_converges_and_parks_nothing(metastor
     server = metastores()
     with EventQueue(tmp_path, min_free_bytes=0) as queue:
         queue.target("dr").register()
-        append(queue, *told(f"file:{server.warehouse}"))
+        append(queue, *events_below(f"file:{server.warehouse}"))
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), server.uri]
     for number in range(ROUNDS):
         armed = {**os.environ, VARIABLE: f"apply.done:{5 + 7 * number}"}

@@ -157,8 +157,8 @@ class DirectoryStore(Store):
 
     def _partition(self, name: TableName, values: Sequence[str]) -> Path:
         """Values may be longer than the name of a file."""
-        told = "/".join(quote(value or DEFAULT_PARTITION, safe="") for value in values)
-        return self._table(name) / "partitions" / hashlib.sha256(told.encode()).hexdigest()
+        reported = "/".join(quote(value or DEFAULT_PARTITION, safe="") for value in values)
+        return self._table(name) / "partitions" / hashlib.sha256(reported.encode()).hexdigest()
 
     def _expect(self, database: str) -> None:
         if self.database(database) is None:

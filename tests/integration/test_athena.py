@@ -237,8 +237,8 @@ def test_without_the_glue_api_the_rest_is_parked_with_its_reason(
         (source.put_database(name.database, "s3://bucket/else"), "the location"),
     ]
     for operation, reason in operations:
-        said = rf"Athena DDL cannot express this change \(.*, target 'dr'\): .*{reason}"
-        with pytest.raises(Rejected, match=said) as refused:
+        words = rf"Athena DDL cannot express this change \(.*, target 'dr'\): .*{reason}"
+        with pytest.raises(Rejected, match=words) as refused:
             never.apply(operation)
         assert 'glue_api = "when-needed"' in str(refused.value)
     assert harness.writes == [], "nothing of it was begun"
@@ -429,8 +429,8 @@ def test_check(harness: AthenaHarness) -> None:
 @pytest.mark.smoke
 def test_a_check_runs_a_statement_and_reads_its_result(harness: AthenaHarness, source: Source) -> None:
     harness.open().apply(source.put_database("listed"))
-    told = harness.open().check_rights()
-    assert re.match(r"Athena lists \d+ databases?; ", told), told
+    reported = harness.open().check_rights()
+    assert re.match(r"Athena lists \d+ databases?; ", reported), reported
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,8 @@ def interrupted(stage: Stage) -> tuple[int, str]:
     wait_until(stage._answers, seconds=SECONDS, what="the bootstrap answering")
     with stopped(stage.target.pid):
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=SECONDS)
-    return process.returncode, told
+        _, reported = process.communicate(timeout=SECONDS)
+    return process.returncode, reported
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -89,8 +89,8 @@ def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 @pytest.mark.crash
 def test_without_a_sidecar_it_goes_on_after_ctrl_c_and_kills_and_ends_equal(stage: Stage) -> None:
     with filled(stage, tables=12, large=PAGES):
-        code, told = interrupted(stage)
-        assert (code, "run the command again to continue" in told) == (130, True), told
+        code, reported = interrupted(stage)
+        assert (code, "run the command again to continue" in reported) == (130, True), reported
         for crash in ("apply.done:4", "advance.committed:1"):  # one move of the position may be that of all windows
             assert bootstrap(stage, crash).returncode == -signal.SIGKILL
         found = result(bootstrap(stage))

@@ -92,11 +92,11 @@ def test_without_an_extra_that_it_needs_neither_goes(place: FaultyPlace, lines: 
     text = place.file.read_text().replace("[bridge]", 'metastore = "thrift://127.0.0.1:9"\n[bridge]', 1)
     place.file.write_text(text)
 
-    def said(name: str) -> subprocess.CompletedProcess[str]:
+    def run_command(name: str) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-c", SHIM.replace("{absent}", absent), name, "-c", str(place.file)]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=WIDE)
 
-    checked, ran = said("check"), said("run")
+    checked, ran = run_command("check"), run_command("run")
     assert (checked.returncode, "PROBLEM" in checked.stdout) == (1, True)
     assert words in checked.stdout
     assert (ran.returncode, words in ran.stderr) == (2, True)
@@ -159,7 +159,7 @@ def test_the_problems_of_the_file_and_those_of_the_world_are_told_together(place
         other = unused_port()
         spoilt(place, taken=taken.getsockname()[1], away=place.away.port, other=other)
         done = pysync("check", "-c", place.file, "--json", seconds=120)
-        told = subprocess.run(
+        reported = subprocess.run(
             command(["check", "-c", place.file]), capture_output=True, text=True, timeout=120, check=False, env=WIDE
         )
     wrong = [(it["what"], it["detail"]) for it in json.loads(done.stdout) if not it["ok"]]
@@ -184,10 +184,10 @@ def test_the_problems_of_the_file_and_those_of_the_world_are_told_together(place
         "source metastore": f"cannot reach the metastore at thrift://127.0.0.1:{place.away.port}",
         "target dr": f"cannot list the databases of target 'dr' at thrift://127.0.0.1:{other}",
     }
-    assert not re.search(r"\[Errno|None|Traceback", done.stdout + told.stdout + told.stderr)
-    assert told.returncode == 2
-    assert told.stderr.splitlines() == [f"pysync: {place.file}:{line}" for line in of_file]
-    assert [what for what in of_world if what not in told.stdout] == []
+    assert not re.search(r"\[Errno|None|Traceback", done.stdout + reported.stdout + reported.stderr)
+    assert reported.returncode == 2
+    assert reported.stderr.splitlines() == [f"pysync: {place.file}:{line}" for line in of_file]
+    assert [what for what in of_world if what not in reported.stdout] == []
 
 
 def taken_port(found: dict[str, str]) -> str:

@@ -55,7 +55,7 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    def found(self, below: Path | None = None) -> dict[str, bytes]:
+    def files_below(self, below: Path | None = None) -> dict[str, bytes]:
         top = below or self.there
         files = (it for it in sorted(top.rglob("*")) if it.is_file() and it.name != RECORD)
         return {str(it.relative_to(top)): it.read_bytes() for it in files}
@@ -74,7 +74,7 @@ def test_every_file_arrives_byte_for_byte_and_a_second_time_none_is_copied(place
         place.write(name, os.urandom(number * 1000))
     place.write("large", os.urandom(3_000_000))
     first = place.copy()
-    assert place.found() == place.found(place.here)
+    assert place.files_below() == place.files_below(place.here)
     assert (first.files, first.same) == (len(ODD_NAMES) + 1, 0)
     again = place.copy()
     assert (again.files, again.same, again.bytes) == (0, len(ODD_NAMES) + 1, 0)
@@ -92,9 +92,9 @@ def test_only_what_changed_is_copied_again_and_what_went_is_removed(place: Place
     place.write("grows", b"12345")
     (place.here / "goes").unlink()
     assert place.copy(delete=False).files == 2
-    assert "goes" in place.found()
+    assert "goes" in place.files_below()
     assert place.copy().removed == 1
-    assert place.found() == {"stays": b"1234", "changes": b"4321", "grows": b"12345"}
+    assert place.files_below() == {"stays": b"1234", "changes": b"4321", "grows": b"12345"}
 
 
 def test_an_empty_directory_is_there_afterwards(place: Place) -> None:
@@ -107,7 +107,7 @@ def test_what_writers_have_under_way_is_not_copied(place: Place) -> None:
         place.write(name, b"x")
     place.write("a", b"x")
     place.copy()
-    assert list(place.found()) == ["a"]
+    assert list(place.files_below()) == ["a"]
 
 
 def test_what_a_killed_run_has_left_is_removed(place: Place) -> None:
@@ -116,7 +116,7 @@ def test_what_a_killed_run_has_left_is_removed(place: Place) -> None:
     for left in (".pysync-copy-0123abcd-0-0", "sub/.pysync-copy-0123abcd-0-1"):
         (place.there / left).write_bytes(b"half a fi")
     place.copy(delete=False)
-    assert place.found() == {"a": b"x"}
+    assert place.files_below() == {"a": b"x"}
 
 
 def test_a_directory_that_is_not_there_empties_nothing(place: Place) -> None:
@@ -125,7 +125,7 @@ def test_a_directory_that_is_not_there_empties_nothing(place: Place) -> None:
     (place.here / "a").unlink()
     place.here.rmdir()
     assert place.copy().missing == (place.pair,)
-    assert place.found() == {"a": b"x"}
+    assert place.files_below() == {"a": b"x"}
     place.here.mkdir()
     assert place.copy().removed == 1
 
@@ -170,9 +170,9 @@ def test_a_view_of_several_file_systems_is_written_and_read(spark: SparkWorkers,
     (place.here / "day=1" / "goes").unlink()
     done = place.copier.copy([there], delete=True)
     assert (done.files, done.removed) == (1, 1)
-    assert place.found(spark.lake / "behind" / "t") == {"changes": b"other"}
+    assert place.files_below(spark.lake / "behind" / "t") == {"changes": b"other"}
     assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
-    assert place.found() == {"changes": b"other"}
+    assert place.files_below() == {"changes": b"other"}
 
 
 def test_a_file_that_vanishes_between_the_survey_and_the_copy_is_no_error(place: Place, monkeypatch) -> None:
@@ -186,7 +186,7 @@ def test_a_file_that_vanishes_between_the_survey_and_the_copy_is_no_error(place:
 
     monkeypatch.setattr(place.copier, "_copy_some", vanish_first)
     place.copy()
-    assert place.found() == {"stays": b"x"}
+    assert place.files_below() == {"stays": b"x"}
 
 
 def test_what_is_overwritten_at_the_source_is_waited_out_before_anything_goes(spark: SparkWorkers, tmp_path) -> None:
@@ -198,18 +198,18 @@ def test_what_is_overwritten_at_the_source_is_waited_out_before_anything_goes(sp
     seen = []
     ended = threading.Event()
 
-    def look() -> None:
+    def watch() -> None:
         while not ended.is_set():
             seen.append(any(not it.name.startswith(".") for it in place.there.iterdir()))
 
-    threads = [threading.Timer(0.7, place.write, ("new", b"new")), threading.Thread(target=look)]
+    threads = [threading.Timer(0.7, place.write, ("new", b"new")), threading.Thread(target=watch)]
     for thread in threads:
         thread.start()
     done = place.copy()
     ended.set()
     for thread in threads:
         thread.join()
-    assert place.found() == {"new": b"new"}
+    assert place.files_below() == {"new": b"new"}
     assert (done.files, done.removed) == (1, 1)
     assert all(seen), "there was a moment without any file"
     place.copier.close()
@@ -241,7 +241,7 @@ def test_nothing_goes_where_what_should_come_cannot(place: Place) -> None:
     (place.there / "a" / "old").write_bytes(b"old")
     with pytest.raises(Rejected, match="a directory"):
         place.copy()
-    assert place.found() == {"a/old": b"old"}
+    assert place.files_below() == {"a/old": b"old"}
 
 
 def test_a_spark_that_dies_is_started_again(spark: SparkWorkers, place: Place) -> None:
@@ -252,4 +252,4 @@ def test_a_spark_that_dies_is_started_again(spark: SparkWorkers, place: Place) -
     with pytest.raises(Unavailable):
         place.copy()
     assert place.copy().files == 1
-    assert place.found() == {"a": b"x", "b": b"y"}
+    assert place.files_below() == {"a": b"x", "b": b"y"}

@@ -166,10 +166,10 @@ class Reader(threading.Thread):
                 if metastore.table(self.database, "t") is not None:
                     names = metastore.partition_names(self.database, "t")
                     for part in metastore.partitions_by_name(self.database, "t", names):
-                        self.look(path_of(part.sd.location))
+                        self.read_once(path_of(part.sd.location))
                 time.sleep(0.01)
 
-    def look(self, directory: Path) -> None:
+    def read_once(self, directory: Path) -> None:
         self.looks += 1
         try:
             found = files_in(directory)
@@ -305,8 +305,8 @@ def test_verify_finds_files_that_differ_and_mends_them(stage: Stage, source: Met
     assert drifted.returncode == 1, drifted.stderr
     (found,) = json.loads(drifted.stdout)["targets"][0]["differences"]
     assert (found["kind"], found["source"], found["result"]) == ("files", f"{database}.t", "different")
-    said = {path_of(line.split(" ")[0]).name: line.split(" ")[1] for line in found["fields"]}
-    assert said == {missing.name: "is", changed.name: "differs"}, "a file of others is no drift"
+    text = {path_of(line.split(" ")[0]).name: line.split(" ")[1] for line in found["fields"]}
+    assert text == {missing.name: "is", changed.name: "differs"}, "a file of others is no drift"
     mended = pysync(*command, "--repair", seconds=240)
     assert mended.returncode == 0, mended.stdout + mended.stderr
     assert files_in(first) == files_in(writer.directory("1"))

@@ -51,9 +51,9 @@ def test_every_entry_is_still_on_a_page() -> None:
 def run(shown: Shown, shell: Shell, code: int = 0, seconds: float = 120) -> str:
     """What it printed; it ends with that exit code, in the form that its page shows."""
     done = shell.run(shown.text, seconds)
-    told = f"{shell.line(shown.text)}\n{done.stdout}\n{done.stderr}"
-    assert (done.returncode, "Traceback" in told) == (code, False), told
-    assert other_lines([shell.line(it) for it in shown.output], done.stdout) == [], told
+    reported = f"{shell.line(shown.text)}\n{done.stdout}\n{done.stderr}"
+    assert (done.returncode, "Traceback" in reported) == (code, False), reported
+    assert other_lines([shell.line(it) for it in shown.output], done.stdout) == [], reported
     if "--json" in shown.words():
         assert_json(shown, json.loads(done.stdout))
     return done.stdout

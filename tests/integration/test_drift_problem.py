@@ -33,10 +33,10 @@ def test_drift_is_a_problem_until_it_is_repaired(tmp_path: Path) -> None:
         ask(running.stage.config.queue.directory, "verify", target="dr")
         wait_until(lambda: (running.dr()["verify"] or {}).get("drift") == 1, seconds=60, what="the drift")
 
-        told = "target dr has drifted: 1 object not as at the source (pysync verify --target dr)\n"
-        assert health(running) == (503, told)
+        reported = "target dr has drifted: 1 object not as at the source (pysync verify --target dr)\n"
+        assert health(running) == (503, reported)
         done = pysync("status", "dr", "-c", running.file)
-        assert (done.returncode, told in done.stdout) == (1, True)
+        assert (done.returncode, reported in done.stdout) == (1, True)
         listed = json.loads(pysync("tables", "--state", "drifted", "-c", running.file, "--json").stdout)
         assert [it["object"] for it in listed["objects"]] == ["sales.orders"]
 

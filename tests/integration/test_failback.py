@@ -78,8 +78,8 @@ def test_nothing_that_came_from_the_target_goes_back_and_the_commands_say_so(end
     assert "3 of 3 tables left out" in done.stdout
     done = pysync("repl", "-c", back.file, f"REPL LOAD FROM '{tmp_path / 'back'}'")
     assert (done.returncode, "3 of 3 tables left out" in done.stderr) == (1, True), done.stderr
-    told = pysync("why", "-c", back.file, "shop.plain").stdout
-    assert "shop.plain is not from this source, so it was left as it is" in " ".join(told.split()), told
+    reported = pysync("why", "-c", back.file, "shop.plain").stdout
+    assert "shop.plain is not from this source, so it was left as it is" in " ".join(reported.split()), reported
 
     with closing(Metastore(ends.target.uri)) as there:
         fill(ends.target.uri, "new_there", tables=0, large=1, key=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,8 +173,8 @@ def test_the_settings_of_an_agent_become_the_target(host: Host) -> None:
 def test_the_settings_of_an_agent_need_a_name_and_exclude_another_target(host: Host) -> None:
     given = [*host.options(), f"--from-agent={agents_site(host)}"]
     assert "missing options: --source-name; give them" in pysync("init", *given).stderr
-    told = pysync("init", *given, "--source-name=east", "--target-kind=glue", "--region=eu-west-1").stderr
-    assert "--from-agent and --target-kind exclude each other" in told
+    reported = pysync("init", *given, "--source-name=east", "--target-kind=glue", "--region=eu-west-1").stderr
+    assert "--from-agent and --target-kind exclude each other" in reported
     assert not host.etc.exists()
     assert pysync("init", *host.options(), *GIVEN).returncode == 0
     notes = json.loads(pysync("init", *given, "--json").stdout)["notes"]
@@ -188,7 +187,7 @@ def test_a_person_who_leaves_has_changed_nothing(host: Host, asked: Terminal, ho
     asked.answer("  user [hive]", ME)
     asked.expect("  source name")
     if how == "Ctrl-C":
-        asked.process.send_signal(signal.SIGINT)
+        asked.interrupt()
     else:
         asked.answer("", "\x04")
     assert asked.end() != 0
@@ -211,9 +210,9 @@ def test_without_a_terminal_all_that_is_missing_is_named_at_once(host: Host) -> 
     ):
         env = {key: it for key, it in os.environ.items() if not key.startswith("AWS_")}
         line = command(["init", *host.options(), f"--target-kind={kind}"])
-        said = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False).stderr
+        output = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False).stderr
         expected = ", ".join(it for it in ("--source-name", flags) if it)
-        assert f"missing options: {expected}; give them" in said
+        assert f"missing options: {expected}; give them" in output
     assert host.tree() == before
 
 

@@ -89,10 +89,10 @@ def test_all_that_were_tried_are_named(ways: list[Proxy]) -> None:
         way.close()
     with Metastore(both(ways)) as metastore, pytest.raises(MetastoreUnavailable) as refused:
         metastore.databases()
-    said = str(refused.value)
-    assert [uri(way) in said for way in ways] == [True, True]
-    assert said.endswith("; check that it is running, and that this is its address"), "once"
-    assert "\n" not in said
+    text = str(refused.value)
+    assert [uri(way) in text for way in ways] == [True, True]
+    assert text.endswith("; check that it is running, and that this is its address"), "once"
+    assert "\n" not in text
 
 
 def test_a_target_goes_on_at_the_other_address(ways: list[Proxy]) -> None:

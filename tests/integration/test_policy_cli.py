@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import assert_one_line, pysync_here
 
 pytestmark = pytest.mark.smoke
 
@@ -43,8 +43,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
-    done = pysync("policy", "test", *words, "-c", file, "--json")
+def policy_test(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
+    done = pysync_here("policy", "test", *words, "-c", file, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     return {
         it["object"]: [tuple(value for key, value in found.items() if key != "depends_on") for found in it["targets"]]
@@ -53,7 +53,7 @@ def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
 
 
 def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> None:
-    assert told(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
+    assert policy_test(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
         "sales.orders": [
             ("dr", True, RULE, "dr_sales.orders", "hdfs://adh2/warehouse/sales.db/orders", None, DATABASES, [], None),
             ("all", True, ALL, "archive.orders", PLACE, None, "tables sales.o* = archive.o*", ["archive.orders"], None),
@@ -74,13 +74,13 @@ def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> 
 
 
 def test_a_location_that_cannot_be_mapped_is_told_as_what_it_is(file: Path) -> None:
-    (found,) = told(file, "sales.t", "--target", "dr", "--location", "hdfs://adh1/../x")["sales.t"]
+    (found,) = policy_test(file, "sales.t", "--target", "dr", "--location", "hdfs://adh1/../x")["sales.t"]
     assert found[:5] == ("dr", True, RULE, "dr_sales.t", None)
     assert "leaves its prefix" in str(found[5])
 
 
 def test_people_get_a_table(file: Path) -> None:
-    done = pysync("policy", "test", "sales.orders", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "-c", file)
     assert (done.returncode, done.stderr) == (0, "")
     for words in ("sales.orders", "takes it", "dr_sales.orders", "archive.orders", "databases", "sal*"):
         assert words in done.stdout
@@ -89,8 +89,10 @@ def test_people_get_a_table(file: Path) -> None:
 
 
 def test_what_cannot_be_tested_is_refused_in_one_line(file: Path) -> None:
-    assert_one_line(pysync("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table")
-    done = pysync("policy", "test", "a.b", "--target", "rd", "-c", file)
+    assert_one_line(
+        pysync_here("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table"
+    )
+    done = pysync_here("policy", "test", "a.b", "--target", "rd", "-c", file)
     assert_one_line(done, 2, "has no target 'rd'", "dr")
 
 
@@ -108,7 +110,7 @@ exclude_parameters = ["private=*"]
 
 
 def decided(file: Path, *words: str) -> tuple[bool, str, list[str]]:
-    done = pysync("policy", "test", "sales.orders", *words, "--target=some", "-c", file, "--json")
+    done = pysync_here("policy", "test", "sales.orders", *words, "--target=some", "-c", file, "--json")
     (found,) = json.loads(done.stdout)["objects"][0]["targets"]
     return found["taken"], found["rule"], found["depends_on"]
 
@@ -137,11 +139,11 @@ def test_a_partition_is_taken_or_left_out_by_the_filter(file: Path) -> None:
     assert decided(file, *whole, "--partition=day=2025-12-31/hour=9") == (False, rule, [])
     assert decided(file, *whole, "--partition=day=2026-01-01/hour=13") == (False, rule, [])
     assert decided(file, *whole, "--partition=region=eu") == (True, ALL, [])
-    done = pysync("policy", "test", "sales.orders", "--partition=day", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "--partition=day", "-c", file)
     assert_one_line(done, 2, "'day' is not the name of a partition", "KEY=VALUE")
 
 
 def test_what_the_name_alone_cannot_decide_is_said(file: Path) -> None:
     file.write_text(file.read_text() + TRAITS)
-    done = pysync("policy", "test", "sales.orders", "--target=some", "-c", file)
+    done = pysync_here("policy", "test", "sales.orders", "--target=some", "-c", file)
     assert "by its name; the definition decides by" in " ".join(done.stdout.split())

@@ -11,7 +11,7 @@ import pytest
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import assert_one_line, pysync_here
 from tests.support.stages import wait_until_compared
 
 pytestmark = pytest.mark.smoke
@@ -45,17 +45,17 @@ def create(uri: str, *names: str) -> None:
 
 def test_a_table_that_nobody_has(stage: Stage, database: str) -> None:
     for more in ([], ["--wait"]):
-        done = pysync("refresh", f"{database}.nope", "-c", stage.config_file, *more)
+        done = pysync_here("refresh", f"{database}.nope", "-c", stage.config_file, *more)
         assert_one_line(done, 1, f"table {database}.nope exists neither at the source nor at a target")
-    assert pysync("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 1
+    assert pysync_here("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 1
     create(stage.source.uri, f"{database}.orders")
-    misspelt = pysync("refresh", f"{database}.ordesr", "-c", stage.config_file)
+    misspelt = pysync_here("refresh", f"{database}.ordesr", "-c", stage.config_file)
     assert_one_line(misspelt, 1, f"did you mean {database}.orders?")
 
 
 def test_a_table_that_only_a_target_has(stage: Stage, database: str) -> None:
     create(stage.target.uri, f"{database}.theirs")
-    done = pysync("refresh", f"{database}.theirs", "--wait", "-c", stage.config_file)
+    done = pysync_here("refresh", f"{database}.theirs", "--wait", "-c", stage.config_file)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -69,23 +69,23 @@ def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> 
     create(stage.source.uri, f"{database}.bad", f"{database}.good")
     wait_until(lambda: stage.status()["targets"][0]["parked"] == 1, what="the parked event")
     for names in ([f"{database}.good"], []):
-        done = pysync("refresh", *names, "--wait", "-c", stage.config_file, seconds=60)
-        said = f"'replica' has parked events of {database}.bad"
-        assert_one_line(done, 1, said, "pysync parked list replica")
+        done = pysync_here("refresh", *names, "--wait", "-c", stage.config_file)
+        text = f"'replica' has parked events of {database}.bad"
+        assert_one_line(done, 1, text, "pysync parked list replica")
     compared = resyncs(stage)
     time.sleep(3)
     assert resyncs(stage) == compared, "two gaps had everything compared again and again"
     with closing(Metastore(stage.target.uri)) as target:
         target.call(lambda client: client.drop_table(database, "bad", False))
-    assert pysync("parked", "retry", "replica", "-c", stage.config_file).returncode == 0
-    assert pysync("refresh", f"{database}.good", "--wait", "-c", stage.config_file).returncode == 0
+    assert pysync_here("parked", "retry", "replica", "-c", stage.config_file).returncode == 0
+    assert pysync_here("refresh", f"{database}.good", "--wait", "-c", stage.config_file).returncode == 0
 
 
 def test_waiting_ends_while_the_target_is_paused(stage: Stage, database: str) -> None:
     create(stage.source.uri, f"{database}.t")
-    assert pysync("pause", "replica", "--reason", "by a test", "-c", stage.config_file).returncode == 0
+    assert pysync_here("pause", "replica", "--reason", "by a test", "-c", stage.config_file).returncode == 0
     try:
-        done = pysync("refresh", f"{database}.t", "--wait", "-c", stage.config_file)
+        done = pysync_here("refresh", f"{database}.t", "--wait", "-c", stage.config_file)
         assert_one_line(done, 1, "'replica' is paused: by a test", "pysync resume replica")
     finally:
-        assert pysync("resume", "replica", "-c", stage.config_file).returncode == 0
+        assert pysync_here("resume", "replica", "-c", stage.config_file).returncode == 0

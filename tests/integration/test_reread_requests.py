@@ -29,6 +29,6 @@ def test_two_send_the_same_at_once_and_what_a_crash_has_left_goes(tmp_path: Path
         left = RereadRequest("shop", "gone").as_function("north")
         hms.call(lambda client: client.create_function(left))
         with ThreadPoolExecutor() as pool:
-            told = list(pool.map(lambda speaker: _send(server.uri, speaker), ("east", "north")))
-        assert told == [[Outcome.CONFLICT] * TIMES] * 2
+            reported = list(pool.map(lambda speaker: _send(server.uri, speaker), ("east", "north")))
+        assert reported == [[Outcome.CONFLICT] * TIMES] * 2
         assert hms.call(lambda client: client.get_functions(PLACE, "*")) == []

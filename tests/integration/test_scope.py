@@ -96,8 +96,8 @@ def test_another_include_brings_what_came_and_keeps_or_drops_what_left(stage: St
         with running(stage, 'include = ["bb"]'):
             wait_until(lambda: held(target).get("bb") == ["new", "t"], what="bb")
             wait_until(lambda: days(target, "bb", "t") == ["day=1", "day=2"], what="its partitions")
-            told = stage.status()["targets"][0]["scope"]
-            assert (told["changes"], told["out_of_scope"]) == (["include: aa → bb"], "keep")
+            reported = stage.status()["targets"][0]["scope"]
+            assert (reported["changes"], reported["out_of_scope"]) == (["include: aa → bb"], "keep")
             assert "scope_changed" in stage.sidecar_log.read_text()
         assert held(target) == {"aa": ["t", "theirs", "u"], "bb": ["new", "t"]}
         assert scope(stage)["changes"] == []

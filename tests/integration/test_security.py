@@ -341,8 +341,8 @@ def test_no_canary_and_no_token_is_in_the_sidecars_log_at_level_debug(stage: Sta
     assert "event_parked" in written, "nothing was parked"
     assert "caller_refused" in written, "nobody was refused"
     token = stage.config.bridge.token_file.read_text().strip()
-    told = [line for line in written.splitlines() if CANARY in line or token in line]
-    assert told == []
+    reported = [line for line in written.splitlines() if CANARY in line or token in line]
+    assert reported == []
 
 
 def test_no_canary_and_no_token_is_in_what_the_listener_writes_to_the_log_of_hms(stage: Stage) -> None:

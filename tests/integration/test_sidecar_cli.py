@@ -155,8 +155,8 @@ def test_status_for_people_names_the_target(place):
     with sidecar(place):
         done = pysync("status", "-c", place.file)
     assert (done.returncode, done.stderr) == (1, ""), "the target is new, and the source is not known"
-    told = ["1 problem:", "  a gap is open: target dr is new: pysync compares it with the source"]
-    assert done.stdout.splitlines()[:2] == told
+    reported = ["1 problem:", "  a gap is open: target dr is new: pysync compares it with the source"]
+    assert done.stdout.splitlines()[:2] == reported
     assert [line for line in done.stdout.splitlines() if line.startswith("dr ")] != []
 
 

@@ -43,11 +43,11 @@ def test_every_line_of_a_sidecar_is_json_and_tells_what_it_is_about(place: Place
         send(running, create("db.t"))
         wait_until(lambda: "target_unavailable" in running.log(), what="the target being away")
         assert running.stop() == 0
-    told = {it["event"]: it for it in lines(running.log())}
-    assert told["gap_opened"]["reason"] == "target dr is new: pysync compares it with the source"
-    assert (told["listener_connected"]["source"], told["target_unavailable"]["target"]) == ("onprem", "dr")
-    assert list(told["target_unavailable"]) == ["timestamp", "level", "event", "target", "attempt", "reason"]
-    assert list(told)[-1] == "sidecar_stopped"
+    reported = {it["event"]: it for it in lines(running.log())}
+    assert reported["gap_opened"]["reason"] == "target dr is new: pysync compares it with the source"
+    assert (reported["listener_connected"]["source"], reported["target_unavailable"]["target"]) == ("onprem", "dr")
+    assert list(reported["target_unavailable"]) == ["timestamp", "level", "event", "target", "attempt", "reason"]
+    assert list(reported)[-1] == "sidecar_stopped"
 
 
 def test_a_start_that_is_refused_ends_with_a_json_line_too(place: Place) -> None:
@@ -61,9 +61,9 @@ def test_a_start_that_is_refused_ends_with_a_json_line_too(place: Place) -> None
 def test_a_port_that_is_taken_ends_it_with_a_json_line_after_the_others(place: Place, taken_port: int) -> None:
     place.write(port=taken_port, more=JSON)
     done = pysync("run", "-c", place.file)
-    told = lines(done.stderr)
-    assert (done.returncode, [it["event"] for it in told]) == (1, ["sidecar_stopped", "sidecar_failed"])
-    assert str(taken_port) in told[-1]["reason"]
+    reported = lines(done.stderr)
+    assert (done.returncode, [it["event"] for it in reported]) == (1, ["sidecar_stopped", "sidecar_failed"])
+    assert str(taken_port) in reported[-1]["reason"]
 
 
 def test_for_a_person_a_refusal_stays_a_line_to_read(place: Place, taken_port: int) -> None:

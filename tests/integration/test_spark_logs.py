@@ -39,9 +39,9 @@ def test_a_real_spark_writes_no_bare_line_and_its_log_is_bounded(tmp_path: Path)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(settings=tuple(SHORT_LIFE.items()), directory=str(tmp_path)))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=True)
-    told = [json.loads(line) for line in done.stderr.splitlines()]
+    reported = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.stdout == ""
-    assert [it["event"] for it in told] == ["spark_started"]
+    assert [it["event"] for it in reported] == ["spark_started"]
     printed = (tmp_path / "spark.out").read_text().splitlines()
     assert {"printed by a jar", "OutOfMemoryError, say", "WARNING: Using incubator modules: jdk.incubator.vector"} <= {
         *printed

@@ -75,17 +75,17 @@ def tried(directory: Path, *, without: bool = False) -> tuple[dict[str, object],
 
 def test_who_knows_no_secret_has_nothing_deserialized_and_learns_nothing(tmp_path: Path) -> None:
     found, lines = tried(tmp_path)
-    said = found["said"]
-    assert isinstance(said, dict)
-    assert said.keys() == {"driver", "blocks", "gateway", "python", "rows", "workers"}, (
+    text = found["said"]
+    assert isinstance(text, dict)
+    assert text.keys() == {"driver", "blocks", "gateway", "python", "rows", "workers"}, (
         "a port that docs/security.md does not list"
     )
-    assert all(loopback for loopback, _ in said.values())
-    assert not any("canary" in answer or "org.apache.spark.rpc" in answer for _, answer in said.values())
-    assert said["gateway"][1] == "!xsAuthentication error: unexpected command.\n"
-    assert said["python"][1] == ""
-    assert said["rows"][1].endswith("err")
-    assert said["workers"][1].endswith("err")
+    assert all(loopback for loopback, _ in text.values())
+    assert not any("canary" in answer or "org.apache.spark.rpc" in answer for _, answer in text.values())
+    assert text["gateway"][1] == "!xsAuthentication error: unexpected command.\n"
+    assert text["python"][1] == ""
+    assert text["rows"][1].endswith("err")
+    assert text["workers"][1].endswith("err")
     assert found["secrets"] == [True, False], "there is one, and no command line, environment, setting or log has it"
     assert found["works"] == 10
     assert [line for line in lines if "spark_started" not in line] == [], "garbage at a port is no line of the log"
@@ -94,7 +94,7 @@ def test_who_knows_no_secret_has_nothing_deserialized_and_learns_nothing(tmp_pat
 def test_spark_alone_deserializes_what_anybody_sends(tmp_path: Path) -> None:
     """So the test above would notice."""
     found, _ = tried(tmp_path, without=True)
-    said = found["said"]
-    assert isinstance(said, dict)
-    assert "Unsupported message" in said["driver"][1]
-    assert "canary-7d1f" in said["driver"][1]
+    text = found["said"]
+    assert isinstance(text, dict)
+    assert "Unsupported message" in text["driver"][1]
+    assert "canary-7d1f" in text["driver"][1]

@@ -96,7 +96,7 @@ def test_partitions_of_another_format_than_their_table_are_read_as_what_they_are
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (
             lambda it: setattr(it, "tableType", "MATERIALIZED_VIEW"),
@@ -107,11 +107,11 @@ def test_partitions_of_another_format_than_their_table_are_read_as_what_they_are
         (lambda it: setattr(it.sd.serdeInfo, "serializationLib", "org.example.Serde"), "org.example.Serde"),
     ],
 )
-def test_what_spark_cannot_keep_is_refused_in_one_line(place: Place, source: Source, change: Any, said: str) -> None:
+def test_what_spark_cannot_keep_is_refused_in_one_line(place: Place, source: Source, change: Any, words: str) -> None:
     name = TableName("db", f"odd_{source.position}")
     wanted = table(name, place.location(name.table))
     change(wanted)
-    with pytest.raises(Rejected, match=said) as refused:
+    with pytest.raises(Rejected, match=words) as refused:
         place.target.apply(source.put_table(wanted))
     assert "\n" not in str(refused.value)
     assert place.target.table(name) is None

@@ -98,8 +98,8 @@ def test_what_waits_in_a_spool_counts_from_its_commit(tmp_path: Path) -> None:
         old = create_table("db.t", sequence=1)
         text = base64.b64encode(encode_event(_at(old, time.time() * 1000 - AN_HOUR_MS))).decode()
         with closing(Caller(running.status()["bridge"]["port"], TOKEN)) as caller:
-            told = {"instance": old.instance, "source": "onprem", "sequence": 3, "lost": 1, "waiting": 4096}
-            assert caller.call("report", "s" + json.dumps(told)) == "!ysok"
+            reported = {"instance": old.instance, "source": "onprem", "sequence": 3, "lost": 1, "waiting": 4096}
+            assert caller.call("report", "s" + json.dumps(reported)) == "!ysok"
             assert caller.append(text) == "full"
         status = running.status()
         (listener,) = status["listeners"]

@@ -134,8 +134,8 @@ def test_a_person_who_edits_while_a_question_is_open_is_not_overwritten(place: F
     assert asked.stderr is not None
     os.read(asked.stderr.fileno(), 1)  # the question is there
     place.file.write_text(place.file.read_text() + "# mine\n")
-    _, said = asked.communicate("y\n", timeout=60)
-    assert (asked.returncode, "changed by somebody else" in said) == (1, True), said
+    _, output = asked.communicate("y\n", timeout=60)
+    assert (asked.returncode, "changed by somebody else" in output) == (1, True), output
     assert place.file.read_text().endswith("# mine\n")
     assert states(place).keys() == {"try", "lake"}
 
@@ -223,8 +223,8 @@ def test_a_sidecar_that_does_not_come_back_is_told(place: FaultyPlace, running: 
     waits = subprocess.Popen(command(["target", "set", "try", "lanes=2", "-c", place.file]), stderr=subprocess.PIPE)
     wait_until(lambda: "reload_accepted" in running.log(), seconds=60, what="the reload")
     running.stop(signal.SIGKILL)
-    _, said = waits.communicate(timeout=100)
-    assert (waits.returncode, b"has ended, and nothing has started it again" in said) == (1, True), said
+    _, output = waits.communicate(timeout=100)
+    assert (waits.returncode, b"has ended, and nothing has started it again" in output) == (1, True), output
     with sidecar(place):
         assert target(place, "show", "try")["settings"]["lanes"] == 2
         assert target(place, "list")["targets"][0]["file"] == "running"

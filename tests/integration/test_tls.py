@@ -116,9 +116,9 @@ def test_a_connection_that_was_cut_is_made_anew(server: EmbeddedMetastore, tls: 
 
 
 def test_the_wrong_authority(server: EmbeddedMetastore, stranger: Authority) -> None:
-    said = refusal(server.uri, TlsSettings(ca_file=stranger.file))
-    assert f"the certificate of the metastore at {server.uri} is not trusted" in said
-    assert "ca_file must be the authority that signed the certificate" in said
+    message = refusal(server.uri, TlsSettings(ca_file=stranger.file))
+    assert f"the certificate of the metastore at {server.uri} is not trusted" in message
+    assert "ca_file must be the authority that signed the certificate" in message
 
 
 def test_the_systems_authorities_do_not_know_it(server: EmbeddedMetastore) -> None:
@@ -127,9 +127,9 @@ def test_the_systems_authorities_do_not_know_it(server: EmbeddedMetastore) -> No
 
 def test_the_wrong_name(server: EmbeddedMetastore, authority: Authority) -> None:
     other = TlsSettings(ca_file=authority.file, server_name="hms.example.com")
-    said = refusal(server.uri, other)
-    assert "'hms.example.com'" in said
-    assert "set server_name" in said
+    message = refusal(server.uri, other)
+    assert "'hms.example.com'" in message
+    assert "set server_name" in message
     # The certificate is for 127.0.0.1 alone, so the name of the address counts where none is set.
     assert "'localhost'" in refusal(server.uri.replace("127.0.0.1", "localhost"), TlsSettings(ca_file=authority.file))
 
@@ -146,9 +146,9 @@ def test_plain_thrift_to_a_server_of_tls(server: EmbeddedMetastore) -> None:
 
 
 def test_tls_to_a_server_of_plain_thrift(shared_metastore: EmbeddedMetastore, tls: TlsSettings) -> None:
-    said = refusal(shared_metastore.uri, tls)
-    assert said.startswith(f"the TLS connection to the metastore at {shared_metastore.uri} failed: ")
-    assert said.endswith("remove tls if its hive.metastore.use.SSL is not true")
+    message = refusal(shared_metastore.uri, tls)
+    assert message.startswith(f"the TLS connection to the metastore at {shared_metastore.uri} failed: ")
+    assert message.endswith("remove tls if its hive.metastore.use.SSL is not true")
 
 
 def test_nothing_is_parked_for_any_of_it(server: EmbeddedMetastore, stranger: Authority) -> None:
@@ -162,8 +162,8 @@ def test_nothing_is_parked_for_any_of_it(server: EmbeddedMetastore, stranger: Au
 def test_an_expired_certificate(shared_metastore: EmbeddedMetastore, authority: Authority, tls: TlsSettings) -> None:
     expired = authority.sign("expired", "127.0.0.1", days=-2)
     with tls_front(expired, shared_metastore.port) as where:
-        said = refusal(where, tls)
-    assert "certificate has expired; renew the certificate of the metastore" in said
+        message = refusal(where, tls)
+    assert "certificate has expired; renew the certificate of the metastore" in message
 
 
 def test_a_certificate_of_our_own(
@@ -178,9 +178,9 @@ def test_a_certificate_of_our_own(
             assert "default" in metastore.databases()
             assert "default" in metastore.databases()
         for wrong in (TlsSettings(ca_file=authority.file), other):
-            said = refusal(where, wrong)
-            assert f"the metastore at {where} refuses the TLS connection" in said
-            assert "cert_file, key_file" in said
+            message = refusal(where, wrong)
+            assert f"the metastore at {where} refuses the TLS connection" in message
+            assert "cert_file, key_file" in message
 
 
 def test_the_key_is_for_nobody_else(server: EmbeddedMetastore, authority: Authority, mine: Signed) -> None:
@@ -197,8 +197,8 @@ def test_the_key_is_for_nobody_else(server: EmbeddedMetastore, authority: Author
 def test_a_key_with_a_password_asks_nobody(server: EmbeddedMetastore, authority: Authority) -> None:
     """OpenSSL would ask at the terminal, and wait."""
     locked = authority.sign("locked", password="secret")  # noqa: S106
-    said = refusal(server.uri, TlsSettings(cert_file=locked.certificate, key_file=locked.key))
-    assert "the key has a password" in said
+    message = refusal(server.uri, TlsSettings(cert_file=locked.certificate, key_file=locked.key))
+    assert "the key has a password" in message
 
 
 @pytest.mark.parametrize("content", [None, "", "no certificate"])

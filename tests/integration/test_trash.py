@@ -37,17 +37,23 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
         assert workers["trash-try"] in {"starting", "running"}
         kept = {it["table"]: it["name"] for it in tables(place)}
         assert all(it["expires_at"] - it["at"] == 7 * 86400 for it in tables(place))
-        why = place.ask("why", "db.b")["targets"][0]["reasons"][0]
-        assert (why["code"], why["hint"]) == ("dropped", f"pysync trash restore try {kept['db.b']}")
+
+        def why(table: str) -> dict[str, Any]:
+            reason: dict[str, Any] = place.ask("why", table)["targets"][0]["reasons"][0]
+            return reason
+
+        wait_until(
+            lambda: why("db.b")["code"] == "dropped", seconds=30, what="the end of the comparison of a new target"
+        )
+        assert why("db.b")["hint"] == f"pysync trash restore try {kept['db.b']}"
         assert "db.a" in pysync("trash", "list", "try", "-c", place.file).stdout
         moved = f"table db.a moved to the trash as {kept['db.a']}"
         wait_until(
             lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal"
         )
         assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
-        first = lambda: place.ask("why", "db.a")["targets"][0]["reasons"][0]  # noqa: E731
-        wait_until(lambda: "it was restored at" in first()["text"], seconds=30, what="the act in the journal")
-        assert first()["hint"] is None, "a person has it already"
+        wait_until(lambda: "it was restored at" in why("db.a")["text"], seconds=30, what="the act in the journal")
+        assert why("db.a")["hint"] is None, "a person has it already"
         saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
         assert saved.stdout == "restored: db.saved\n"
         refused = pysync("trash", "restore", "try", kept["db.b"], "-c", place.file)
@@ -61,13 +67,13 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
             return [(it["operation"], it["outcome"], it["reason"]) for it in records if it["who"]]
 
         wait_until(lambda: len(acts()) == 5, seconds=30, what="the acts in the journal")  # written half a second later
-        told = acts()
-        assert told[:3] == [
+        reported = acts()
+        assert reported[:3] == [
             ("EmptyTrash", "done", "1 removed"),
             ("EmptyTrash", "done", "0 removed"),
             ("RestoreTrash", "refused", f"the trash has no table {kept['db.b']}"),
         ]
-        assert told[3:] == [
+        assert reported[3:] == [
             ("RestoreTrash", "done", f"{kept['db.b']} is db.saved again"),
             ("RestoreTrash", "done", f"{kept['db.a']} is db.a again"),
         ]

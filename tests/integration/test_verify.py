@@ -293,8 +293,8 @@ def found(output: str) -> set[Found]:
 def test_drift_of_every_kind_is_found_repaired_and_found_no_more(ends: Ends, tmp_path: Path) -> None:
     ends.source.call(lambda client: client.add_primary_key(primary_key("keyed", "pk_keyed")))
     ends.source.call(lambda client: client.add_foreign_key(foreign_key("child", "keyed", "fk_child", "pk_keyed")))
-    told = ends.verify("--repair")
-    assert (told.returncode, "no drift" in told.stdout) == (0, True), told
+    reported = ends.verify("--repair")
+    assert (reported.returncode, "no drift" in reported.stdout) == (0, True), reported
     for change, _ in DRIFT.values():
         change(ends.target)
 

@@ -103,9 +103,9 @@ def test_a_view_is_translated_again_when_its_table_is_altered(
     create(source, over(NEAR, BASE))
     create(source, over(FAR, NEAR))
     wait_until(lambda: column_type(stage, FAR) is None, what="the views, in HiveQL")
-    told = compared(stage, monkeypatch, NEAR, FAR)
-    assert [(it.name, it.drift) for it in told] == [("app.report", False), ("web.recent", False)], told
-    assert "not translated" in json.dumps([it.fields for it in told])
+    reported = compared(stage, monkeypatch, NEAR, FAR)
+    assert [(it.name, it.drift) for it in reported] == [("app.report", False), ("web.recent", False)], reported
+    assert "not translated" in json.dumps([it.fields for it in reported])
     stage.kill_sidecar()
     alter(source, BASE, "b:string", "a:int")
     stage.start_sidecar()

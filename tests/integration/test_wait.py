@@ -58,7 +58,7 @@ def create(source: Metastore, name: str) -> None:
     source.call(lambda client: client.create_table(table("shop", name)))
 
 
-def told(stage: Stage, *arguments: object, code: int = 0) -> dict[str, Any]:
+def json_of(stage: Stage, *arguments: object, code: int = 0) -> dict[str, Any]:
     """What `pysync ARGUMENTS --json` prints."""
     done = pysync(arguments[0], "-c", stage.config_file, "--json", *arguments[1:], seconds=200)
     assert done.returncode == code, done.stdout + done.stderr
@@ -69,7 +69,7 @@ def test_what_was_made_before_is_at_the_target_when_it_returns(
     stage: Stage, source: Metastore, target: Metastore
 ) -> None:
     create(source, "orders")
-    found = told(stage, "wait", "shop.orders", "--timeout", "2m")
+    found = json_of(stage, "wait", "shop.orders", "--timeout", "2m")
     assert target.table("dr_shop", "orders") is not None
     assert (found["state"], found["code"]) == ("there", "there")
     done = pysync("wait", "shop", "-c", stage.config_file)
@@ -96,7 +96,7 @@ def test_a_change_right_before_is_never_missed(stage: Stage, source: Metastore, 
 
 
 def test_what_is_out_of_scope_is_said_at_once(stage: Stage, source: Metastore) -> None:
-    found = told(stage, "wait", "shop.tmp_1", code=1)
+    found = json_of(stage, "wait", "shop.tmp_1", code=1)
     assert (found["code"], found["text"]) == (
         "out_of_scope",
         "shop.tmp_1 is out of scope of replica: exclude 'shop.tmp_*' leaves it out",
@@ -110,14 +110,14 @@ def test_a_paused_target_ends_it_and_says_what_to_do(stage: Stage, source: Metas
         create(source, "late")
         found = waited(directory, "shop", "replica")
         assert (found["state"], found["code"], found["hint"]) == ("cannot", "paused", "pysync resume replica")
-        status = told(stage, "status", "--object", "shop.late", code=1)
+        status = json_of(stage, "status", "--object", "shop.late", code=1)
         (there,) = status["targets"]
         assert (there["name"], there["waiting"], there["paused"]) == ("dr_shop.late", 1, "a test")
         assert there["lag_seconds"] > 0
     finally:
         ask(directory, "resume", target="replica")
     assert waited(directory, "shop.late", "replica")["state"] == "there"
-    (there,) = told(stage, "status", "--object", "shop.late")["targets"]
+    (there,) = json_of(stage, "status", "--object", "shop.late")["targets"]
     assert (there["waiting"], there["lag_seconds"], there["parked"], there["position"]) == (0, 0.0, [], there["last"])
 
 
@@ -125,14 +125,14 @@ def test_the_end_of_its_time_has_an_exit_code_of_its_own(stage: Stage) -> None:
     """A listener that does not report: nobody knows what it holds."""
     os.kill(stage.source.pid, signal.SIGSTOP)
     try:
-        found = told(stage, "wait", "shop", "--timeout", "1s", code=3)
+        found = json_of(stage, "wait", "shop", "--timeout", "1s", code=3)
         assert (found["state"], found["code"]) == ("waits", "listener")
     finally:
         os.kill(stage.source.pid, signal.SIGCONT)
 
 
 def test_an_event_id_needs_a_notification_log(stage: Stage) -> None:
-    found = told(stage, "wait", "shop", "--for-id", 3, code=1)
+    found = json_of(stage, "wait", "shop", "--for-id", 3, code=1)
     assert found["code"] == "no_log"
 
 
@@ -167,7 +167,7 @@ def test_a_hold_that_ends_too_early_is_told(stage: Stage, source: Metastore) -> 
 def test_a_command_runs_while_the_database_is_held(stage: Stage, tmp_path: Path) -> None:
     file = tmp_path / "made"
     program = f"import pathlib; pathlib.Path({str(file)!r}).touch(); raise SystemExit(7)"
-    found = told(stage, "wait", "shop", "--consistent", "--", sys.executable, "-c", program, code=7)
+    found = json_of(stage, "wait", "shop", "--consistent", "--", sys.executable, "-c", program, code=7)
     assert (found["state"], found["held"], found["exit_code"], file.exists()) == ("there", True, 7, True)
     assert stage.status()["targets"][0]["held"] == []
 

@@ -141,9 +141,9 @@ def test_a_checkout_without_jdk_says_so_in_one_line(tmp_path: Path, no_jdk: Mapp
     (tree / "build").mkdir()
     (tree / "build" / "pysync-listener.jar").write_bytes(b"of who knows which sources")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
-    said = run(*pip, "-w", tmp_path, ".", cwd=tree, env=no_jdk, fails=True)
-    assert said.count(NO_JDK) == 1
-    assert "Traceback" not in said
+    printed = run(*pip, "-w", tmp_path, ".", cwd=tree, env=no_jdk, fails=True)
+    assert printed.count(NO_JDK) == 1
+    assert "Traceback" not in printed
     assert not list(tmp_path.glob("*.whl"))
 
 
@@ -181,8 +181,8 @@ def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
 
 
 def test_make_sets_up_no_pyspark_for_jar_and_packages(tmp_path: Path) -> None:
-    said = run("make", "-n", "jar", "dist", cwd=checkout(tmp_path / "pysync"), env=environment())
-    installed = [line for line in said.splitlines() if "pip install" in line]
+    printed = run("make", "-n", "jar", "dist", cwd=checkout(tmp_path / "pysync"), env=environment())
+    installed = [line for line in printed.splitlines() if "pip install" in line]
     assert installed
     assert [line for line in installed if "spark" in line] == []
 
@@ -192,11 +192,11 @@ def test_make_dist_makes_both_and_prints_their_hashes(built: Packages, tmp_path:
     tree = checkout(tmp_path / "pysync")
     (tree / "dist").mkdir()
     (tree / "dist" / "pysync-0.0.9-py3-none-any.whl").write_bytes(b"of an older release")
-    said = run("make", "dist", f"PYTHON={sys.executable}", cwd=tree, env=environment())
+    printed = run("make", "dist", f"PYTHON={sys.executable}", cwd=tree, env=environment())
     expected = [
         f"{digest}  {path.name}" for digest, path in zip(built.hashes(), (built.wheel, built.sdist), strict=True)
     ]
-    assert said.splitlines()[-2:] == expected
+    assert printed.splitlines()[-2:] == expected
     assert {path.name for path in (tree / "dist").iterdir()} == {built.wheel.name, built.sdist.name}
 
 
@@ -215,8 +215,8 @@ class Machine:
         self.run("python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "-c", constraints, package)
 
     def packages(self) -> set[str]:
-        said = self.run("python", "-m", "pip", "--disable-pip-version-check", "list", "--format", "freeze")
-        return {line.partition("=")[0] for line in said.splitlines()}
+        printed = self.run("python", "-m", "pip", "--disable-pip-version-check", "list", "--format", "freeze")
+        return {line.partition("=")[0] for line in printed.splitlines()}
 
 
 @pytest.mark.crash  # asks the index for some twenty packages
@@ -238,9 +238,9 @@ def test_it_installs_and_works_without_jdk_and_pyspark(
         f'[queue]\ndirectory = "{tmp_path}/queue"\n'
         '[[targets]]\nname = "b"\nkind = "hms"\nmetastore = "thrift://127.0.0.1:2"\n'
     )
-    said = machine.run("pysync", "check", "-c", config, fails=True)
-    assert "127.0.0.1:1" in said
-    assert "Traceback" not in said
+    printed = machine.run("pysync", "check", "-c", config, fails=True)
+    assert "127.0.0.1:1" in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.crash  # fetches the build's own packages anew

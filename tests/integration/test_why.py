@@ -55,7 +55,7 @@ def rename(source: Metastore, old: str, new: str) -> None:
     source.call(lambda client: client.alter_table("shop", old, moved))
 
 
-def told(stage: Stage, name: str, *more: str) -> dict[str, Any]:
+def answer_of(stage: Stage, name: str, *more: str) -> dict[str, Any]:
     """What `pysync why` says of the one target, once it has said it in words, too."""
     lines = pysync("why", name, "-c", stage.config_file)
     assert (lines.returncode, lines.stderr) == (0, ""), lines.stderr
@@ -68,8 +68,8 @@ def told(stage: Stage, name: str, *more: str) -> dict[str, Any]:
 
 
 def wait_for(stage: Stage, name: str, code: str) -> dict[str, Any]:
-    wait_until(lambda: is_at_rest(stage) and told(stage, name)["code"] == code, what=f"{name}: {code}")
-    return told(stage, name)
+    wait_until(lambda: is_at_rest(stage) and answer_of(stage, name)["code"] == code, what=f"{name}: {code}")
+    return answer_of(stage, name)
 
 
 def operations(answer: dict[str, Any]) -> list[str]:
@@ -89,17 +89,17 @@ def test_a_table_that_is_there(stage: Stage, source: Metastore) -> None:
     altered.sd.cols.append(hive.FieldSchema("more", "string", None))
     altered.parameters |= {"comment": "new", "jdbc.password": "hunter2"}
     source.call(lambda client: client.alter_table("shop", "orders", altered))
-    wait_until(lambda: "sd.cols.more" in told(stage, "shop.orders")["said"], what="the column")
-    said = told(stage, "shop.orders")["said"]
-    assert "parameters.comment: nothing -> 'new'" in said
-    assert "parameters.jdbc.password: nothing -> '***'" in said
+    wait_until(lambda: "sd.cols.more" in answer_of(stage, "shop.orders")["said"], what="the column")
+    words = answer_of(stage, "shop.orders")["said"]
+    assert "parameters.comment: nothing -> 'new'" in words
+    assert "parameters.jdbc.password: nothing -> '***'" in words
     files = [stage.config.queue.directory / name for name in ("journal.db", "journal.db-wal")]
     assert not any(b"hunter2" in file.read_bytes() for file in files)
 
 
 def test_a_table_that_is_out_of_scope(stage: Stage, source: Metastore) -> None:
     create(source, "tmp_1")
-    found = told(stage, "shop.tmp_1")
+    found = answer_of(stage, "shop.tmp_1")
     assert (found["code"], found["verdict"]) == (
         "out_of_scope",
         "shop.tmp_1 is out of scope: exclude 'shop.tmp_*' leaves it out",
@@ -118,9 +118,9 @@ def test_a_table_that_was_renamed_twice(stage: Stage, source: Metastore) -> None
     create(source, "a")
     rename(source, "a", "b")
     rename(source, "b", "c")
-    wait_until(lambda: operations(told(stage, "shop.c")).count("RenameTable") == 2, what="the renames")
+    wait_until(lambda: operations(answer_of(stage, "shop.c")).count("RenameTable") == 2, what="the renames")
     for name in ("shop.a", "shop.b", "shop.c", "dr_shop.b"):
-        found = told(stage, name)
+        found = answer_of(stage, name)
         assert (found["names"], found["object"]) == (["shop.c", "shop.b", "shop.a"], "dr_shop.c")
         assert found["code"] == "applied"
         assert "RenameTable dr_shop.a -> dr_shop.b" in found["said"]
@@ -140,8 +140,8 @@ def test_a_table_of_a_paused_target_and_who_paused_it(stage: Stage, source: Meta
     done = pysync("pause", "replica", "--reason", "audit", "-c", stage.config_file)
     assert done.returncode == 0, done.stderr
     create(source, "late")
-    wait_until(lambda: told(stage, "shop.late")["code"] == "paused", what="the event")
-    found = told(stage, "shop.late")
+    wait_until(lambda: answer_of(stage, "shop.late")["code"] == "paused", what="the event")
+    found = answer_of(stage, "shop.late")
     assert "(command line): audit" in found["verdict"]
     assert [it["kind"] for it in found["source"]["events"]] == ["CREATE_TABLE"]
     assert pysync("resume", "replica", "-c", stage.config_file).returncode == 0
@@ -152,7 +152,7 @@ def test_a_table_of_a_paused_target_and_who_paused_it(stage: Stage, source: Meta
 
 
 def test_a_table_that_nobody_has_seen(stage: Stage) -> None:
-    assert told(stage, "shop.none")["code"] == "nowhere"
+    assert answer_of(stage, "shop.none")["code"] == "nowhere"
     done = pysync("why", "a.b.c", "-c", stage.config_file)
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -180,8 +180,8 @@ def test_a_table_that_waits_in_the_spool(stage: Stage, source: Metastore) -> Non
     try:
         stage.start_sidecar()
         create(source, "spooled")
-        wait_until(lambda: told(stage, "shop.spooled")["code"] == "in_spool", what="the listener's report")
-        assert "in its spool" in told(stage, "shop.spooled")["verdict"]
+        wait_until(lambda: answer_of(stage, "shop.spooled")["code"] == "in_spool", what="the listener's report")
+        assert "in its spool" in answer_of(stage, "shop.spooled")["verdict"]
     finally:
         stage.kill_sidecar()
         stage.config_file.write_text(text)
@@ -205,4 +205,4 @@ def test_the_journal_may_be_deleted_while_the_sidecar_is_stopped(stage: Stage, s
     create(source, "anew")
     found = wait_for(stage, "shop.anew", "applied")
     assert operations(found) == ["PutTable"]
-    assert told(stage, "shop.spooled")["code"] == "applied", "what waited in the spool has come"
+    assert answer_of(stage, "shop.spooled")["code"] == "applied", "what waited in the spool has come"

@@ -36,8 +36,8 @@ class Run:
     def seen(self, case: Case) -> Case:
         """What has been seen by now."""
         seen = Seen(list(self._came), list(self._bridge.calls))
-        for told in map(json.loads, list(self._bridge.reports)):
-            seen.report(told, self._names[told["instance"]])
+        for reported in map(json.loads, list(self._bridge.reports)):
+            seen.report(reported, self._names[reported["instance"]])
         seen.spooled = [self._named(event) for event in self._place.spooled()]
         return seen.as_asked(case)
 

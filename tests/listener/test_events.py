@@ -45,7 +45,7 @@ def only(events: list[Event], kind: str) -> Event:
     return event
 
 
-def said(event: Event) -> dict[str, str]:
+def attributes_of(event: Event) -> dict[str, str]:
     """The attributes of its kind: without the thread and the user, which every event has."""
     attributes = dict(event.attributes)
     assert int(attributes.pop("thread")) > 0
@@ -60,7 +60,7 @@ def test_envelope(stand: Stand, database: str) -> None:
     assert uuid.UUID(event.instance)
     assert abs(event.time_ms / 1000 - time.time()) < 60
     assert (event.notification_id, event.catalog, event.table) == (None, None, None)
-    assert (event.environment, said(event)) == ({}, {})
+    assert (event.environment, attributes_of(event)) == ({}, {})
 
 
 def test_database(stand: Stand, database: str) -> None:
@@ -89,7 +89,7 @@ def test_table(stand: Stand, database: str) -> None:
     assert altered.environment == {"CASCADE": "true"}
     assert "truncate" not in altered.attributes
     assert decode(ttypes.Table, dropped.before[0]).tableName == "orders"
-    assert said(dropped) == {"delete_data": "false"}
+    assert attributes_of(dropped) == {"delete_data": "false"}
 
 
 def test_rename_is_one_alter(stand: Stand, database: str) -> None:
@@ -123,7 +123,7 @@ def test_partitions(stand: Stand, database: str) -> None:
     assert "seen" not in decode(ttypes.Partition, altered.before[0]).parameters
     assert decode(ttypes.Partition, altered.after[0]).parameters["seen"] == "yes"
     assert [decode(ttypes.Partition, one).values for one in dropped.before] == [["wed"]]
-    assert said(dropped) == {"delete_data": "true"}
+    assert attributes_of(dropped) == {"delete_data": "true"}
 
 
 def test_insert(stand: Stand, database: str) -> None:
@@ -133,7 +133,7 @@ def test_insert(stand: Stand, database: str) -> None:
     request = ttypes.FireEventRequest(True, data, database, "loads", ["mon"])
     stand.call(lambda client: client.fire_listener_event(request))
     event = only(stand.bridge.named("loads"), "INSERT")
-    assert said(event) == {"database": database, "table": "loads", "partition.day": "mon"}
+    assert attributes_of(event) == {"database": database, "table": "loads", "partition.day": "mon"}
     assert (event.table, event.before, event.after) == (None, [], [])
 
 
@@ -159,7 +159,7 @@ def test_function(stand: Stand, database: str) -> None:
 def test_tables_of_a_cascade_are_not_committed_yet(stand: Stand, database: str) -> None:
     stand.call(lambda client: client.create_table(table(database, "inner_one")))
     stand.call(lambda client: client.drop_database(database, True, True))
-    assert said(only(stand.bridge.named("inner_one"), "DROP_TABLE")) == {
+    assert attributes_of(only(stand.bridge.named("inner_one"), "DROP_TABLE")) == {
         "delete_data": "false",
         "uncommitted": "true",
     }
@@ -288,11 +288,11 @@ def test_where_hadoop_tells_no_user_the_event_comes_without_one(place: Place, tm
     )
     place.bridge.start()
     runs = ((broken, {"thread"}), (place.classes, {"thread", "user"}))
-    for count, (classes, told) in enumerate(runs, start=1):
+    for count, (classes, reported) in enumerate(runs, start=1):
         place.classes = classes
         place.driver().create("one")
         place.wait_for_count(count)
-        assert set(place.bridge.events[-1].attributes) == told
+        assert set(place.bridge.events[-1].attributes) == reported
 
 
 def test_one_connection_is_one_thread(stand: Stand) -> None:

@@ -32,8 +32,8 @@ def test_an_event_beyond_the_bound_tells_of_its_table(place: Place) -> None:
     small, large, after = place.bridge.events
     assert (small.kind, len(small.after), after.kind) == ("ADD_PARTITION", 3, "CREATE_DATABASE")
     assert (large.kind, large.table, large.before, large.after) == ("TABLE_CHANGED", None, [], [])
-    told = {key: large.attributes[key] for key in ("database", "table", "created", "kind")}
-    assert told == {"database": "db", "table": "large", "created": "1700000000", "kind": "ADD_PARTITION"}
+    reported = {key: large.attributes[key] for key in ("database", "table", "created", "kind")}
+    assert reported == {"database": "db", "table": "large", "created": "1700000000", "kind": "ADD_PARTITION"}
     assert [event.sequence for event in place.bridge.events] == [1, 2, 3]
     assert place.log_lines("events are lost") == []
 

@@ -61,8 +61,8 @@ def test_the_next_process_tells_of_a_killed_one_after_its_events_until_it_is_not
     assert sorted(place.markers()) == sorted([killed, alive])
     place.bridge.start()
     wait_until(lambda: place.markers() == [alive], seconds=30, what="the marker gone")
-    told = {"instance": killed, "source": "onprem", "sequence": 0, "lost": 0, "waiting": 0, "ended": True}
-    assert [{key: value for key, value in it.items() if key != "now"} for it in ended(place)] == [told, told]
+    reported = {"instance": killed, "source": "onprem", "sequence": 0, "lost": 0, "waiting": 0, "ended": True}
+    assert [{key: value for key, value in it.items() if key != "now"} for it in ended(place)] == [reported, reported]
     for events in (*came, place.bridge.events):
         assert [(event.instance, event.sequence) for event in events] == [(killed, 1), (killed, 2)]
 

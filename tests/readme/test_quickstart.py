@@ -50,10 +50,10 @@ def test_the_quickstart_works_as_it_is_written(checkout: Path, capsys: pytest.Ca
         )
         code = shell.wait()
     end_session(shell.pid)
-    said = log.read_text()
-    assert code == 0, said[-5000:]
-    assert said.count("no drift") >= 4, said  # dr three times, lake once
-    assert re.search(r"^orders s3://lab/data/", said, re.MULTILINE), said
+    printed = log.read_text()
+    assert code == 0, printed[-5000:]
+    assert printed.count("no drift") >= 4, printed  # dr three times, lake once
+    assert re.search(r"^orders s3://lab/data/", printed, re.MULTILINE), printed
     assert not (checkout / "lab").exists()
     with capsys.disabled():
         print(f"\nthe quickstart took {time.monotonic() - began:.0f} s")  # noqa: T201 - docs/install.md tells it

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _one(topology: Topology, seed: int, without: Sequence[str]) -> int:
     found = find(topology, seed, without=without)
     for it in [found, shrunk(found)] if found else []:
-        print(it.told(), end="\n\n")
+        print(it.as_text(), end="\n\n")
     return int(found is not None)
 
 
@@ -65,7 +65,7 @@ def _part(topology: Topology, seeds: range, without: Sequence[str]) -> int:
 def _told(found: Found, without: Sequence[str]) -> str:
     again = f"python -m tests.simulation --topology {found.topology.name} --seed {found.seed}"
     again += f" --without {' '.join(without)}" if without else ""
-    return f"{shrunk(found).told()}\nagain: {again}\n"
+    return f"{shrunk(found).as_text()}\nagain: {again}\n"
 
 
 def _all(name: str, seeds: range, processes: int, without: Sequence[str]) -> int:

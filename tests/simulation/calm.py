@@ -52,11 +52,11 @@ def _unlike(world: World, states: Mapping[str, State]) -> str | None:
 
 
 def _restless(world: World) -> str | None:
-    told, begun = rounds.told(world.clusters), world.clock.seconds
+    reported, begun = rounds.reported_changes(world.clusters), world.clock.seconds
     while world.clock.seconds - begun < _REST_SECONDS:
         world.clock.seconds += _REST_STEP_SECONDS
         rounds.take(world.clusters)
-    late, busy = rounds.told(world.clusters) - told, rounds.busy(world.clusters)
+    late, busy = rounds.reported_changes(world.clusters) - reported, rounds.busy(world.clusters)
     return f"it does not stay at rest: {late} changes without a client, {busy}" if late or busy else None
 
 

@@ -44,15 +44,15 @@ class Client:
             choice = Client._alter
         return choice(self, there, what)
 
-    def _call(self, call: Callable[[Any], Any], said: str) -> str:
+    def _call(self, call: Callable[[Any], Any], statement: str) -> str:
         self.calls += 1
         with suppress(TException):
             self._intended.call(call)
         try:
             self._hms.call(call)
         except (hive.InvalidOperationException, hive.AlreadyExistsException, hive.MetaException) as error:
-            return f"{said}: refused, {error.message}"
-        return said
+            return f"{statement}: refused, {error.message}"
+        return statement
 
     # --- databases and functions
 
@@ -68,8 +68,8 @@ class Client:
         if self._hms.function(database, name) is not None:
             return self._call(lambda client: client.drop_function(database, name), f"drop function {database}.{name}")
         made = hive.Function(name, database, f"C{what // 2 % 3}", "ann", 1, 0, 1, [])
-        said = f"create function {database}.{name} as {made.className}"
-        return self._call(lambda client: client.create_function(made), said)
+        statement = f"create function {database}.{name} as {made.className}"
+        return self._call(lambda client: client.create_function(made), statement)
 
     # --- tables
 
@@ -92,10 +92,10 @@ class Client:
         cascade = {"CASCADE": "true"} if what // 4 % 2 else {}
         return self._put(there, cascade, f"columns {COLUMNS[what % 4]} {cascade or ''}")
 
-    def _put(self, there: Any, environment: dict[str, str], said: str) -> str:
+    def _put(self, there: Any, environment: dict[str, str], statement: str) -> str:
         place, context = (there.dbName, there.tableName), hive.EnvironmentContext(environment)
-        said = f"alter table {there.dbName}.{there.tableName} {said}"
-        return self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), said)
+        statement = f"alter table {there.dbName}.{there.tableName} {statement}"
+        return self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), statement)
 
     def _drop(self, there: Any, _: int) -> str:
         place = there.dbName, there.tableName
@@ -109,8 +109,8 @@ class Client:
         new = TableName(databases[what % len(databases)], TABLES[what // 2 % 3])
         place, context = (there.dbName, there.tableName), hive.EnvironmentContext({})
         there.dbName, there.tableName = _both(new)
-        said = f"rename table {'.'.join(place)} to {new}"
-        return self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), said)
+        statement = f"rename table {'.'.join(place)} to {new}"
+        return self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), statement)
 
     # --- partitions
 
@@ -120,15 +120,15 @@ class Client:
         for one in made:
             one.parameters, one.sd.cols = {"v": str(what)}, there.sd.cols
         request = hive.AddPartitionsRequest(there.dbName, there.tableName, made, bool(what % 2))
-        said = f"add partitions {values} v={what} to {there.dbName}.{there.tableName}"
-        return self._call(lambda client: client.add_partitions_req(request), said)
+        statement = f"add partitions {values} v={what} to {there.dbName}.{there.tableName}"
+        return self._call(lambda client: client.add_partitions_req(request), statement)
 
     def _drop_partition(self, there: Any, what: int) -> str:
         name = partition_name([key.name for key in there.partitionKeys], [VALUES[what % 3]])
         parts = hive.RequestPartsSpec(names=[name])
         request = hive.DropPartitionsRequest(there.dbName, there.tableName, parts, False, True, False, None, False)
-        said = f"drop partition {name} of {there.dbName}.{there.tableName}"
-        return self._call(lambda client: client.drop_partitions_req(request), said)
+        statement = f"drop partition {name} of {there.dbName}.{there.tableName}"
+        return self._call(lambda client: client.drop_partitions_req(request), statement)
 
     def _alter_partition(self, there: Any, what: int) -> str:
         found = self._hms.first_partitions(there.dbName, there.tableName, -1)
@@ -136,8 +136,8 @@ class Client:
             return self._add_partitions(there, what)
         one = found[what % len(found)]
         one.parameters["v"] = str(what)
-        said = f"alter partition {one.values} of {there.dbName}.{there.tableName} v={what}"
-        return self._call(lambda client: client.alter_partition(there.dbName, there.tableName, one), said)
+        statement = f"alter partition {one.values} of {there.dbName}.{there.tableName} v={what}"
+        return self._call(lambda client: client.alter_partition(there.dbName, there.tableName, one), statement)
 
     def _rename_partition(self, there: Any, what: int) -> str:
         found = self._hms.first_partitions(there.dbName, there.tableName, -1)
@@ -145,8 +145,8 @@ class Client:
             return self._add_partitions(there, what)
         one = found[what % len(found)]
         old, one.values = one.values, [VALUES[what // 4 % 3]]
-        said = f"rename partition {old} of {there.dbName}.{there.tableName} to {one.values}"
-        return self._call(lambda client: client.rename_partition(there.dbName, there.tableName, old, one), said)
+        statement = f"rename partition {old} of {there.dbName}.{there.tableName} to {one.values}"
+        return self._call(lambda client: client.rename_partition(there.dbName, there.tableName, old, one), statement)
 
 
 def numbers_of(*wanted: object) -> tuple[int, ...]:

@@ -163,11 +163,11 @@ class Executor:
         number, runs = step.a % len(self.dumps), self.source.sidecar is not None
         self.source.kill()
         self.source.start(self.dumps[number])
-        told = self._load(self.dumps[number], self.source.sidecar)
+        reported = self._load(self.dumps[number], self.source.sidecar)
         self.source.kill()
         if runs:
             self.source.start()
-        return f"dump {1 + number} is {told}"
+        return f"dump {1 + number} is {reported}"
 
     def _load(self, dumped: Dumped, sidecar: Sidecar | None) -> str:
         assert sidecar is not None

@@ -55,20 +55,20 @@ class Listener:
         """The name of the process."""
         return f"00000000-0000-4000-8000-{self.processes:012}{self.source}"
 
-    def hear(self, told: Notice) -> None:
+    def hear(self, reported: Notice) -> None:
         """A callback of the metastore. While `held` is a list it comes only later; while `deaf`, never."""
         self.told += 1
         if self.deaf:
             return
         if self.held is not None:
-            self.held.append((told, "1"))
+            self.held.append((reported, "1"))
             return
-        self._send(told, self.thread)
+        self._send(reported, self.thread)
 
     def let_go(self, held: list[tuple[Notice, str]]) -> None:
         """The callbacks that were held come now."""
-        for told, thread in held:
-            self._send(told, thread)
+        for reported, thread in held:
+            self._send(reported, thread)
 
     def let_go_after(self, held: list[tuple[Notice, str]], others: Callable[[], None]) -> None:
         """They come after those of what others do, in another thread."""
@@ -112,26 +112,26 @@ class Listener:
         self.processes += 1
         self.sequence, self.lost, self.flowing, self.held = 0, 0, False, None
 
-    def _send(self, told: Notice, thread: str) -> None:
+    def _send(self, reported: Notice, thread: str) -> None:
         self.sequence += 1
         attributes = {"thread": thread}
-        if told.kind.startswith("DROP_") and told.kind.endswith(("TABLE", "PARTITION", "DATABASE")):
-            attributes["delete_data"] = "true" if told.delete_data else "false"
-        if not told.committed:
+        if reported.kind.startswith("DROP_") and reported.kind.endswith(("TABLE", "PARTITION", "DATABASE")):
+            attributes["delete_data"] = "true" if reported.delete_data else "false"
+        if not reported.committed:
             attributes["uncommitted"] = "true"
-        if told.user:
-            attributes["user"] = told.user
+        if reported.user:
+            attributes["user"] = reported.user
         event = Event(
-            told.kind,
+            reported.kind,
             self.source,
             self.instance,
             self.sequence,
             int(self.now() * 1000),
-            environment=told.environment,
+            environment=reported.environment,
             attributes=attributes,
-            table=encode(told.table) if told.table is not None else None,
-            before=tuple(map(encode, told.before)),
-            after=tuple(map(encode, told.after)),
+            table=encode(reported.table) if reported.table is not None else None,
+            before=tuple(map(encode, reported.before)),
+            after=tuple(map(encode, reported.after)),
         )
         data = encode_event(event)
         if sum(map(len, self.spool)) + len(data) > self.room:
@@ -140,10 +140,10 @@ class Listener:
             self.spool.append(data)
 
     def _report(self, waiting: int) -> str:
-        told = {"instance": self.instance, "source": self.source, "sequence": self.sequence, "lost": self.lost}
-        return json.dumps(told | {"waiting": waiting})
+        reported = {"instance": self.instance, "source": self.source, "sequence": self.sequence, "lost": self.lost}
+        return json.dumps(reported | {"waiting": waiting})
 
 
 def _ended(instance: str, source: str) -> str:
-    told = {"instance": instance, "source": source, "sequence": 0, "lost": 0, "waiting": 0, "ended": True}
-    return json.dumps(told)
+    reported = {"instance": instance, "source": source, "sequence": 0, "lost": 0, "waiting": 0, "ended": True}
+    return json.dumps(reported)

@@ -45,13 +45,13 @@ class Seen:
     reported: dict[str, Any] | None = None
     spooled: list[str] = field(default_factory=list)
 
-    def report(self, told: dict[str, Any], process: int) -> None:
+    def report(self, shown: dict[str, Any], process: int) -> None:
         """Note a report of this process."""
-        if told.get("ended"):
+        if shown.get("ended"):
             self.ended += [] if process in self.ended else [process]
         else:
-            kept = {key: told[key] for key in ("sequence", "lost")}
-            self.reported = {"process": process, **kept, "waiting": told["waiting"] > 0}
+            kept = {key: shown[key] for key in ("sequence", "lost")}
+            self.reported = {"process": process, **kept, "waiting": shown["waiting"] > 0}
 
     def as_asked(self, case: Case) -> Case:
         """The same case, with what was seen for what is looked at."""

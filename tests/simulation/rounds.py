@@ -17,9 +17,9 @@ def settles(clusters: Sequence[Cluster], clock: Clock) -> bool:
     """Let everybody take turns; whether nothing is left to do for some seconds, within a few minutes."""
     quiet = begun = clock.seconds
     while clock.seconds - begun < _LONGEST_SECONDS:
-        before = told(clusters)
+        before = reported_changes(clusters)
         take(clusters)
-        if busy(clusters) or told(clusters) != before:
+        if busy(clusters) or reported_changes(clusters) != before:
             quiet = clock.seconds
         elif clock.seconds - quiet >= _QUIET_SECONDS:
             return True
@@ -40,7 +40,7 @@ def take(clusters: Sequence[Cluster]) -> None:
             _replay(cluster)
 
 
-def told(clusters: Sequence[Cluster]) -> int:
+def reported_changes(clusters: Sequence[Cluster]) -> int:
     """How many changes the metastores have told of."""
     return sum(cluster.listener.told for cluster in clusters)
 

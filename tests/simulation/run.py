@@ -28,7 +28,7 @@ class Found:
     steps: History
     wrong: str
 
-    def told(self) -> str:
+    def as_text(self) -> str:
         """The story of it."""
         return "\n".join(
             [f"{self.topology.name}, seed {self.seed}:", *story(self.topology, self.seed, self.steps), self.wrong]
@@ -60,9 +60,9 @@ def wrong_after(topology: Topology, seed: int, steps: History, story: list[str] 
 
 def story(topology: Topology, seed: int, steps: History) -> list[str]:
     """What happens, in words."""
-    told: list[str] = []
-    wrong_after(topology, seed, steps, told)
-    return told
+    reported: list[str] = []
+    wrong_after(topology, seed, steps, reported)
+    return reported
 
 
 def find(

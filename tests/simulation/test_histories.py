@@ -30,7 +30,7 @@ def test_no_history_goes_wrong(name: str, seeds: range) -> None:
     with stage():
         found = (find(TOPOLOGIES[name], seed) for seed in seeds)
         wrong = next((it for it in found if it is not None), None)
-        story = shrunk(wrong).told() if wrong else ""
+        story = shrunk(wrong).as_text() if wrong else ""
     assert not wrong, story
 
 

@@ -39,8 +39,8 @@ class Sidecar:
 
     def report(self, payload: str) -> str:
         self._reached()
-        told = json.loads(payload)
-        self.seen.report(told, self._names[told["instance"]])
+        reported = json.loads(payload)
+        self.seen.report(reported, self._names[reported["instance"]])
         return "ok"
 
     def run(self, case: Case) -> Case:

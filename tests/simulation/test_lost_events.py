@@ -61,13 +61,13 @@ def test_it_comes_to_rest_with_the_same_everywhere(name: str, what: str, at: int
     steps = (*BORN, Step("unheard", at, a, b, c))
     with stage():
         wrong = wrong_after(topology, 0, steps)
-        told = "\n".join(story(topology, 0, steps))
-    assert not wrong, f"{told}\n{wrong}"
+        reported = "\n".join(story(topology, 0, steps))
+    assert not wrong, f"{reported}\n{wrong}"
 
 
 @pytest.mark.parametrize(("name", "seed"), SEEDS)
 def test_a_history_that_went_wrong(name: str, seed: int) -> None:
     with stage():
         found = find(TOPOLOGIES[name], seed)
-        told = found.told() if found else ""
-    assert not told, told
+        reported = found.as_text() if found else ""
+    assert not reported, reported

@@ -221,5 +221,5 @@ def test_at_rest_all_have_the_same(name: str, race: str, seed: int) -> None:
     topology, steps = TOPOLOGIES[name], RACES[name, race, seed]
     with stage():
         wrong = wrong_after(topology, seed, steps)
-        story = Found(topology, seed, steps, wrong).told() if wrong else ""
+        story = Found(topology, seed, steps, wrong).as_text() if wrong else ""
     assert not wrong, story

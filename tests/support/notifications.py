@@ -37,8 +37,8 @@ def recorded(version: str) -> list[Notification]:
 
 @cache
 def _read(version: str) -> tuple[Notification, ...]:
-    told = json.loads((DATA / f"notifications-{version}.json").read_text())
-    return tuple(Notification(**found) for found in told["rows"])
+    reported = json.loads((DATA / f"notifications-{version}.json").read_text())
+    return tuple(Notification(**found) for found in reported["rows"])
 
 
 def row(id: int, what: str = "", **fields: Any) -> Notification:  # noqa: A002

@@ -63,9 +63,9 @@ def named(expression: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
 
 def grouped(expression: str) -> set[str]:
     """The labels by which an expression groups or joins, and those that its variable is about."""
-    told = re.findall(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)", expression)
+    reported = re.findall(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)", expression)
     about = re.findall(r"label_values\(.*,\s*(\w+)\)$", expression)
-    return {label.strip() for it in told for label in it.split(",")} | set(about)
+    return {label.strip() for it in reported for label in it.split(",")} | set(about)
 
 
 def wrong(expression: str, series: Series) -> list[str]:

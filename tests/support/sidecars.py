@@ -11,10 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import pytest
+
+from pysync.cli import main
 from pysync.control.client import ask
 from pysync.metastore.settings import MetastoreUri
 from pysync.model.wire import encode_event
@@ -75,7 +80,7 @@ class FaultyPlace(Place):
 
     def ask(self, *arguments: object, code: int = 0) -> dict[str, Any]:
         """What `pysync ARGUMENTS -c FILE --json` prints."""
-        done = pysync(*arguments, "-c", self.file, "--json")
+        done = pysync_here(*arguments, "-c", self.file, "--json")
         assert done.returncode == code, done.stderr
         return json.loads(done.stdout)
 
@@ -85,6 +90,17 @@ def pysync(*arguments: object, seconds: float = 60) -> subprocess.CompletedProce
     # The library readline adds COLUMNS, for children, in whatever process of the tests imports it: tables are folded.
     env = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.run(command(arguments), capture_output=True, text=True, timeout=seconds, check=False, env=env)
+
+
+def pysync_here(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """As `pysync`, in this process, which takes a fraction of the time. For what does not depend on the process."""
+    line = [str(it) for it in ("pysync", *arguments)]
+    out, err = StringIO(), StringIO()
+    with patch("sys.argv", line), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patched:
+        patched.delenv("COLUMNS", raising=False)  # as above
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(line, int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def command(arguments: Sequence[object]) -> list[str]:
@@ -103,11 +119,11 @@ class Sidecar:
             )
 
     def wait_for(self, text: str) -> None:
-        def said() -> bool:
+        def is_logged() -> bool:
             assert self.process.poll() is None, f"the sidecar ended: {self.errors.read_text()}"
             return text in self.errors.read_text()
 
-        wait_until(said, seconds=90, what=f"the sidecar saying {text!r}")
+        wait_until(is_logged, seconds=90, what=f"the sidecar saying {text!r}")
 
     def status(self) -> dict[str, Any]:
         """What `pysync status --json` prints, without a process for it: many tests ask many times."""
@@ -153,9 +169,9 @@ def send(running: Sidecar, *makers: Maker, first: int = 1) -> None:
 def wait_for(running: Sidecar, **expected: Any) -> dict[str, Any]:
     """Wait until the target's status has these values."""
 
-    def found() -> bool:
+    def has_values() -> bool:
         target = running.status()["targets"][0]
         return all(target[key] == value for key, value in expected.items())
 
-    wait_until(found, what=str(expected))
+    wait_until(has_values, what=str(expected))
     return running.status()["targets"][0]

@@ -13,7 +13,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _SECONDS = 60.0
 
@@ -57,6 +57,13 @@ class Terminal:
         self.expect(question)
         self.expect(": ")
         os.write(self._ours, f"{line}\n".encode())
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C until the process ends: Python misses one that comes just as it begins to wait for a line."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(1)
 
     def end(self) -> int:
         """All that it still shows, and its exit code."""

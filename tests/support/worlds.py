@@ -51,22 +51,22 @@ class Cluster:
         self.hms = MemoryMetastore(self.store)
         self.client = self.hms._client
 
-    def _hear(self, told: Notice) -> None:
-        attributes = {USER: told.user} if told.committed else {USER: told.user, "uncommitted": "true"}
-        if told.delete_data:
+    def _hear(self, reported: Notice) -> None:
+        attributes = {USER: reported.user} if reported.committed else {USER: reported.user, "uncommitted": "true"}
+        if reported.delete_data:
             attributes["delete_data"] = "true"
         position = len(self.events) + 1
         event = Event(
-            told.kind,
+            reported.kind,
             self.name,
             "00000000-0000-4000-8000-000000000001",
             position,
             0,
-            environment=told.environment,
+            environment=reported.environment,
             attributes=attributes,
-            table=encode(told.table) if told.table is not None else None,
-            before=tuple(map(encode, told.before)),
-            after=tuple(map(encode, told.after)),
+            table=encode(reported.table) if reported.table is not None else None,
+            before=tuple(map(encode, reported.before)),
+            after=tuple(map(encode, reported.after)),
         )
         self.events.append(Queued(position, encode_event(event), 0))
 

@@ -233,7 +233,7 @@ def test_nor_is_one_in_what_is_read_of_the_address():
 
 
 @pytest.mark.parametrize(
-    ("extra", "said"),
+    ("extra", "output"),
     [
         ({"glue.catalog.user.key": "AKIA"}, "The configuration of the agent holds credentials"),
         ({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=x-1;UID=a;PWD=b"}, "holds credentials"),
@@ -244,9 +244,9 @@ def test_nor_is_one_in_what_is_read_of_the_address():
         ({}, "code has false (a README of it says true)"),
     ],
 )
-def test_what_is_different_is_said(imported, extra, said):
+def test_what_is_different_is_said(imported, extra, output):
     text, _ = imported({**AGENT, **extra})
-    assert said in words(text)
+    assert output in words(text)
     assert LISTENER in words(text), "which is to be taken out"
 
 

@@ -153,8 +153,8 @@ class Runner:
         self._monkeypatch.setattr("pysync.cli.app.app", ROOT)  # built once for thousands of lines
         with pytest.raises(SystemExit) as ended:
             main()
-        said = self._capsys.readouterr()
-        return ended.value.code or 0, said.out, said.err
+        output = self._capsys.readouterr()
+        return ended.value.code or 0, output.out, output.err
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_with_json_every_refusal_is_json(run: Runner, place: Path, path: str) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         ("statsu", "there is no command 'statsu'; did you mean status?"),
         ("STATUS", "there is no command 'STATUS'; did you mean status?"),
@@ -279,11 +279,11 @@ def test_with_json_every_refusal_is_json(run: Runner, place: Path, path: str) ->
         ("verify --target drr", "pysync.toml has no target 'drr'; did you mean dr?"),
     ],
 )
-def test_what_is_misspelt_is_told_with_what_is_meant(run: Runner, place: Path, line: str, said: str) -> None:
+def test_what_is_misspelt_is_told_with_what_is_meant(run: Runner, place: Path, line: str, output: str) -> None:
     (place / "hive-site.xml").write_text("<configuration/>")
     code, out, err = run(*(word.strip("'") for word in line.split()))
     assert (code, out) == (2, "")
-    assert said in err
+    assert output in err
     assert_plain(code, out, err, line)
 
 
@@ -311,7 +311,7 @@ def test_a_question_that_nobody_answers_is_a_refusal(run: Runner, place: Path, m
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         (["--help"], "No space left on device"),
         (["man"], "No space left on device"),
@@ -320,12 +320,12 @@ def test_a_question_that_nobody_answers_is_a_refusal(run: Runner, place: Path, m
         (["status"], "no sidecar runs on the queue in"),
     ],
 )
-def test_a_full_disk_is_told_in_a_line(place: Path, line: list[str], said: str) -> None:
+def test_a_full_disk_is_told_in_a_line(place: Path, line: list[str], output: str) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "pysync", *line]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
-    assert done.stderr.startswith(f"pysync: {said}")
+    assert done.stderr.startswith(f"pysync: {output}")
 
 
 WORDS = st.text(max_size=30).filter(lambda it: not ODD.search(it)) | st.sampled_from(GARBAGE)
@@ -344,8 +344,8 @@ def test_any_line_is_read_or_refused_in_a_line(path: str, words: list[str]) -> N
     except typer.Exit:
         assert "-h" in str(words)
     except (TyperException, PysyncError) as error:
-        said = explained(error) if isinstance(error, TyperException) else error
-        assert isinstance(said, UsageError)
-        assert "\n" not in str(said), words
-        assert not ODD.search(str(said)), words
-        assert len(str(said)) < 1000
+        output = explained(error) if isinstance(error, TyperException) else error
+        assert isinstance(output, UsageError)
+        assert "\n" not in str(output), words
+        assert not ODD.search(str(output)), words
+        assert len(str(output)) < 1000

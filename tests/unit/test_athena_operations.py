@@ -461,8 +461,8 @@ def test_what_no_statement_says_is_refused_if_glue_may_not(source, glue_api):
     }
     for what, operation in operations.items():
         if glue_api == "never":
-            said = re.escape(f"Athena DDL cannot express this change ({what}, target 'dr'): ")
-            with pytest.raises(Rejected, match=said):
+            text = re.escape(f"Athena DDL cannot express this change ({what}, target 'dr'): ")
+            with pytest.raises(Rejected, match=text):
                 bench.apply(operation)
         else:
             assert bench.apply(operation) == Outcome.APPLIED

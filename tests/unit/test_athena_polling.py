@@ -178,3 +178,9 @@ def test_a_query_that_does_not_end_is_given_back_as_it_is() -> None:
 
     clock = partial(next, itertools.count(step=EVERY / 2))  # a busy machine must not let the time pass before the look
     assert Polling(look, EVERY, clock).ending("q", 10 * EVERY) == RUNNING
+
+
+def test_a_machine_that_was_suspended_asks_before_it_says_that_athena_is_silent() -> None:
+    times = itertools.chain([0.0] * 4, itertools.repeat(100.0))
+    found = Polling(lambda some: dict.fromkeys(some, DONE), EVERY, clock=partial(next, times))
+    assert found.ending("q", 1000.0) == DONE

@@ -45,11 +45,11 @@ def of_source(parameters: dict[str, str]) -> dict[str, str]:
 def test_a_table_arrives_as_it_was_or_is_refused(
     maps: tuple[dict[str, str], dict[str, str], dict[str, str]], texts: tuple[str, str, str]
 ) -> None:
-    (pairs, serde, later), (comment, said, place) = maps, texts
+    (pairs, serde, later), (comment, text, place) = maps, texts
     bench, source = Bench(glue_api="never"), Source()
     wanted = plain(parameters={"comment": comment, **pairs})
     wanted.sd.serdeInfo.parameters = dict(serde)
-    wanted.sd.cols[0].comment = said
+    wanted.sd.cols[0].comment = text
     wanted.sd.location = f"s3://bucket/{place}"
     if not applied(bench, source.put_table(wanted)):
         return
@@ -58,7 +58,7 @@ def test_a_table_arrives_as_it_was_or_is_refused(
     its = dict(there.sd.serdeInfo.parameters)
     assert {key: its.get(key) for key in serde} == serde
     assert there.sd.location.rstrip("/") == wanted.sd.location.rstrip("/")
-    assert len(there.sd.cols[0].comment or "") == len(said), "what Glue does not take has become spaces"
+    assert len(there.sd.cols[0].comment or "") == len(text), "what Glue does not take has become spaces"
     wanted.parameters |= later
     if applied(bench, source.put_table(wanted)):
         assert of_source(bench.catalog.tables["db.t"].parameters) == of_source(wanted.parameters)

@@ -83,7 +83,7 @@ def test_lines_become_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "text", "said"),
+    ("limit", "text", "words"),
     [
         (translate.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
         (translate.NAME, "x" * 256, "table name has 256 characters"),
@@ -92,8 +92,8 @@ def test_lines_become_one() -> None:
         (translate.PARTITION_VALUE, "x" * 1025, "1,025"),
     ],
 )
-def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, said: str) -> None:
-    with pytest.raises(Rejected, match=said) as refused:
+def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, words: str) -> None:
+    with pytest.raises(Rejected, match=words) as refused:
         checked(limit, text, "table name")
     assert len(str(refused.value)) < 200
 

@@ -204,8 +204,8 @@ def test_the_logs_of_tables_are_tested_in_the_buckets_of_the_locations() -> None
 
 
 def test_rights_for_buckets_that_nobody_names_are_said_to_be_untested() -> None:
-    said = World(lambda call, _: not call.startswith("s3:"), log_schemas_every="1h").asks("a")
-    assert said.endswith("all 22 calls; not tested, as locations has no bucket: s3:GetObject, s3:ListBucket")
+    text = World(lambda call, _: not call.startswith("s3:"), log_schemas_every="1h").asks("a")
+    assert text.endswith("all 22 calls; not tested, as locations has no bucket: s3:GetObject, s3:ListBucket")
 
 
 def test_a_target_tells_of_its_rights() -> None:

@@ -57,8 +57,10 @@ def test_without_boto3_one_line_says_what_to_install() -> None:
         "try:\n    target_kind('glue')\n"
         "except UsageError as error:\n    print(error)\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60).stdout
-    assert told == "target kind 'glue' needs the package boto3; install it: pip install 'pysync[aws]'\n"
+    reported = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    assert reported == "target kind 'glue' needs the package boto3; install it: pip install 'pysync[aws]'\n"
 
 
 def test_defaults_are_careful() -> None:
@@ -73,7 +75,7 @@ def test_locations_are_s3_whatever_hadoop_calls_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "text"),
     [
         ({"delete_data": True}, "holds no files"),
         ({"partition_schema": "some"}, "'none', 'append' or 'full'"),
@@ -85,8 +87,8 @@ def test_locations_are_s3_whatever_hadoop_calls_them() -> None:
         ({"locations": "x"}, "locations"),
     ],
 )
-def test_wrong_settings_are_named(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_wrong_settings_are_named(values: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValidationError, match=text):
         lake(**values)
 
 
@@ -188,10 +190,10 @@ def test_logs_of_tables_are_read_at_the_endpoint_of_s3(monkeypatch: pytest.Monke
     assert client(lake(endpoint_url="http://127.0.0.1:1"), "s3").meta.endpoint_url == "http://127.0.0.1:2"
 
 
-@pytest.mark.parametrize(("values", "said"), [({"profile": "none"}, r"profile \(none\)"), ({"region": None}, "region")])
-def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("values", "text"), [({"profile": "none"}, r"profile \(none\)"), ({"region": None}, "region")])
+def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], text: str) -> None:
     """No operation is to blame for it."""
-    with pytest.raises(Unavailable, match=rf"target 'lake' cannot use AWS.*{said}"):
+    with pytest.raises(Unavailable, match=rf"target 'lake' cannot use AWS.*{text}"):
         glue_target(lake(**values))
 
 

@@ -100,21 +100,21 @@ def outcome(translate: Any, item: Any) -> tuple[str | None, Any, list[str]]:
 @given(tables(ANY, ANY))
 def test_any_table_is_refused_with_a_reason_or_fits(definition: Any) -> None:
     before = deepcopy(definition)
-    said, found, changes = outcome(table_input, definition)
-    if said is None:
+    words, found, changes = outcome(table_input, definition)
+    if words is None:
         STRICT.check("CreateTable", {"DatabaseName": "db", "TableInput": sent(found)})
-    for line in [said or "Glue", *changes]:
+    for line in [words or "Glue", *changes]:
         assert "\n" not in line
-        assert "Glue" in line or not said
+        assert "Glue" in line or not words
     assert definition == before
 
 
 @patient
 @given(st.lists(ANY, min_size=1, max_size=3), storages(ANY, ANY), parameters(ANY))
 def test_any_partition_is_refused_with_a_reason_or_fits(values: list[str], storage: Any, params: Any) -> None:
-    said, found, _ = outcome(partition_input, hive.Partition(values=values, sd=storage, parameters=params))
-    assert said is None or "Glue" in said
-    if said is None:
+    words, found, _ = outcome(partition_input, hive.Partition(values=values, sd=storage, parameters=params))
+    assert words is None or "Glue" in words
+    if words is None:
         request = {"DatabaseName": "db", "TableName": "t", "PartitionInput": sent(found)}
         STRICT.check("CreatePartition", request)
         assert len(found["Values"]) == len(values)
@@ -129,8 +129,8 @@ def test_what_fits_comes_back_as_it_was(definition: Any) -> None:
     except Rejected:
         return  # a parameter without a name
     back = table_of({**found, "DatabaseName": "db"})
-    told = {change.split(":")[0] for change in changes}
-    assert told <= {"retention", "view"}
+    reported = {change.split(":")[0] for change in changes}
+    assert reported <= {"retention", "view"}
     assert comparable(back) == comparable(definition)
     again = table_of({**table_input(back)[0], "DatabaseName": "db"})
     assert same(back, again), "what came back is the same to Glue"
@@ -233,7 +233,7 @@ def test_an_empty_partition_value_is_the_default_one(values: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         (lambda t: setattr(t, "tableName", "x" * 256), "table name has 256 characters"),
         (lambda t: setattr(t.sd.cols[0], "type", "struct<\n>"), "type of column 'a' has characters"),
@@ -245,10 +245,10 @@ def test_an_empty_partition_value_is_the_default_one(values: list[str]) -> None:
         (lambda t: setattr(t.sd.cols[0], "name", " "), "column name has 0 characters"),
     ],
 )
-def test_what_glue_takes_in_no_form(change: Any, said: str) -> None:
+def test_what_glue_takes_in_no_form(change: Any, words: str) -> None:
     definition = table(NAME, "s3://b/t")
     change(definition)
-    with pytest.raises(Rejected, match=said):
+    with pytest.raises(Rejected, match=words):
         table_input(definition)
 
 

@@ -159,8 +159,8 @@ def test_a_bootstrap_is_logged_when_it_begins_and_when_it_is_finished(stands) ->
         stand.start("dr")
         stand.wait_for("finished")
         stand.stop()
-    told = [it for it in lines if it["event"].startswith("bootstrap_")]
-    assert [(it["event"], it["log_level"], it["targets"]) for it in told] == [
+    reported = [it for it in lines if it["event"].startswith("bootstrap_")]
+    assert [(it["event"], it["log_level"], it["targets"]) for it in reported] == [
         ("bootstrap_started", "info", ["dr"]),
         ("bootstrap_finished", "info", ["dr"]),
     ]

@@ -33,10 +33,10 @@ class Client:
     def act(self) -> None:
         what = self.luck.choice(self.acts)
         try:
-            said = getattr(self, f"_{what}")()
+            text = getattr(self, f"_{what}")()
         except TException as error:
-            said = f"{what}: {type(error).__name__}"
-        self.log.append(f"{self.cluster.name}: {said}")
+            text = f"{what}: {type(error).__name__}"
+        self.log.append(f"{self.cluster.name}: {text}")
 
     def _table(self) -> tuple[str, Any]:
         name = self.luck.choice(TABLES)
@@ -120,7 +120,7 @@ def history(seed: int, links: list[tuple[str, str]], acts: tuple[str, ...], step
     luck = random.Random(seed)
     world = World(*sorted({name for link in links for name in link}), links=links, relay=relay)
     clients = [Client(cluster, luck, acts) for cluster in world.clusters.values()]
-    told: list[str] = []
+    reported: list[str] = []
     next(iter(world.clusters.values())).client.create_database(hive.Database("db", parameters={}, locationUri="/db"))
     world.calm()
     try:
@@ -128,18 +128,18 @@ def history(seed: int, links: list[tuple[str, str]], acts: tuple[str, ...], step
             if luck.random() < 0.5:
                 client = luck.choice(clients)
                 client.act()
-                told.append(client.log[-1])
+                reported.append(client.log[-1])
             else:
                 link = luck.choice(world.links)
                 most = luck.choice((1, 1, 2, 5))
                 if link.waiting:
-                    told.append(f"   {link.source.name} > {link.target.name}: {min(most, link.waiting)}")
+                    reported.append(f"   {link.source.name} > {link.target.name}: {min(most, link.waiting)}")
                 link.step(most)
         world.calm()
     except AssertionError as error:
-        return [*told, str(error)]
+        return [*reported, str(error)]
     found = world.differences()
-    return [*told, *found] if found else []
+    return [*reported, *found] if found else []
 
 
 def shortest(seeds: range, run: Callable[[int], list[str]]) -> list[str]:

@@ -30,13 +30,13 @@ def create(clusters: World, at: str, *, value: str = "1", columns: tuple[str, ..
     clusters.clusters[at].client.create_table(made)
 
 
-def found(clusters: World, at: str) -> Any:
+def table_at(clusters: World, at: str) -> Any:
     return clusters.clusters[at].client.get_table_req(hive.GetTableRequest("db", "t")).table
 
 
 def add(clusters: World, at: str, day: str) -> None:
-    made = partition(found(clusters, at), [day])
-    made.sd.cols = found(clusters, at).sd.cols
+    made = partition(table_at(clusters, at), [day])
+    made.sd.cols = table_at(clusters, at).sd.cols
     clusters.clusters[at].client.add_partitions_req(hive.AddPartitionsRequest("db", "t", [made], ifNotExists=False))
 
 
@@ -55,7 +55,7 @@ def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_sa
     create(pair, "east")
     pair.calm()
     add(pair, "west", "1")
-    narrow = found(pair, "east")
+    narrow = table_at(pair, "east")
     narrow.sd.cols = narrow.sd.cols[:1]
     cascade = hive.EnvironmentContext({"CASCADE": "true"})
     pair.clusters["east"].client.alter_table_with_environment_context("db", "t", narrow, cascade)
@@ -64,13 +64,13 @@ def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_sa
 
 def rename(clusters: World, at: str) -> None:
     """Rename db.t to db.u."""
-    renamed = found(clusters, at)
+    renamed = table_at(clusters, at)
     renamed.tableName = "u"
     clusters.clusters[at].client.alter_table_with_environment_context("db", "t", renamed, None)
 
 
 def alter_columns(clusters: World, at: str, *columns: str, cascade: bool = False) -> None:
-    wanted = found(clusters, at)
+    wanted = table_at(clusters, at)
     wanted.sd.cols = [hive.FieldSchema(name, "string", None) for name in columns]
     context = hive.EnvironmentContext({"CASCADE": "true"} if cascade else {})
     clusters.clusters[at].client.alter_table_with_environment_context("db", "t", wanted, context)

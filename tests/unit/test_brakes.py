@@ -384,9 +384,9 @@ def test_a_shadow_moves_on_and_writes_nothing(built, capsys):
     bench.wait_for_state("shadow")
     assert bench.target.database("db") is None
     assert bench.status()["counts"] == {"shadowed": 3}
-    told = capsys.readouterr().out
-    assert "put table db.t (1 column)" in told
-    assert "put 1 partition of db.t" in told
+    reported = capsys.readouterr().out
+    assert "put table db.t (1 column)" in reported
+    assert "put 1 partition of db.t" in reported
 
 
 def test_a_shadow_keeps_what_was_parked_before(built):

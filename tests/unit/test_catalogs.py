@@ -248,7 +248,7 @@ def test_a_view_that_stays_in_a_catalog_names_no_catalog_in_its_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "words"),
     [
         ({"catalogs": ["hive"]}, "catalog other than hive"),
         ({"catalogs": ["@spark#"]}, "catalog other than hive"),
@@ -256,8 +256,8 @@ def test_a_view_that_stays_in_a_catalog_names_no_catalog_in_its_text() -> None:
         ({"catalogs": ["spark"], "drops": "trash"}, "trash"),
     ],
 )
-def test_settings_that_do_not_go_with_catalogs_are_refused(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_settings_that_do_not_go_with_catalogs_are_refused(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
         HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": "thrift://a:9083", **values})
 
 

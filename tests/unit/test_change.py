@@ -44,15 +44,15 @@ def test_kinds_that_are_not_replayed_are_left_out(kind):
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("reported", "asked"),
     [
         ({"created": "7", "kind": "ADD_PARTITION"}, {"created": "7"}),
         ({"created": "7", "absent": "true"}, {"absent": "true"}),
     ],
 )
-def test_a_table_of_which_no_more_than_its_name_could_be_told_is_read_anew(told, asked):
+def test_a_table_of_which_no_more_than_its_name_could_be_told_is_read_anew(reported, asked):
     names = {"database": "DB", "table": "t"}
-    found = change(Kind.TABLE_CHANGED, attributes=names | told)
+    found = change(Kind.TABLE_CHANGED, attributes=names | reported)
     assert (found.kind, found.keys, found.event.attributes) == (Kind.REFRESH, {"db.t"}, names | asked)
     with pytest.raises(UnreadableEvent, match="has no table name"):
         decode_change(event(Kind.TABLE_CHANGED, attributes={"database": "db"}), 1)

@@ -53,10 +53,10 @@ def test_the_option_comes_before_the_environment(tmp_path: Path) -> None:
 
 def test_a_file_that_is_missing_is_named_with_the_ways_to_name_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "DEFAULT_CONFIG", Path("/nowhere/pysync.toml"))
-    said = refusal()
-    assert said.startswith("cannot read /nowhere/pysync.toml: No such file or directory; pysync init makes one; or ")
-    assert "-c" in said
-    assert "PYSYNC_CONFIG" in said
+    message = refusal()
+    assert message.startswith("cannot read /nowhere/pysync.toml: No such file or directory; pysync init makes one; or ")
+    assert "-c" in message
+    assert "PYSYNC_CONFIG" in message
 
 
 @pytest.mark.parametrize("option", ["-V", "--version"])
@@ -71,9 +71,9 @@ def test_a_failure_with_json_is_one_json_object(
     monkeypatch.setattr("sys.argv", ["pysync", "status", "-c", "/nowhere/pysync.toml", "--json"])
     with pytest.raises(SystemExit) as ended:
         main()
-    said = capfd.readouterr()
-    error = json.loads(said.out)["error"]
-    assert (ended.value.code, error["exit_code"], said.err) == (2, 2, "")
+    message = capfd.readouterr()
+    error = json.loads(message.out)["error"]
+    assert (ended.value.code, error["exit_code"], message.err) == (2, 2, "")
     assert error["message"].startswith("cannot read /nowhere/pysync.toml: ")
     assert "PYSYNC_CONFIG" in error["hint"]
 
@@ -84,6 +84,6 @@ def test_a_failure_without_json_is_a_line_on_standard_error(
     monkeypatch.setattr("sys.argv", ["pysync", "status", "-c", "/nowhere/pysync.toml"])
     with pytest.raises(SystemExit) as ended:
         main()
-    said = capfd.readouterr()
-    assert (ended.value.code, said.out, len(said.err.splitlines())) == (2, "", 1)
-    assert said.err.startswith("pysync: cannot read /nowhere/pysync.toml: ")
+    message = capfd.readouterr()
+    assert (ended.value.code, message.out, len(message.err.splitlines())) == (2, "", 1)
+    assert message.err.startswith("pysync: cannot read /nowhere/pysync.toml: ")

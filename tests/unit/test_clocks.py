@@ -63,10 +63,10 @@ def test_who_makes_names_up_takes_no_more_room() -> None:
 @pytest.mark.parametrize("now", ["12", -1, 2**60, True, None, 1.5])
 def test_a_time_that_is_none_spoils_the_report(tmp_path: Path, now: object) -> None:
     with EventQueue(tmp_path, min_free_bytes=0) as queue:
-        told = {"instance": "jvm", "source": "onprem", "sequence": 1, "lost": 0, "waiting": 0}
+        reported = {"instance": "jvm", "source": "onprem", "sequence": 1, "lost": 0, "waiting": 0}
         watch = GapWatch(queue, 15.0)
-        assert watch.report(json.dumps(told))
-        assert not watch.report(json.dumps({**told, "now": now}))
+        assert watch.report(json.dumps(reported))
+        assert not watch.report(json.dumps({**reported, "now": now}))
         assert watch.clocks.offset("jvm") is None
-        assert watch.report(json.dumps({**told, "now": 1_800_000_000_000}))
+        assert watch.report(json.dumps({**reported, "now": 1_800_000_000_000}))
         assert watch.clocks.offset("jvm") is not None

@@ -64,8 +64,8 @@ def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
 )
 def test_the_metastore_reads_what_hive_site_prints(text: str, config: Config) -> None:
     found = ElementTree.fromstring(text.encode())  # noqa: S314, our own text
-    told = {it.findtext("name"): it.findtext("value") for it in found.iterfind("property")}
-    assert told == listener_settings(config, SPOOL)
+    reported = {it.findtext("name"): it.findtext("value") for it in found.iterfind("property")}
+    assert reported == listener_settings(config, SPOOL)
 
 
 def test_metastore_and_sidecar_see_the_same_token(config: Config) -> None:

@@ -340,12 +340,12 @@ def test_every_removal_of_files_is_told_also_one_that_fails_midway(publishes):
         return encode([("done",) if publishes else failed for _ in decode(request)])
 
     copier = FileCopier(SimpleNamespace(call=call), CopySettings(settle_seconds=0))
-    told = []
+    reported = []
     with capture_logs() as logs, nullcontext() if publishes else pytest.raises(Unavailable):
-        copier.copy([PAIR], delete=True, removed=lambda *some: told.append(some))
+        copier.copy([PAIR], delete=True, removed=lambda *some: reported.append(some))
     copier.close()
-    assert told == [(2, "s3a://b/t/old")]
-    assert [(it["event"], it["files"], it["first"]) for it in logs] == [("files_removed", *told[0])]
+    assert reported == [(2, "s3a://b/t/old")]
+    assert [(it["event"], it["files"], it["first"]) for it in logs] == [("files_removed", *reported[0])]
 
 
 def test_where_drops_are_suppressed_no_file_is_removed():

@@ -151,7 +151,7 @@ def test_a_status_that_fails_costs_a_point_and_no_more(stand: Stand) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("request_", "text"),
     [
         ({"target": "dx"}, "no target 'dx'"),
         ({}, "no target"),
@@ -161,7 +161,7 @@ def test_a_status_that_fails_costs_a_point_and_no_more(stand: Stand) -> None:
         ({"target": "dr", "hours": "x" * 500}, "whole number"),
     ],
 )
-def test_what_makes_no_sense_is_refused(stand: Stand, request_: dict[str, Any], said: str) -> None:
-    with pytest.raises(PysyncError, match=said) as error:
+def test_what_makes_no_sense_is_refused(stand: Stand, request_: dict[str, Any], text: str) -> None:
+    with pytest.raises(PysyncError, match=text) as error:
         stand.curves.history(request_)
     assert len(str(error.value)) < 300

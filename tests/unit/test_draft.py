@@ -128,8 +128,8 @@ def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monk
 
 
 def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> bytes:
-    said = RereadRequest("db", table, home=home).as_function(home)
-    return encode_event(event(Kind.CREATE_FUNCTION, after=[said], attributes={"user": user}))
+    text = RereadRequest("db", table, home=home).as_function(home)
+    return encode_event(event(Kind.CREATE_FUNCTION, after=[text], attributes={"user": user}))
 
 
 BOTH_WAYS = Translator.of(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict="adopt"))

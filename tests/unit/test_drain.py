@@ -166,17 +166,17 @@ def test_a_queue_that_cannot_be_written_loses_no_event(bench):
     bench.append(create("db.t"), create("db.u"))
     worker = bench.start().worker
 
-    def told():
+    def states():
         return [{key: it[key] for key in ("state", "last_error")} for it in (bench.status(), worker.status())]
 
     wait_until(
-        lambda: [it["state"] for it in told()] == ["waiting", "waiting"], what="the target and its drain to wait"
+        lambda: [it["state"] for it in states()] == ["waiting", "waiting"], what="the target and its drain to wait"
     )
     since = worker.status()["waiting_since"]
     wait_until(lambda: worker.status()["last_error"]["at"] > since + 0.2, what="more tries")
     wait_until(lambda: worker.status()["state"] == "waiting", what="the drain to wait again")
     assert worker.status()["waiting_since"] == since, "a try that gets as far as that again is no end of it"
-    assert [it["last_error"]["reason"] for it in told()] == ["no space left", "no space left"]
+    assert [it["last_error"]["reason"] for it in states()] == ["no space left", "no space left"]
     is_full.clear()
     bench.finish()
     assert set(bench.target.positions()) == {1, 2}

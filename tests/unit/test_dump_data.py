@@ -230,9 +230,9 @@ def test_what_was_not_taken_is_named_in_the_summary(tmp_path: Path, capsys: pyte
         pieces.finish(pieces.manifest)
     assert list(not_taken(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
     _print_dumped(tmp_path / "it", pieces.manifest)
-    told = capsys.readouterr().out
-    assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in told
-    assert f"  db.t: {LOCATION}" in told.splitlines()
+    reported = capsys.readouterr().out
+    assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in reported
+    assert f"  db.t: {LOCATION}" in reported.splitlines()
 
 
 def test_a_dump_with_data_files_needs_to_know_where_they_may_be(tmp_path: Path) -> None:

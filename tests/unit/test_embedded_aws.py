@@ -213,11 +213,13 @@ def test_a_reason_has_a_type(reason: str) -> None:
 
 def asked(target: str, body: bytes) -> tuple[str, dict[str, Any]]:
     """The status and the answer of an application, by WSGI."""
-    said: list[str] = []
+    words: list[str] = []
     application = Application({"Glue": Glue()}, Faults(), Calls(), Calls())
     environ = {"HTTP_X_AMZ_TARGET": target, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
-    answer = application({"REQUEST_METHOD": "POST", "PATH_INFO": "/", **environ}, lambda status, _: said.append(status))
-    return said[0], json.loads(b"".join(answer))
+    answer = application(
+        {"REQUEST_METHOD": "POST", "PATH_INFO": "/", **environ}, lambda status, _: words.append(status)
+    )
+    return words[0], json.loads(b"".join(answer))
 
 
 BROKEN_BODIES = {b"{": "not JSON", b"[]": "not a JSON object", b'{"Name": 7}': "name is not a string"}

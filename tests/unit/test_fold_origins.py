@@ -25,7 +25,7 @@ KINDS = (
 STEPS = st.tuples(st.sampled_from(KINDS), st.sampled_from(("db", "twin")), st.sampled_from(("t", "u")))
 
 
-def told(kind: Kind, place: str, name: str) -> Event:
+def event_of(kind: Kind, place: str, name: str) -> Event:
     """An event of that database, or of that table in it."""
     of = table(place, name, partition_keys=KEYS)
     if kind is Kind.ADD_PARTITION:
@@ -47,7 +47,7 @@ def positions(events: Sequence[Event]) -> list[list[int]]:
 
 @given(st.lists(STEPS, max_size=12))
 def test_a_state_is_of_one_name_of_the_source_and_the_states_are_in_order(steps: list[tuple[Kind, str, str]]) -> None:
-    folded: list[Any] = fold(changes([told(*step) for step in steps]))
+    folded: list[Any] = fold(changes([event_of(*step) for step in steps]))
     sources = {at: (place, name) for at, (_, place, name) in enumerate(steps, 1)}
     for state in folded:
         places = {sources[at][0] for at in state.positions}
@@ -60,18 +60,18 @@ def test_a_state_is_of_one_name_of_the_source_and_the_states_are_in_order(steps:
 
 
 def test_a_state_has_the_keys_of_its_changes() -> None:
-    (change,) = changes([told(Kind.ALTER_TABLE, "twin", "t")])
+    (change,) = changes([event_of(Kind.ALTER_TABLE, "twin", "t")])
     (state,) = fold([change])
     assert state.keys == change.keys != frozenset({"both.t"})
 
 
 def test_a_rename_that_keeps_the_name_at_the_target_is_folded_with_nothing() -> None:
-    before, after = told(Kind.ALTER_TABLE, "db", "t"), told(Kind.ALTER_TABLE, "twin", "t")
+    before, after = event_of(Kind.ALTER_TABLE, "db", "t"), event_of(Kind.ALTER_TABLE, "twin", "t")
     assert positions([before, rename_table("db.t", "twin.t"), after]) == [[1], [2], [3]]
     assert positions([rename_table("db.t", "twin.t"), rename_table("twin.t", "db.t")]) == [[1], [2]]
 
 
 def test_a_dropped_database_takes_no_table_along_that_another_database_has_there() -> None:
-    events = [told(Kind.CREATE_TABLE, place, name) for place, name in (("db", "t"), ("twin", "u"))]
-    assert positions([*events, told(Kind.DROP_DATABASE, "db", "")]) == [[2], [1, 3]]
-    assert positions([*events, told(Kind.ALTER_DATABASE, "db", "")]) == [[3], [1], [2]]
+    events = [event_of(Kind.CREATE_TABLE, place, name) for place, name in (("db", "t"), ("twin", "u"))]
+    assert positions([*events, event_of(Kind.DROP_DATABASE, "db", "")]) == [[2], [1, 3]]
+    assert positions([*events, event_of(Kind.ALTER_DATABASE, "db", "")]) == [[3], [1], [2]]

@@ -295,9 +295,9 @@ def test_half_a_report_is_none(payload, tmp_path: Path):
 
 def word(sequence: int = 1, **names: Any) -> str:
     """What a listener sends of the word that the cluster east may have lost changes."""
-    said = RereadRequest("", home="east", path=("east", "north")).as_function("north")
+    words = RereadRequest("", home="east", path=("east", "north")).as_function("north")
     attributes = {"user": "pysync-north"}
-    event = Event(Kind.CREATE_FUNCTION, "west", "jvm", sequence, 0, attributes=attributes, after=(encode(said),))
+    event = Event(Kind.CREATE_FUNCTION, "west", "jvm", sequence, 0, attributes=attributes, after=(encode(words),))
     return base64.b64encode(encode_event(replace(event, **names))).decode()
 
 

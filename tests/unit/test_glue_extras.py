@@ -124,8 +124,8 @@ def test_a_failure_is_told_and_stops_nothing(monkeypatch: pytest.MonkeyPatch, co
     with capture_logs() as logs:
         assert world.put(comment="c") == Outcome.APPLIED
         assert world.put(comment="d") == Outcome.APPLIED
-    (told,) = [line for line in logs if line["event"] == "extra_omitted"]
-    assert told["extra"] == "partition indexes"
+    (reported,) = [line for line in logs if line["event"] == "extra_omitted"]
+    assert reported["extra"] == "partition indexes"
     world.bench.restart()
     world.put(comment="e")
     assert "create_partition_index" not in world.bench.methods, "not at once"
@@ -192,9 +192,9 @@ def test_a_copy_has_the_indexes_of_the_old_table_and_those_of_its_name() -> None
     with capture_logs() as logs:
         assert world.target.apply(operation) == Outcome.APPLIED
     assert world.indexes(new) == [["year"], ["year", "day"], ["day", "year"]], "three at most, the old ones first"
-    (told,) = [line for line in logs if line["event"] == "table_copied"]
-    assert (told["table"], told["to"]) == (str(world.name), str(new))
-    assert "grants and tags" in told["lost"]
+    (reported,) = [line for line in logs if line["event"] == "table_copied"]
+    assert (reported["table"], reported["to"]) == (str(world.name), str(new))
+    assert "grants and tags" in reported["lost"]
 
 
 def test_the_indexes_are_there_wherever_a_rename_breaks_off() -> None:
@@ -287,8 +287,8 @@ def test_an_unknown_tag_is_told_and_the_others_are_assigned() -> None:
     with capture_logs() as logs:
         assert world.put() == Outcome.APPLIED
     assert world.formation.tags["db.t"] == {"team": "sales"}
-    (told,) = [line for line in logs if line["event"] == "extra_omitted"]
-    assert "no such tag" in told["reason"]
+    (reported,) = [line for line in logs if line["event"] == "extra_omitted"]
+    assert "no such tag" in reported["reason"]
 
 
 @pytest.mark.parametrize("error", [answered("AccessDeniedException"), broken_off(), answered("ThrottlingException")])

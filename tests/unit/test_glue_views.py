@@ -42,7 +42,7 @@ def there(bench: Bench, base: TableName, name: str = "v") -> Any:
     return bench.target().table(TableName(base.database, name))
 
 
-def told(bench: Bench, source: Source, definition: Any, **settings: Any) -> str:
+def logged_changes(bench: Bench, source: Source, definition: Any, **settings: Any) -> str:
     """What the log says of a view that is written."""
     with capture_logs() as logs:
         bench.target(**settings).apply(source.put_table(definition))
@@ -59,7 +59,7 @@ def test_check_hints_at_the_version_of_hive(bench: Bench, settings: dict[str, An
 def test_a_view_is_athenas_and_hives(bench: Bench, source: Source, base: TableName) -> None:
     definition = on(base)
     definition.parameters["comment"] = "what it is for"
-    assert told(bench, source, definition) == ""
+    assert logged_changes(bench, source, definition) == ""
     found = there(bench, base)
     assert found.viewExpandedText == definition.viewExpandedText
     assert "SerdeInfo" in found.handle["StorageDescriptor"]
@@ -85,7 +85,7 @@ def test_the_second_replay_changes_nothing_and_verify_finds_nothing(
 
 def test_a_partition_key_is_a_column_of_the_table(bench: Bench, source: Source, base: TableName) -> None:
     definition = on(base, "`t`.`a` as `a`, `t`.`k` as `b`")
-    assert told(bench, source, definition) == ""
+    assert logged_changes(bench, source, definition) == ""
 
 
 def test_a_write_whose_answer_is_lost_comes_again_and_changes_nothing(
@@ -104,7 +104,7 @@ def test_a_view_of_a_view(bench: Bench, source: Source, base: TableName) -> None
     target = bench.target()
     target.apply(source.put_table(on(base)))
     outer = view(TableName(base.database, "w"), f"select a, b from `{base.database}`.`v`")
-    assert told(bench, source, outer) == ""
+    assert logged_changes(bench, source, outer) == ""
     assert (decoded(there(bench, base, "w").viewOriginalText) or {})["originalSql"].endswith('"v" AS "v"')
 
 
@@ -121,7 +121,7 @@ def test_a_view_that_is_not_known_to_mean_the_same_keeps_its_text(
     bench: Bench, source: Source, base: TableName, columns: str, reason: str
 ) -> None:
     definition = on(base, columns)
-    changes = told(bench, source, definition)
+    changes = logged_changes(bench, source, definition)
     assert "view: its text remains HiveQL, which Athena cannot run" in changes
     assert f"view: not translated: {reason}" in changes
     found = there(bench, base)
@@ -150,7 +150,7 @@ def test_a_table_stays_that_was_renamed_and_became_a_view_which_is_refused(
 
 def test_off_keeps_all_as_they_are(bench: Bench, source: Source, base: TableName) -> None:
     definition = on(base)
-    changes = told(bench, source, definition, views="off")
+    changes = logged_changes(bench, source, definition, views="off")
     assert changes == "view: its text remains HiveQL, which Athena cannot run"
     assert there(bench, base).viewOriginalText == definition.viewOriginalText
     assert "get_table" not in [method for method, arguments in bench.calls if arguments.get("Name") == "t"]
@@ -174,15 +174,15 @@ def test_other_columns_of_a_table_are_found_by_verify(bench: Bench, source: Sour
 
 def test_a_view_of_what_is_not_there_keeps_its_text(bench: Bench, source: Source, base: TableName) -> None:
     definition = view(TableName(base.database, "v"), "select a, b from `nowhere`.`t`")
-    assert "the table nowhere.t, which is not at the target" in told(bench, source, definition)
+    assert "the table nowhere.t, which is not at the target" in logged_changes(bench, source, definition)
     outer = view(TableName(base.database, "w"), f"select a, b from `{base.database}`.`v`")
-    assert f"the view {base.database}.v, which remains HiveQL" in told(bench, source, outer)
+    assert f"the view {base.database}.v, which remains HiveQL" in logged_changes(bench, source, outer)
 
 
 def test_a_view_of_athenas_own_is_left_alone(bench: Bench, source: Source, base: TableName) -> None:
     definition = view(TableName(base.database, "v"), "/* Presto View */")
     definition.viewOriginalText = "/* Presto View: e30= */"
-    assert told(bench, source, definition) == ""
+    assert logged_changes(bench, source, definition) == ""
     assert there(bench, base).viewOriginalText == "/* Presto View: e30= */"
 
 
@@ -194,7 +194,7 @@ def test_without_the_right_to_read_a_table_its_views_go_on_as_before(
         return answered("AccessDeniedException") if is_table else None
 
     bench.before = denied
-    assert f"the table {base}, which pysync may not read" in told(bench, source, on(base))
+    assert f"the table {base}, which pysync may not read" in logged_changes(bench, source, on(base))
     with pytest.raises(Forbidden):
         bench.target().table(base)
 
@@ -214,7 +214,7 @@ def test_a_table_that_cannot_be_read_now_is_waited_for(bench: Bench, source: Sou
 def test_a_translation_that_is_too_long_for_glue_is_none(bench: Bench, source: Source, base: TableName) -> None:
     literal = "'" + "é" * 120_000 + "'"
     definition = on(base, f"`t`.`a`, {literal} as `b`")
-    assert "a translation that is too long for Glue" in told(bench, source, definition)
+    assert "a translation that is too long for Glue" in logged_changes(bench, source, definition)
 
 
 def test_timestamps_of_iceberg_are_not_those_of_hive(bench: Bench, source: Source, base: TableName) -> None:
@@ -224,4 +224,4 @@ def test_timestamps_of_iceberg_are_not_those_of_hive(bench: Bench, source: Sourc
             source.put_table(table(name, "s3://b/i", cols=columns, parameters={"table_type": "delta"}))
         )
         definition = view(TableName(base.database, "v"), f"select a, b from `{base.database}`.`ice`")
-        assert ("whose format has timestamps" not in told(bench, source, definition)) == is_translated
+        assert ("whose format has timestamps" not in logged_changes(bench, source, definition)) == is_translated

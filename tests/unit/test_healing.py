@@ -206,8 +206,8 @@ def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes
     stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("closed")
     wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
-    told = [(it["event"], it["log_level"]) for it in stand._lines]
-    assert told == [
+    reported = [(it["event"], it["log_level"]) for it in stand._lines]
+    assert reported == [
         ("gap_opened", "warning"),
         ("resync_started", "info"),
         ("resync_queued", "info"),
@@ -417,7 +417,7 @@ def words(stand: Stand) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("keys", "relays", "told"),
+    ("keys", "relays", "reported"),
     [
         (["missing:jvm"], True, ["onprem"]),
         (["missing:jvm", "told:jvm:7", "asked:1"], True, ["onprem"]),
@@ -426,13 +426,13 @@ def words(stand: Stand) -> list[str]:
         (["missing:jvm"], False, []),
     ],
 )
-def test_clusters_behind_the_targets_are_told_of_what_may_be_lost_here(stands, keys, relays, told) -> None:
+def test_clusters_behind_the_targets_are_told_of_what_may_be_lost_here(stands, keys, relays, reported) -> None:
     stand = stands(Source(2))
     for key in keys:
         stand.queue.gaps.open(key, "why")
     stand.start(relays=relays)
     stand.wait_for(*["closing"] * len(keys))
-    assert words(stand) == told
+    assert words(stand) == reported
     assert {gap.upto for gap in stand.queue.gaps.latest()} == {stand.queue.last}, "it is closed once all that is done"
 
 

@@ -160,48 +160,48 @@ def dropped(position: int, name: str = "db") -> Any:
 
 
 def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
-    told = DroppedTables()
+    reported = DroppedTables()
     events = [gone("a", 1), gone("x", 2, of="other"), dropped(3), gone("b", 4), dropped(5)]
     for event in events:
-        told.note(event)
+        reported.note(event)
     assert [it.tableName for it in events[2].dropped_tables] == ["a"]
     assert [it.tableName for it in events[4].dropped_tables] == ["b"]
     again = dropped(5)
-    told.note(again)
+    reported.note(again)
     assert [it.tableName for it in again.dropped_tables] == ["b"]
 
 
 def test_drops_of_databases_are_not_remembered() -> None:
-    told = DroppedTables()
+    reported = DroppedTables()
     for position in range(1, 100):
-        told.note(dropped(position, f"db{position}"))
-    assert [it for it in vars(told).values() if isinstance(it, Sized) and len(it)] == []
+        reported.note(dropped(position, f"db{position}"))
+    assert [it for it in vars(reported).values() if isinstance(it, Sized) and len(it)] == []
 
 
 def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
     """By another thread than the drain's."""
-    told, ended = DroppedTables(), threading.Event()
+    reported, ended = DroppedTables(), threading.Event()
 
     def drain() -> None:
         for position in range(1, 3000):
-            told.note(gone("a", position))
+            reported.note(gone("a", position))
         ended.set()
 
     thread = threading.Thread(target=drain)
     thread.start()
     while not ended.is_set():
-        told.note(dropped(3000))
+        reported.note(dropped(3000))
     thread.join()
 
 
 def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pysync.replay.window.homes._MOST_DROPPED", 2)
-    told = DroppedTables()
+    reported = DroppedTables()
     day = change(Kind.ADD_PARTITION, of=own(), after=[partition(own(), ["1"])], attributes={"uncommitted": "true"})
     altered = change(Kind.ALTER_TABLE, before=[own()], after=[own()], position=9)
     last = dropped(8)
     for event in (day, gone("a", 1), gone("b", 2), gone("c", 3), last, altered):
-        told.note(event)
+        reported.note(event)
     assert [it.tableName for it in last.dropped_tables] == ["b", "c"], "the oldest are forgotten"
     assert altered.dropped_tables == []
 

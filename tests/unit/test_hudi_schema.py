@@ -78,18 +78,18 @@ def columns(*named: tuple[str, str]) -> list[Any]:
     return found
 
 
-def told(found: list[tuple[str, str]], registered: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def column_pairs(found: list[tuple[str, str]], registered: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(it.name, it.type) for it in as_registered(columns(*found), columns(*registered))]
 
 
 def test_hudis_own_columns_stay_first_where_they_are_registered() -> None:
     own = [("_hoodie_commit_time", "string"), ("_hoodie_file_name", "string")]
-    assert told([("a", "int"), ("b", "int")], [*own, ("a", "int")]) == [*own, ("a", "int"), ("b", "int")]
-    assert told([("a", "int")], [("a", "int")]) == [("a", "int")]
+    assert column_pairs([("a", "int"), ("b", "int")], [*own, ("a", "int")]) == [*own, ("a", "int"), ("b", "int")]
+    assert column_pairs([("a", "int")], [("a", "int")]) == [("a", "int")]
 
 
 def test_timestamps_are_numbers_where_the_writer_registers_numbers() -> None:
     found = [("at", "timestamp"), ("then", "timestamp"), ("n", "bigint")]
-    assert told(found, [("at", "bigint")]) == [("at", "bigint"), ("then", "bigint"), ("n", "bigint")]
-    assert told(found, [("at", "timestamp"), ("n", "bigint")]) == found
-    assert told(found, []) == found
+    assert column_pairs(found, [("at", "bigint")]) == [("at", "bigint"), ("then", "bigint"), ("n", "bigint")]
+    assert column_pairs(found, [("at", "timestamp"), ("n", "bigint")]) == found
+    assert column_pairs(found, []) == found

@@ -66,7 +66,7 @@ def test_the_name_of_the_target_is_that_of_its_host(
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "not_said"),
+    ("text", "words", "not_said"),
     [
         (PLAIN, "cascade = false parks the drop", "takes only tables that this source"),
         (FULL, "takes only tables that this source", "cascade = false parks the drop"),
@@ -74,9 +74,9 @@ def test_the_name_of_the_target_is_that_of_its_host(
         (PLAIN, "Stop the rules in SSM", "locations change"),
     ],
 )
-def test_what_is_different_is_said_once(imported: Load, text: str, said: str, not_said: str) -> None:
+def test_what_is_different_is_said_once(imported: Load, text: str, words: str, not_said: str) -> None:
     found, _ = imported(text)
-    assert found.text.count(said) == 1
+    assert found.text.count(words) == 1
     assert not_said not in found.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -48,8 +49,8 @@ def imported(code, *arguments):
     """The modules that are there when `code` has run in a process of its own, and what it printed before."""
     line = [sys.executable, "-c", SHOWS_MODULES.format(code=code), *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
-    said, _, modules = done.stdout.rpartition("modules ")
-    return set(modules.split()), said + done.stderr
+    output, _, modules = done.stdout.rpartition("modules ")
+    return set(modules.split()), output + done.stderr
 
 
 @pytest.fixture
@@ -61,8 +62,8 @@ def conf(tmp_path):
 
 @pytest.mark.parametrize("command", ASKING)
 def test_who_only_asks_imports_little(command, conf):
-    modules, said = imported(MAIN, *command.split(), "-c", conf)
-    assert "no sidecar runs" in said
+    modules, output = imported(MAIN, *command.split(), "-c", conf)
+    assert "no sidecar runs" in output
     shows_progress = {"rich"} if command == "events" else set()
     assert modules & HEAVY == shows_progress
 
@@ -71,10 +72,10 @@ def test_an_answer_needs_no_more(conf):
     server = ControlServer(conf.parent, {"plan": lambda _: {"targets": ["the answer"]}})
     server.start()
     try:
-        modules, said = imported(MAIN, "plan", "--json", "-c", conf)
+        modules, output = imported(MAIN, "plan", "--json", "-c", conf)
     finally:
         server.stop()
-    assert "the answer" in said
+    assert "the answer" in output
     assert modules & HEAVY == set()
 
 
@@ -83,8 +84,8 @@ ABOUT_ITSELF = [["--help"], ["--version"], ["status", "--help"], ["parked"], ["p
 
 @pytest.mark.parametrize("arguments", ABOUT_ITSELF)
 def test_a_word_about_itself_imports_little(arguments):
-    modules, said = imported(MAIN, *arguments)
-    assert "pysync" in said
+    modules, output = imported(MAIN, *arguments)
+    assert "pysync" in output
     assert modules & HEAVY == set()
 
 
@@ -92,32 +93,51 @@ OF_OTHER_COMMANDS = ["dump", "lab", "views.text", "web.app"]
 OF_OTHER_COMMANDS += ["targets.athena", "targets.aws", "targets.glue", "targets.hms", "targets.spark.store"]
 
 
-@pytest.mark.parametrize("package", [f"pysync.{name}" for name in OF_OTHER_COMMANDS])
-def test_a_sidecar_imports_nothing_of_other_commands_or_of_unconfigured_kinds(package):
-    assert find_spec(package)
+def test_a_sidecar_imports_nothing_of_other_commands_or_of_unconfigured_kinds():
+    packages = {f"pysync.{name}" for name in OF_OTHER_COMMANDS}
+    assert all(map(find_spec, packages))
     modules, _ = imported("import pysync.cli.run")
     assert "pysync.sidecar.process" in modules
-    assert modules & {*OF_AWS, "pyspark", package} == set()
+    assert modules & {*OF_AWS, *packages, "pyspark"} == set()
 
 
 OF_EXTRAS = {"argon2", "boto3", "botocore", "cryptography", "fastavro", "flask", "gssapi", "jinja2", "moto", "pyarrow"}
 OF_EXTRAS |= {"prometheus_client", "pyathena", "pyspark", "sqlglot", "starlette", "uvicorn"}
 WITHOUT_EXTRAS = f"""
+import sys
 class NoExtras:
+    def __init__(self, finders):
+        self.finders = finders
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in {OF_EXTRAS}:
-            raise ModuleNotFoundError(name, name=name)
-sys.meta_path.insert(0, NoExtras())
+            return None
+        return next((it for finder in self.finders if (it := finder.find_spec(name, path, target))), None)
+    def find_distributions(self, *context):
+        finders = [finder for finder in self.finders if hasattr(finder, "find_distributions")]
+        return (it for finder in finders for it in finder.find_distributions(*context))
+sys.meta_path[:] = [NoExtras(sys.meta_path[:])]
 """
-NEEDS_EXTRAS = {"tryout"}
-"""Commands that say at once which extra they need."""
 
 
-def test_without_any_extra_every_command_is_there_and_a_metastore_can_be_a_target(conf):
-    names = sorted({it.stem for it in Path(cli.__file__).parent.glob("[a-z]*.py")} - NEEDS_EXTRAS)
-    code = "".join(f"import pysync.cli.{name}\n" for name in names)
+@pytest.fixture
+def only_hms(conf):
     conf.write_text(conf.read_text().partition('[[targets]]\nname = "lake"')[0])
-    code += f"from pathlib import Path\nfrom pysync.config import load_config\nload_config(Path({str(conf)!r}))"
-    run = [sys.executable, "-c", f"import sys\n{WITHOUT_EXTRAS}\n{code}"]
+    return conf
+
+
+def test_without_any_extra_every_command_is_there_and_a_metastore_can_be_a_target(only_hms):
+    names = sorted(it.stem for it in Path(cli.__file__).parent.glob("[a-z]*.py"))
+    code = "".join(f"import pysync.cli.{name}\n" for name in names)
+    code += f"from pathlib import Path\nfrom pysync.config import load_config\nload_config(Path({str(only_hms)!r}))"
+    run = [sys.executable, "-c", WITHOUT_EXTRAS + code]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["demo", "embedded --aws", "verify --html x.html", "web-password file ann"])
+def test_a_command_that_needs_an_extra_says_which(command, only_hms, monkeypatch):
+    monkeypatch.setenv("PYSYNC_CONFIG", str(only_hms))
+    run = [sys.executable, "-c", WITHOUT_EXTRAS + MAIN, *command.split()]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    wanted = r"pysync: .* needs packages that are not installed; pip install 'pysync\[[a-z-]+\]'\n"
+    assert (done.returncode, bool(re.fullmatch(wanted, done.stderr))) == (2, True), done.stderr

@@ -59,10 +59,10 @@ class Ids:
         """What the database says after a look."""
         self.worker.turn()
         self.bench.finish()
-        return said(self.bench)
+        return last_id(self.bench)
 
 
-def said(bench: FaultyDrain, name: str = "db") -> str | None:
+def last_id(bench: FaultyDrain, name: str = "db") -> str | None:
     found = bench.target.database(name)
     return None if found is None else (found.parameters or {}).get(LAST_ID_KEY)
 
@@ -71,7 +71,7 @@ def test_it_is_written_when_it_has_grown(bench: FaultyDrain) -> None:
     ids = Ids(bench)
     bench.append(create_database(), create("db.t"))
     bench.finish()
-    assert said(bench) is None
+    assert last_id(bench) is None
     assert ids.turn() == "7"
     last = bench.queue.last
     assert ids.turn() == "7"
@@ -90,7 +90,7 @@ def test_a_change_of_the_database_keeps_it(bench: FaultyDrain) -> None:
     bench.append(lambda at: event(Kind.ALTER_DATABASE, before=[database("db")], after=[altered], sequence=at))
     bench.finish()
     assert bench.target.database("db").parameters["team"] == "blue"
-    assert said(bench) == "7"
+    assert last_id(bench) == "7"
 
 
 def test_what_is_parked_or_paused_keeps_it_from_growing(bench: FaultyDrain) -> None:
@@ -115,7 +115,7 @@ def test_a_database_that_is_created_anew_has_none(bench: FaultyDrain) -> None:
     bench.append(drop_database(), create_database())
     bench.finish()
     assert bench.target.database("db") is not None
-    assert said(bench) is None
+    assert last_id(bench) is None
 
 
 def test_what_is_not_in_scope_has_none(bench: FaultyDrain) -> None:
@@ -123,14 +123,14 @@ def test_what_is_not_in_scope_has_none(bench: FaultyDrain) -> None:
     bench.append(create_database(), create_database("hr"))
     bench.finish()
     ids.turn()
-    assert said(bench, "hr") is None
+    assert last_id(bench, "hr") is None
 
 
 def test_an_id_that_the_source_has_of_its_own_source_stays_there(bench: FaultyDrain) -> None:
     chained = database("db", parameters={LAST_ID_KEY: "99"})
     bench.append(lambda at: event(Kind.CREATE_DATABASE, after=[chained], sequence=at))
     bench.finish()
-    assert said(bench) is None
+    assert last_id(bench) is None
 
 
 def test_it_is_no_difference() -> None:

@@ -179,9 +179,9 @@ def test_a_log_that_cannot_be_used_leaves_the_columns_and_is_told(
         assert target.apply(source.put_table(wanted)) is Outcome.APPLIED
         assert target.apply(source.put_table(wanted)) is Outcome.UNCHANGED
     assert columns(target, name) == DUMMY
-    (told,) = [it for it in logs if it["event"] == "table_log_unreadable"]
-    assert told["table"] == str(name)
-    assert reason in told["reason"]
+    (reported,) = [it for it in logs if it["event"] == "table_log_unreadable"]
+    assert reported["table"] == str(name)
+    assert reason in reported["reason"]
 
 
 def test_a_log_that_becomes_unreadable_does_not_bring_the_old_columns_back(open_target, s3, source, name) -> None:

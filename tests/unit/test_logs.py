@@ -128,15 +128,15 @@ def test_on_a_terminal_a_library_cannot_make_a_line_of_its_own(capsys: pytest.Ca
 
 
 @pytest.mark.usefixtures("logging_restored")
-@pytest.mark.parametrize(("level", "told"), [("debug", 1), ("info", 1), ("warning", 1), ("error", 0)])
+@pytest.mark.parametrize(("level", "reported"), [("debug", 1), ("info", 1), ("warning", 1), ("error", 0)])
 def test_debug_and_info_of_libraries_are_never_logged(
-    capsys: pytest.CaptureFixture[str], level: str, told: int
+    capsys: pytest.CaptureFixture[str], level: str, reported: int
 ) -> None:
     logs.configure(level, "json")
     for say in (logging.getLogger("botocore").debug, logging.getLogger("botocore").info):
         say("a header with a key in it")
     logging.getLogger("botocore").warning("well")
-    assert len(capsys.readouterr().err.splitlines()) == told
+    assert len(capsys.readouterr().err.splitlines()) == reported
 
 
 def dying() -> None:
@@ -166,7 +166,7 @@ def warns() -> None:
 
 @pytest.mark.usefixtures("logging_restored")
 @pytest.mark.parametrize(
-    ("does", "event", "level", "told"),
+    ("does", "event", "level", "reported"),
     [
         (warns, "library_logged", "warning", {"logger": "py.warnings", "message": "FutureWarning: old ways"}),
         (dies_in_a_thread, "exception_uncaught", "error", {"thread": "a library's", "traceback": "KeyError: 'a bug'"}),
@@ -174,13 +174,13 @@ def warns() -> None:
     ],
 )
 def test_what_python_would_print_by_itself_is_one_json_line(
-    capfd: pytest.CaptureFixture[str], does: Callable[[], None], event: str, level: str, told: dict[str, str]
+    capfd: pytest.CaptureFixture[str], does: Callable[[], None], event: str, level: str, reported: dict[str, str]
 ) -> None:
     logs.configure("info", "json")
     does()
     (line,) = map(json.loads, capfd.readouterr().err.splitlines())
     assert (line["event"], line["level"]) == (event, level)
-    assert {key: text in line[key] for key, text in told.items()} == dict.fromkeys(told, True)
+    assert {key: text in line[key] for key, text in reported.items()} == dict.fromkeys(reported, True)
 
 
 @pytest.mark.usefixtures("logging_restored")

@@ -77,9 +77,9 @@ def test_every_command_and_all_its_help_is_in_the_page() -> None:
     for context in all_contexts():
         command = context.command
         assert context.command_path in text
-        for told in (command.help, command.epilog, *(getattr(it, "help", None) for it in command.params)):
+        for reported in (command.help, command.epilog, *(getattr(it, "help", None) for it in command.params)):
             if context.parent is not None:  # pysync's own epilog is the section on exit codes
-                assert " ".join((told or "").replace("`", "").split()) in text
+                assert " ".join((reported or "").replace("`", "").split()) in text
         for parameter in command.params:
             names = parameter.opts if parameter.param_type_name == "option" else [parameter.metavar]
             assert [name for name in names if name not in text] == []
@@ -87,7 +87,7 @@ def test_every_command_and_all_its_help_is_in_the_page() -> None:
 
 @needs_groff
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         f"pysync {version('pysync')}",
         "/etc/pysync/pysync.toml",
@@ -100,8 +100,8 @@ def test_every_command_and_all_its_help_is_in_the_page() -> None:
         "SEE ALSO",
     ],
 )
-def test_the_page_tells_what_is_common_to_all(told: str) -> None:
-    assert told in read(printed())
+def test_the_page_tells_what_is_common_to_all(reported: str) -> None:
+    assert reported in read(printed())
 
 
 @needs_groff

@@ -111,8 +111,8 @@ def test_a_connection_of_http_carries_many_calls() -> None:
         with Metastore(access) as metastore:
             assert [metastore.databases() for _ in range(3)] == [["a"]] * 3
     assert len(heard) == 3
-    assert all(said.startswith(b"POST /hive HTTP/1.1\r\n") for said in heard)
-    assert all(b"\r\nx-actor-username: ann\r\n" in said for said in heard)
+    assert all(output.startswith(b"POST /hive HTTP/1.1\r\n") for output in heard)
+    assert all(b"\r\nx-actor-username: ann\r\n" in output for output in heard)
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ def frame(data: bytes) -> bytes:
 class Peer:
     """A channel whose other end says these bytes, a few at a time, whatever it is told."""
 
-    def __init__(self, *said: bytes, at_a_time: int = 3) -> None:
+    def __init__(self, *text: bytes, at_a_time: int = 3) -> None:
         self.heard = b""
-        self._said = deque(b"".join(said))
+        self._said = deque(b"".join(text))
         self._at_a_time = at_a_time
 
     def send(self, data: bytes) -> None:
@@ -104,8 +104,8 @@ def test_data_goes_in_frames_and_comes_back_whole(data: bytes, cuts: list[int], 
     for cut in cuts:
         pieces.append(rest[:cut])  # frames may be empty
         rest = rest[cut:]
-    said = b"".join(frame(turned(piece)) for piece in [*pieces, rest])
-    peer = Peer(AGREED, said)
+    text = b"".join(frame(turned(piece)) for piece in [*pieces, rest])
+    peer = Peer(AGREED, text)
     channel = SaslChannel(peer, Mechanism(longest=longest), WHERE)
     found = b""
     while len(found) < len(data):
@@ -121,7 +121,7 @@ def test_data_goes_in_frames_and_comes_back_whole(data: bytes, cuts: list[int], 
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("text", "words"),
     [
         (message(Status.BAD, b"GSS initiate failed"), "refuses the Kerberos login: GSS initiate failed"),
         (message(Status.OK, b"one") + message(Status.ERROR, b"no \xff"), "refuses the Kerberos login: no"),
@@ -137,9 +137,9 @@ def test_data_goes_in_frames_and_comes_back_whole(data: bytes, cuts: list[int], 
         (struct.pack("!BI", Status.OK, 2**31), "does not speak SASL"),
     ],
 )
-def test_a_peer_that_refuses_or_is_something_else(said: bytes, words: str) -> None:
+def test_a_peer_that_refuses_or_is_something_else(text: bytes, words: str) -> None:
     with pytest.raises(MetastoreUnavailable) as refused:
-        SaslChannel(Peer(said), Mechanism(), WHERE)
+        SaslChannel(Peer(text), Mechanism(), WHERE)
     assert words in refused.value.message
     assert WHERE in refused.value.message
 

@@ -66,8 +66,8 @@ def test_refusals_name_the_key(of: Any, values: dict[str, Any], words: list[str]
     with pytest.raises(ValidationError) as refused:
         of(**{"metastore": "thrift://a", **values})
     (problem,) = refused.value.errors()
-    said = ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
-    assert [word for word in words if word not in said] == []
+    text = ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+    assert [word for word in words if word not in text] == []
 
 
 @pytest.mark.parametrize("of", [source, target])

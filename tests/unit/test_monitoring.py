@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.support.promql import RULES, panels, rules, scraped, wrong
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import assert_one_line, pysync_here
 
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian's package prometheus)")
@@ -139,12 +139,12 @@ def test_the_alerts_are_those_that_the_runbook_has() -> None:
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda it: it["alert"])
 def test_an_alert_says_how_bad_it_is_what_it_means_and_where_to_read_on(rule: dict[str, Any]) -> None:
-    told = rule["annotations"]
+    reported = rule["annotations"]
     assert rule["labels"] in ({"severity": "warning"}, {"severity": "critical"})
-    assert told.keys() == {"summary", "description", "runbook_url"}
-    assert told["runbook_url"] == f"docs/failures.md#{rule['alert'].lower()}"
-    assert len(told["summary"]) < 100
-    assert told["description"].endswith(".")
+    assert reported.keys() == {"summary", "description", "runbook_url"}
+    assert reported["runbook_url"] == f"docs/failures.md#{rule['alert'].lower()}"
+    assert len(reported["summary"]) < 100
+    assert reported["description"].endswith(".")
 
 
 def test_the_dashboard_has_its_rows_and_no_panel_without_a_word_or_an_expression() -> None:
@@ -215,7 +215,7 @@ RUNBOOK = "https://docs.example.com/failures.html"
 
 
 def test_the_pack_is_written_with_the_addresses_of_a_site(tmp_path: Path) -> None:
-    done = pysync("monitoring", "--out", tmp_path / "a", "--runbook", RUNBOOK, "--page", "http://sidecar:9184/")
+    done = pysync_here("monitoring", "--out", tmp_path / "a", "--runbook", RUNBOOK, "--page", "http://sidecar:9184/")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
     written = yaml.safe_load((tmp_path / "a" / "pysync.rules.yml").read_text())
     urls = {rule["alert"]: rule["annotations"]["runbook_url"] for rule in written["groups"][0]["rules"]}
@@ -227,28 +227,28 @@ def test_the_pack_is_written_with_the_addresses_of_a_site(tmp_path: Path) -> Non
 
 
 def test_without_addresses_the_pack_is_written_as_it_is_shipped(tmp_path: Path) -> None:
-    assert pysync("monitoring", "--out", tmp_path).returncode == 0
+    assert pysync_here("monitoring", "--out", tmp_path).returncode == 0
     for name in ("pysync.rules.yml", "grafana-dashboard.json"):
         assert (tmp_path / name).read_text() == RULES.with_name(name).read_text()
 
 
 def test_a_pack_that_somebody_changed_is_not_replaced_unasked(tmp_path: Path) -> None:
-    assert pysync("monitoring", "--out", tmp_path).returncode == 0
-    assert pysync("monitoring", "--out", tmp_path).returncode == 0, "again the same"
+    assert pysync_here("monitoring", "--out", tmp_path).returncode == 0
+    assert pysync_here("monitoring", "--out", tmp_path).returncode == 0, "again the same"
     rules_file = tmp_path / "pysync.rules.yml"
     rules_file.write_text("groups: []\n")
-    assert_one_line(pysync("monitoring", "--out", tmp_path), 2, "pysync.rules.yml has been changed", "--force")
+    assert_one_line(pysync_here("monitoring", "--out", tmp_path), 2, "pysync.rules.yml has been changed", "--force")
     assert rules_file.read_text() == "groups: []\n"
-    assert pysync("monitoring", "--out", tmp_path, "--force").returncode == 0
+    assert pysync_here("monitoring", "--out", tmp_path, "--force").returncode == 0
     assert rules_file.read_text() == RULES.read_text()
 
 
 @pytest.mark.parametrize("option", ["--runbook", "--page"])
 @pytest.mark.parametrize("text", ["docs/failures.md", "https://a b", 'https://x/"', "https://x/#there", "javascript:x"])
 def test_what_is_no_address_is_refused(tmp_path: Path, option: str, text: str) -> None:
-    assert_one_line(pysync("monitoring", "--out", tmp_path, option, text), 2, "is not the address of a page")
+    assert_one_line(pysync_here("monitoring", "--out", tmp_path, option, text), 2, "is not the address of a page")
 
 
 def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert_one_line(pysync("monitoring", "--out", tmp_path / "file"), 2, "cannot write")
+    assert_one_line(pysync_here("monitoring", "--out", tmp_path / "file"), 2, "cannot write")

@@ -97,8 +97,8 @@ def changes_of(version: str, kind: Kind) -> list[Change]:
 
 def repacked(found: Notification, **changes: Any) -> Notification:
     """The same row with other values in its message; None takes a key out."""
-    told = {**messages.unpacked(found), **changes}
-    text = json.dumps({key: value for key, value in told.items() if value is not None})
+    reported = {**messages.unpacked(found), **changes}
+    text = json.dumps({key: value for key, value in reported.items() if value is not None})
     if str(found.format).startswith("gzip"):
         text = base64.b64encode(gzip.compress(text.encode())).decode()
     return replace(found, message=text)
@@ -118,16 +118,16 @@ def test_every_recorded_message_is_an_event_that_can_be_replayed(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_stream_of_ddl_is_told_as_it_was(version):
     changes = [change_of(found) for found in recorded(version)]
-    told = [(change.kind, set(change.keys), len(change.before), len(change.after)) for change in changes]
-    assert_in_order(ALIKE, told)
+    reported = [(change.kind, set(change.keys), len(change.before), len(change.after)) for change in changes]
+    assert_in_order(ALIKE, reported)
     if version == "2.3":
-        assert not {kind for kind, *_ in told} & {kind for kind, *_ in NOT_IN_2_3}
+        assert not {kind for kind, *_ in reported} & {kind for kind, *_ in NOT_IN_2_3}
     else:
-        assert_in_order(NOT_IN_2_3, told)
+        assert_in_order(NOT_IN_2_3, reported)
 
 
-def assert_in_order(wanted: list[Any], told: list[Any]) -> None:
-    rest = iter(told)
+def assert_in_order(wanted: list[Any], reported: list[Any]) -> None:
+    rest = iter(reported)
     for item in wanted:
         assert item in rest, f"{item} was not told, or not in its place"
 
@@ -231,11 +231,11 @@ def test_fields_that_this_pysync_does_not_know_survive(version):
 
 
 @pytest.mark.parametrize("version", ["3.1", "4.0"])
-@pytest.mark.parametrize(("told", "kept"), [("true", "true"), ("false", "false"), (None, None)])
-def test_a_truncate_is_marked(version, told, kept):
+@pytest.mark.parametrize(("reported", "kept"), [("true", "true"), ("false", "false"), (None, None)])
+def test_a_truncate_is_marked(version, reported, kept):
     for kind in (Kind.ALTER_TABLE, Kind.ALTER_PARTITION):
         found = next(found for found in recorded(version) if found.kind == kind.value)
-        assert event_of(repacked(found, isTruncateOp=told)).attributes.get("truncate") == kept
+        assert event_of(repacked(found, isTruncateOp=reported)).attributes.get("truncate") == kept
 
 
 def test_alter_partitions_of_hive_4_1_is_many_in_one():
@@ -349,9 +349,9 @@ def test_a_dropped_constraint_is_told_by_name_whatever_its_kind(version):
 
 
 def test_statistics_of_tables_and_partitions_are_told_by_name():
-    told = [change_of(found) for found in recorded("4.2-more") if "COL_STAT" in found.kind]
-    assert {change.kind for change in told} == {Kind.COLUMN_STATISTICS}
-    assert [(change.table_name.table, change.event.attributes.get("partitions")) for change in told] == [
+    reported = [change_of(found) for found in recorded("4.2-more") if "COL_STAT" in found.kind]
+    assert {change.kind for change in reported} == {Kind.COLUMN_STATISTICS}
+    assert [(change.table_name.table, change.event.attributes.get("partitions")) for change in reported] == [
         ("t", None),
         ("p", "day=a%2Fb/n=1"),
         ("p", "day=b/n=2"),
@@ -561,6 +561,6 @@ def test_what_is_no_object_is_unreadable(text):
 def test_a_partition_of_a_described_table_is_named_by_its_keys_in_their_order():
     keyed = table("db", "t", partition_keys=[("z", "string"), ("a", "string")])
     assert partition(keyed, ["1", "2"]).values == ["1", "2"]
-    told = {"tableObjJson": in_thrift_json(keyed), "partitions": [{"a": "2", "z": "1"}]}
-    change = change_of(row(1, kind="DROP_PARTITION", message=json.dumps(told)))
+    reported = {"tableObjJson": in_thrift_json(keyed), "partitions": [{"a": "2", "z": "1"}]}
+    change = change_of(row(1, kind="DROP_PARTITION", message=json.dumps(reported)))
     assert change.before[0].values == ["1", "2"]

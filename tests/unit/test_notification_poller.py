@@ -131,8 +131,8 @@ def test_each_kind_that_is_left_out_is_logged_once_with_its_reason(queue):
     source.rows += [row(number) for number in range(42, 50)]
     with capture_logs() as logged:
         turn(one, source)
-    told = [(it["kind"], it["reason"]) for it in logged if it["event"] == "notification_left_out"]
-    assert told == [
+    reported = [(it["kind"], it["reason"]) for it in logged if it["event"] == "notification_left_out"]
+    assert reported == [
         ("OPEN_TXN", LEFT_OUT["OPEN_TXN"]),
         ("COMMIT_TXN", LEFT_OUT["COMMIT_TXN"]),
         ("DROP_TABLE", "no target takes the catalog"),
@@ -202,10 +202,10 @@ def test_of_a_message_that_cannot_be_read_only_the_table_is_read_anew(queue):
     there.createTime = 17
     one, gaps = follow(queue, row(2), row(3, kind="ADD_PARTITION", table="T3", **SPOILED), row(4), has=[there])
     assert (queued(queue), sequences(queue), gaps) == ([2, 3, 4], [1, 2, 3], [])
-    told = events(queue)[1]
-    assert told.kind is Kind.TABLE_CHANGED
-    assert dict(told.attributes) == {"database": "db", "table": "t3", "created": "17", "kind": "ADD_PARTITION"}
-    change = decode_change(told, 2)
+    reported = events(queue)[1]
+    assert reported.kind is Kind.TABLE_CHANGED
+    assert dict(reported.attributes) == {"database": "db", "table": "t3", "created": "17", "kind": "ADD_PARTITION"}
+    change = decode_change(reported, 2)
     assert (change.kind, str(change.table_name)) == (Kind.REFRESH, "db.t3")
     assert [kept.data for kept in queue.intake.unreadable()] == [b"no message"]
     assert one.status()["counts"] == {"events": 3, "ignored": 0, "unread": 1, "gaps": 0}
@@ -224,8 +224,8 @@ def test_a_table_that_is_gone_by_then_is_read_as_absent(queue):
 def test_both_names_of_a_rename_are_read_anew_if_they_can_be_told(queue):
     named = json.dumps({"db": "db", "table": "old", "tableObjBeforeJson": "?", "tableObjAfterJson": "?"})
     _, gaps = follow(queue, row(2, kind="ALTER_TABLE", table="new", message=named), row(3), has=[table("db", "new")])
-    told = [(it.attributes["table"], it.attributes.get("absent")) for it in events(queue)[:2]]
-    assert told == [("new", None), ("old", "true")]
+    reported = [(it.attributes["table"], it.attributes.get("absent")) for it in events(queue)[:2]]
+    assert reported == [("new", None), ("old", "true")]
     assert (sequences(queue), queued(queue), gaps) == ([1, 2, 3], [2, 2, 3], [])
 
 
@@ -242,14 +242,14 @@ def test_a_message_that_may_name_another_table_is_a_gap(queue, kind):
 def test_of_a_database_the_definition_and_functions_are_read_anew(queue, kind):
     has = [hive.Database("DB".lower()), table("db", "b"), table("db", "a")]
     _, gaps = follow(queue, row(2, kind=kind, table=None, **SPOILED), has=has)
-    (told,) = events(queue)
-    assert (told.kind, dict(told.attributes), gaps) == (Kind.REFRESH, {"database": "db", "present": "a\nb"}, [])
+    (reported,) = events(queue)
+    assert (reported.kind, dict(reported.attributes), gaps) == (Kind.REFRESH, {"database": "db", "present": "a\nb"}, [])
 
 
 def test_a_dropped_database_is_told_by_its_name_alone(queue):
     _, gaps = follow(queue, row(2, kind="DROP_DATABASE", table=None, **SPOILED))
-    (told,) = events(queue)
-    assert (told.kind, decode(hive.Database, told.before[0]).name, gaps) == (Kind.DROP_DATABASE, "db", [])
+    (reported,) = events(queue)
+    assert (reported.kind, decode(hive.Database, reported.before[0]).name, gaps) == (Kind.DROP_DATABASE, "db", [])
 
 
 def test_a_database_that_is_gone_by_now_needs_no_reading(queue):
@@ -483,9 +483,9 @@ def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(f
                 _persist(one, source)
                 one = made(faulty) if restart else one
             _persist(one, source)
-        told = [decode_event(found.data) for found in queue.target("dr").window(10_000, 10**9)]
-        assert [event.sequence for event in told] == list(range(1, len(told) + 1)), "sequences have holes"
-        names = [_name(event) for event in told]
+        reported = [decode_event(found.data) for found in queue.target("dr").window(10_000, 10**9)]
+        assert [event.sequence for event in reported] == list(range(1, len(reported) + 1)), "sequences have holes"
+        names = [_name(event) for event in reported]
         wanted = [(found.id, found.table) for found in source.rows[1:]]
         assert set(wanted) == set(names)
         if not any(twin for _, twin, _ in more):

@@ -107,10 +107,10 @@ def test_a_change_is_sent_as_a_signed_cloudevent(world: World) -> None:
     assert (event["specversion"], event["id"], event["source"]) == ("1.0", "1-1500000", "onprem")
     assert (event["type"], event["subject"]) == ("pysync.change.applied", "db.t")
     assert (event["time"], event["datacontenttype"]) == ("1970-01-01T00:00:01.500000+00:00", "application/json")
-    said = event["data"]
-    assert (said["target"], said["object"], said["former"], said["operation"]) == ("dr", "db.t", "db.s", "PutTable")
-    assert (said["partitions"], said["partition_count"], said["last_position"]) == (["day=1"], 30, 7)
-    assert "reason" not in said
+    words = event["data"]
+    assert (words["target"], words["object"], words["former"], words["operation"]) == ("dr", "db.t", "db.s", "PutTable")
+    assert (words["partitions"], words["partition_count"], words["last_position"]) == (["day=1"], 30, 7)
+    assert "reason" not in words
     assert world.receiver.forged == 0
 
 
@@ -327,8 +327,8 @@ def test_what_began_and_ended_while_the_receiver_was_away_is_told(world: World) 
     world.turn()
     world.receiver.answer = lambda _: 204
     world.turn(HOUR)
-    told = [it["type"] for it in world.receiver.events if it["type"] != "pysync.gap"]
-    assert told == ["pysync.problem.begun", "pysync.problem.ended"]
+    reported = [it["type"] for it in world.receiver.events if it["type"] != "pysync.gap"]
+    assert reported == ["pysync.problem.begun", "pysync.problem.ended"]
 
 
 def test_a_problem_of_the_time_between_two_tries_survives_a_kill(world: World) -> None:

@@ -421,13 +421,13 @@ def test_the_theme_is_kept_in_a_cookie(reader: PageVisitor) -> None:
 
 
 def test_many_visitors_at_once(web: WebServer, alice: PageVisitor) -> None:
-    def look(at: int) -> int:
+    def visit(at: int) -> int:
         visitor = PageVisitor(web.port)
         visitor.cookies = dict(alice.cookies)
         return visitor.get([*OPEN[:2], *CLOSED][at % 8]).code
 
     with ThreadPoolExecutor(8) as crowd:
-        assert set(crowd.map(look, range(60))) == {200}
+        assert set(crowd.map(visit, range(60))) == {200}
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
 
 
 def test_what_may_differ_is_kept_after_what_must_not() -> None:
-    told = compared("shop.told", DIFFERENT, excuse="drops are suppressed")
+    reported = compared("shop.told", DIFFERENT, excuse="drops are suppressed")
     drift = compared("shop.drift", DIFFERENT, fields=("owner: 'a' instead of 'b'",))
-    found = stored_result([told, drift], [drift])["differences"]
+    found = stored_result([reported, drift], [drift])["differences"]
     assert [(it["name"], it["drift"], it["excuse"]) for it in found] == [
         ("shop.drift", True, None),
         ("shop.told", False, "drops are suppressed"),

@@ -89,7 +89,7 @@ def test_a_table_without_one_of_the_keys_is_taken_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "column 1: expected (, CURRENT_DATE, DATE, the name of a key or a value, found the end"),
         ("day", "column 4: expected"),
@@ -104,10 +104,10 @@ def test_a_table_without_one_of_the_keys_is_taken_whole() -> None:
         ("day in ()", "expected CURRENT_DATE, DATE, a string or a number, found ')'"),
     ],
 )
-def test_what_is_no_filter_is_told_with_its_place(text: str, told: str) -> None:
+def test_what_is_no_filter_is_told_with_its_place(text: str, reported: str) -> None:
     with pytest.raises(UsageError) as failed:
         PartitionFilter.parse(text)
-    assert told.replace("'", "") in failed.value.message.replace("'", "")
+    assert reported.replace("'", "") in failed.value.message.replace("'", "")
     assert "cannot read where" in failed.value.message
     assert failed.value.hint
 

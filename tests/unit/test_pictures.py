@@ -17,9 +17,9 @@ def texts(svg: str) -> str:
 
 
 def test_a_picture_shows_what_was_printed():
-    said = texts(draw(PRINTED))
-    assert "$ make demo" in said
-    assert "Spark starts  <5 & more" in said
+    text = texts(draw(PRINTED))
+    assert "$ make demo" in text
+    assert "Spark starts  <5 & more" in text
 
 
 def test_the_same_print_is_the_same_picture():

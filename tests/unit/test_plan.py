@@ -104,11 +104,11 @@ def test_every_operation_says_where_it_comes_from_and_has_been(kind):
 def test_what_is_done_for_a_window_has_been_only_where_all_of_it_has_been(kinds):
     """Else the first of these would never come to the north."""
     been = ["west", *["west,north"] * len(kinds)]
-    told = [
+    reported = [
         change(kind, position=at, environment={VISITED: path}, **copy.deepcopy(EACH[kind]))
         for at, (kind, path) in enumerate(zip(kinds, been, strict=False), 1)
     ]
-    found = [operation for work in works(*told) for operation in work.operations]
+    found = [operation for work in works(*reported) for operation in work.operations]
     assert [type(operation) for operation in found][-1] is OPERATION[kinds[-1]]
     assert {operation.visited for operation in found} == {("west", "onprem")}
 
@@ -232,11 +232,14 @@ def test_a_drop_says_whether_the_source_deleted_data(kind, attribute, deletes):
 
 def test_what_is_put_brings_along_where_the_source_has_the_files_of_all_its_changes():
     files = {name: SourceFiles(f"hdfs://a/{name}") for name in ("t", "day", "u")}
-    told = [created("db.t", 1), change(Kind.ADD_PARTITION, of=KEYED, after=[partition(KEYED, ["1", "x"])], position=2)]
-    told.append(renamed("db.t", "db.u", 3))
-    for item, name in zip(told, files, strict=True):
+    reported = [
+        created("db.t", 1),
+        change(Kind.ADD_PARTITION, of=KEYED, after=[partition(KEYED, ["1", "x"])], position=2),
+    ]
+    reported.append(renamed("db.t", "db.u", 3))
+    for item, name in zip(reported, files, strict=True):
         item.sources = {name: files[name]}
-    put, parts, rename = (operation for work in works(*told) for operation in work.operations)
+    put, parts, rename = (operation for work in works(*reported) for operation in work.operations)
     assert (type(put), type(parts), type(rename)) == (PutTable, PutPartitions, RenameTable)
     assert put.sources == parts.sources == {"t": files["t"], "day": files["day"]}
     assert rename.sources == {"u": files["u"]}
@@ -390,12 +393,12 @@ def test_planning_twice_gives_the_same():
 
 def test_statistics_come_last_those_of_the_table_itself_before_those_of_partitions():
     names = {"database": "db", "table": "t"}
-    told = [
+    reported = [
         change(Kind.COLUMN_STATISTICS, position=1, attributes=names | {"partitions": "day=1/city=a\nday=2/city=b"}),
         change(Kind.COLUMN_STATISTICS, position=2, attributes=names),
         change(Kind.ADD_PARTITION, position=3, of=KEYED, after=[partition(KEYED, ["1", "a"])]),
     ]
-    (work,) = works(*told)
+    (work,) = works(*reported)
     put, whole, parts = work.operations
     assert isinstance(put, PutPartitions)
     assert isinstance(whole, Refresh)

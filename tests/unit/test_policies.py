@@ -156,11 +156,11 @@ def test_traits_are_asked_of_the_policy_that_decides() -> None:
 )
 def test_kinds_are_left_out_by_the_policy_that_decides(kind: Kind, name: Any, excluded: bool) -> None:
     assert POLICY.excludes(kind, name) is excluded
-    said = 'drops = "suppress"' if excluded else ""
-    assert POLICY.excuse(kind, name) == said
+    words = 'drops = "suppress"' if excluded else ""
+    assert POLICY.excuse(kind, name) == words
     rules = Rules.of(of(**TARGET), "onprem")
-    told = rules.excuse("table", "extra", str(name), kind)
-    assert told == ("drops are suppressed" if excluded else "")
+    reported = rules.excuse("table", "extra", str(name), kind)
+    assert reported == ("drops are suppressed" if excluded else "")
 
 
 def test_what_a_refresh_finds_is_left_out_by_the_policy_as_well() -> None:
@@ -216,7 +216,7 @@ def test_the_policy_of_the_target_gives_way_to_the_include_of_a_policy() -> None
 
 
 @pytest.mark.parametrize(
-    ("policies", "told"),
+    ("policies", "reported"),
     [
         ([{"name": "a"}, {"name": "a"}], "two policies have the name 'a'"),
         ([{"include": ["x"]}], "name"),
@@ -227,13 +227,13 @@ def test_the_policy_of_the_target_gives_way_to_the_include_of_a_policy() -> None
         ([{"name": "a", "policies": []}], "policies"),
     ],
 )
-def test_settings_that_are_wrong_are_refused(policies: Any, told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_settings_that_are_wrong_are_refused(policies: Any, reported: str) -> None:
+    with pytest.raises(ValidationError, match=reported):
         of(policies=policies)
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ('include = ["a.b.c"]', "targets[0].policies[1].include: target 'dr': cannot read the pattern 'a.b.c'"),
         (
@@ -243,13 +243,13 @@ def test_settings_that_are_wrong_are_refused(policies: Any, told: str) -> None:
         ("copy = true", "targets[0].policies[1].copy: unknown key"),
     ],
 )
-def test_what_is_wrong_in_a_policy_is_told_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+def test_what_is_wrong_in_a_policy_is_told_with_its_place(tmp_path: Path, line: str, reported: str) -> None:
     file = tmp_path / "pysync.toml"
     head = '[source]\nname = "onprem"\n[queue]\ndirectory = "q"\n[[targets]]\nname = "dr"\nkind = "faulty"\n'
     file.write_text(f'{head}[[targets.policies]]\nname = "a"\n[[targets.policies]]\nname = "b"\n{line}\n')
     with pytest.raises(UsageError) as refused:
         load_config(file)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 def test_both_ways_there_are_no_policies() -> None:
@@ -293,8 +293,8 @@ def test_policies_and_their_order_are_part_of_the_scope() -> None:
     assert one != other
     assert json.loads(json.dumps(one)) == one
     assert scope_of(of(**{**TARGET, "policies": [{**EU, "name": "europe"}, US, REST]})) == one, "not their names"
-    (said,) = changes(scope_of(of(policies=[{"name": "a", "include": ["x"], "drops": "apply"}])), scope_of(of()))
-    assert said == "policies: include x, drops apply → (none)"
+    (words,) = changes(scope_of(of(policies=[{"name": "a", "include": ["x"], "drops": "apply"}])), scope_of(of()))
+    assert words == "policies: include x, drops apply → (none)"
 
 
 def test_an_empty_setting_of_a_policy_is_another_scope_than_none() -> None:

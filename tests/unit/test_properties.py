@@ -34,7 +34,7 @@ from tests.support import wait_until
 from tests.support.events import append, settings
 from tests.support.examples import EXAMPLES
 from tests.support.flying import OneLane, finish, fly
-from tests.support.model.source import DATABASES, TABLES, Source, told
+from tests.support.model.source import DATABASES, TABLES, Source, summary
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.world import World
 
@@ -97,7 +97,7 @@ def check(target: ModelTarget, source: Source) -> None:
 @given(HISTORIES, SEEDS)
 def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(steps, seed):
     source, order, target, singly = Source(steps), random.Random(seed), ModelTarget(), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     cuts = windows(source.events, order)
     note(str([[position for position, _ in cut] for cut in cuts]))
     for window in cuts:
@@ -112,7 +112,7 @@ def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(st
 @given(HISTORIES, SEEDS)
 def test_windows_that_come_again_change_nothing(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     for window in windows(source.events, order):
         run(works_of(window), target, order)
         there = target.world.plain()
@@ -129,7 +129,7 @@ SUPPRESSING = Translator.of(settings(drops="suppress"))
 @given(HISTORIES, SEEDS)
 def test_with_drops_suppressed_there_is_all_that_the_source_has_and_what_it_had(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     for window in windows(source.events, order):
         run(works_of(window, SUPPRESSING), target, order)
     assert target.world.databases.keys() >= source.world.databases.keys()
@@ -247,7 +247,7 @@ def new_replayer(queue: ShortQueue, **values: Any) -> Replayer:
 @given(HISTORIES, SEEDS)
 def test_begun_anew_after_a_death_amid_overlapping_windows_it_ends_as_the_source_is(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     queue, deaths = ShortQueue(source.events), order.choice([1, 1, 3, 10])
     with structlog.testing.capture_logs():
         while queue.left:
@@ -304,14 +304,19 @@ def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_befor
 
 
 def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
-    return {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
+    """What is there of the objects that nothing parked holds back; of a database without its functions that are."""
+    there = {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
+    for name, what in there.items():
+        if "functions" in what:
+            what["functions"] = {it: of for it, of in what["functions"].items() if f"{name}.{it}()" not in blocked}
+    return there
 
 
 @examples(500)
 @given(HISTORIES, SEEDS)
 def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_for(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     queue = ShortQueue(source.events)
     with structlog.testing.capture_logs():
         replayer, lanes = replay_with_refusals(queue, target, order)
@@ -375,7 +380,7 @@ class Deaf:
 def test_a_real_drain_ends_as_the_source_is_whatever_is_refused_and_stopped(steps, seed):
     """On a real queue."""
     source, order, target, lock = Source(steps), random.Random(seed), ModelTarget(), threading.Lock()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     values = settings(window=order.choice([1, 3, 100]), lanes=3, retry_max_seconds=0.001, max_drops_per_window=0)
     with (
         structlog.testing.capture_logs(),

@@ -291,20 +291,19 @@ def test_a_disk_that_does_not_answer_is_a_failure(queue, disk):
 # --- persist-queue
 
 
-def test_it_is_a_persist_queue_without_its_own_ways(queue):
-    file = queue._file
-    assert isinstance(file, persistqueue.SQLiteQueue)
-    offered = {name for name in dir(persistqueue.SQLiteQueue) if not name.startswith("_")}
-    assert offered - {"close", "size", "qsize", "empty"} == {
-        "full", "get", "get_nowait", "put", "put_nowait", "queue", "shrink_disk_usage", "task_done", "update",
-    }  # fmt: skip
-    for name in offered - {"close", "size", "qsize", "empty"}:
-        with pytest.raises(NotImplementedError, match=f"{name} is not supported"):
-            getattr(file, name)()
-        assert not hasattr(queue, name)
-    assert (file.empty(), file.qsize(), bool(file)) == (True, 0, True)
-    fill(queue, 1, 2)
-    assert (file.empty(), file.qsize(), len(file), queue.size) == (False, 2, 2, 2)
+class AsBytes:
+    """A serializer of persist-queue."""
+
+    loads = dumps = staticmethod(bytes)
+
+
+def test_any_persist_queue_reads_the_file(queue, tmp_path):
+    fill(queue, 1, 3)
+    expected = [event.data for event in queue.events(0, 10, 10**6)]
+    queue.close()
+    reader = persistqueue.SQLiteQueue(str(tmp_path), name="events", serializer=AsBytes, db_file_name="queue.db")
+    assert (reader.qsize(), [reader.get(block=False) for _ in expected]) == (3, expected)
+    reader.close()
 
 
 def test_nothing_on_disk_is_pickle(queue, tmp_path):

@@ -163,11 +163,11 @@ def test_what_was_answered_and_is_not_there_any_more_is_a_gap_and_a_new_epoch(qu
         else:
             log.write_bytes(log.read_bytes()[: log.stat().st_size - cut])
         with opened(directory) as again:
-            told = reasons(again)
+            reported = reasons(again)
             assert again.epoch > queue.epoch if cut != 0 else again.epoch == queue.epoch
         with opened(directory) as twice:
-            assert reasons(twice) == told
-        assert [("has confirmed events up to 5, but its last" in it) for it in told] == ([] if cut == 0 else [True])
+            assert reasons(twice) == reported
+        assert [("has confirmed events up to 5, but its last" in it) for it in reported] == ([] if cut == 0 else [True])
 
 
 @pytest.mark.parametrize("damage", ["UPDATE queue_events SET data = x'37' WHERE _id = 1", SEALED["targets"], None])
@@ -180,10 +180,10 @@ def test_a_gap_by_damage_is_logged_as_every_other(queue, tmp_path, damage):
     with capture_logs() as lines, opened(directory) as again:
         again.target("dr").register()
         again.target("dr").window(10, 10**6)
-        told = reasons(again)
-    assert told
+        reported = reasons(again)
+    assert reported
     for event in ("queue_damaged", "gap_opened"):
-        assert [it["reason"] for it in lines if it["event"] == event] == told
+        assert [it["reason"] for it in lines if it["event"] == event] == reported
 
 
 def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):

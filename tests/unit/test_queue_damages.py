@@ -40,7 +40,7 @@ def fill(directory):
         queue.gaps.open("ended:old:3", "it ended")
 
 
-def told(queue):
+def state_of(queue):
     """All that a queue says, but for gaps."""
     instances = {it.instance: (it.received, it.highest, it.missing) for it in queue.intake.instances()}
     parked = {it.position: it.data for it in queue.target("dr").parked.events()} if "dr" in queue.positions() else {}
@@ -69,7 +69,7 @@ def outcome(directory, expected):
     try:
         with opened(directory) as queue:
             events = every(queue)
-            found = {**told(queue), "events": events}
+            found = {**state_of(queue), "events": events}
             noticed = any(gap.key.startswith("damaged:") for gap in queue.gaps.unclosed())
     except QueueFailed:
         return "refused"
@@ -88,7 +88,7 @@ def sound(tmp_path_factory):
     directory = tmp_path_factory.mktemp("sound")
     fill(directory)
     with opened(directory) as queue:
-        expected = told(queue)
+        expected = state_of(queue)
     expected["events"] = {at: written(at) for at in range(21, EVENTS + 1)}
     return directory, expected
 

@@ -70,7 +70,6 @@ def test_durability_is_set_at_every_open(tmp_path, pragma, value):
     for _ in range(2):
         with opened(tmp_path) as queue:
             assert queue._file._conn.execute(f"PRAGMA {pragma}").fetchone()[0] == value
-            assert queue._file._getter is queue._file._putter is queue._file._conn
 
 
 def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
@@ -269,7 +268,7 @@ def test_a_directory_is_made_with_those_above_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "told"),
+    ("words", "error", "reported"),
     [
         (sqlite3.OperationalError("database or disk is full"), QueueFull, "no space left"),
         (OSError(28, "No space left on device"), QueueFull, "no space left"),
@@ -284,22 +283,24 @@ def test_a_directory_is_made_with_those_above_it(tmp_path):
         (OSError(5, "Input/output error"), QueueFailed, "fails: Input/output error"),
     ],
 )
-def test_what_disk_and_database_say_is_told_as_what_to_do(tmp_path, said, error, told):
+def test_what_disk_and_database_say_is_told_as_what_to_do(tmp_path, words, error, reported):
     fill(tmp_path, 1)
     with pytest.raises(error) as caught, translated(tmp_path / "queue.db"):
-        raise said
+        raise words
     assert type(caught.value) is error
-    assert told in caught.value.message
+    assert reported in caught.value.message
     assert str(tmp_path) in caught.value.message
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("said", ["database disk image is malformed", "unable to open database file", "disk I/O error"])
 @pytest.mark.parametrize(
-    ("number", "told"),
+    "words", ["database disk image is malformed", "unable to open database file", "disk I/O error"]
+)
+@pytest.mark.parametrize(
+    ("number", "reported"),
     [(5, "fails: Input/output error"), (13, "Permission denied"), (30, "mounted read-only"), (24, "Too many open")],
 )
-def test_what_sqlite_does_not_tell_the_system_is_asked(tmp_path, monkeypatch, said, number, told):
+def test_what_sqlite_does_not_tell_the_system_is_asked(tmp_path, monkeypatch, words, number, reported):
     fill(tmp_path, 1)
 
     def refuse(*_):
@@ -307,9 +308,9 @@ def test_what_sqlite_does_not_tell_the_system_is_asked(tmp_path, monkeypatch, sa
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(QueueFailed) as caught, translated(tmp_path / "queue.db"):
-        raise sqlite3.OperationalError(said)
+        raise sqlite3.OperationalError(words)
     assert type(caught.value) is QueueFailed
-    assert told in caught.value.message
+    assert reported in caught.value.message
     assert str(tmp_path / "queue.db") in caught.value.message
     assert "quarantine" not in caught.value.hint
 

@@ -71,17 +71,17 @@ def test_what_is_no_longer_kept_is_refused_with_where_the_history_begins(queue, 
     put(queue, create_table("db.c"))
     queue.target("dr").advance(2)
     queue.trim()
-    for told in ({"from": 2}, {"from_time": 1000.0}, {"from_time": 1000.0 + DAY - 1}):
+    for reported in ({"from": 2}, {"from_time": 1000.0}, {"from_time": 1000.0 + DAY - 1}):
         with pytest.raises(PysyncError, match="does not reach back so far: it begins with event 3") as caught:
-            range_of(queue, told)
+            range_of(queue, reported)
         assert "--from 3" in str(caught.value)
     assert range_of(queue, {"from_time": 1000.0 + DAY}) == range_of(queue, {"from": 3}) == Range(3, 3)
 
 
 def test_an_empty_history_has_no_range(queue):
-    for told in ({"from": 1}, {"from_time": 0.0}):
+    for reported in ({"from": 1}, {"from_time": 0.0}):
         with pytest.raises(PysyncError, match="no event has come since"):
-            range_of(queue, told)
+            range_of(queue, reported)
     put(queue, create_table("db.a"))
     queue.target("dr").advance(1)
     queue.trim()
@@ -90,7 +90,7 @@ def test_an_empty_history_has_no_range(queue):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {},
         {"from": 0},
@@ -105,10 +105,10 @@ def test_an_empty_history_has_no_range(queue):
         {"from": 1, "source_table": "no table"},
     ],
 )
-def test_senseless_arguments_are_refused(queue, told):
+def test_senseless_arguments_are_refused(queue, reported):
     put(queue, create_table("db.a"))
     with pytest.raises(PysyncError) as caught:
-        range_of(queue, told)
+        range_of(queue, reported)
     assert "\n" not in caught.value.message
 
 

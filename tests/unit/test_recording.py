@@ -21,7 +21,7 @@ from tests.support.events import event, settings
 from tests.support.targets import FakeTarget
 
 
-def told(bench: Bench) -> list[tuple[str, str, str]]:
+def recorded(bench: Bench) -> list[tuple[str, str, str]]:
     return [(it.operation, it.object, it.outcome) for it in bench.records]
 
 
@@ -29,7 +29,7 @@ def test_every_operation_makes_a_record_with_what_is_known_of_it(benches: Any) -
     bench = benches()
     bench.append(create_database("db"), create("db.t"))
     bench.run()
-    assert sorted(told(bench)) == [("PutDatabase", "db", "applied"), ("PutTable", "db.t", "applied")]
+    assert sorted(recorded(bench)) == [("PutDatabase", "db", "applied"), ("PutTable", "db.t", "applied")]
     (found,) = [it for it in bench.records if it.object == "db.t"]
     assert (found.target, found.source_object, found.events) == ("dr", "db.t", 1)
     assert (found.first_position, found.last_position, found.attempts) == (2, 2, 1)

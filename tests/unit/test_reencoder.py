@@ -224,8 +224,8 @@ def test_a_refresh_brings_partitions_with_what_their_table_tells(parameters, hea
     (put,) = (it for it in target.applied if isinstance(it, PutPartitions))
     written = PARQUET[0] if header else CSV[0]
     assert [it.sd.inputFormat for it in (put.definition, *put.partitions)] == [written] * 3
-    told = {where: (files.location, files.form and files.form.header) for where, files in put.sources.items()}
-    assert told == {f"file:/there/t/day={day}": (f"file:/here/t/day={day}", header) for day in ("1", "2")}
+    reported = {where: (files.location, files.form and files.form.header) for where, files in put.sources.items()}
+    assert reported == {f"file:/there/t/day={day}": (f"file:/here/t/day={day}", header) for day in ("1", "2")}
 
 
 def test_copying_by_hand_knows_of_partitions_what_their_table_tells():

@@ -27,7 +27,7 @@ from pysync.resync.refreshes import table as table_refresh
 from pysync.targets.settings import TargetSettings
 from tests.support.events import event, settings
 from tests.support.flying import OneLane, fly
-from tests.support.model.source import Source, told
+from tests.support.model.source import Source, summary
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.timeline import Reader, Timeline
 from tests.support.model.world import Database, Table, World
@@ -51,17 +51,19 @@ class Losing:
         self.reader = Reader(source.moments)
         last = len(source.moments) - 1
         self.asked_at = order.randint(0, last)
-        told = source.moments[self.asked_at].events
-        queued = min(max(0, told + order.choice([-4, -1, 0, 0, 1, 4])), len(source.events))
+        reported = source.moments[self.asked_at].events
+        queued = min(max(0, reported + order.choice([-4, -1, 0, 0, 1, 4])), len(source.events))
         share = order.choice([0.05, 0.3, 0.9])
-        lost = {at for at in range(min(queued, told)) if order.random() < share and source.events[at].kind not in KEPT}
+        lost = {
+            at for at in range(min(queued, reported)) if order.random() < share and source.events[at].kind not in KEPT
+        }
         lost |= {at for at, it in enumerate(source.events) if it.kind in NEVER_TOLD}
-        note(f"asked after {told} events, with {queued} queued; lost {sorted(index + 1 for index in lost)}")
+        note(f"asked after {reported} events, with {queued} queued; lost {sorted(index + 1 for index in lost)}")
         before = [(it, at) for at, it in enumerate(source.events[:queued], 1) if at - 1 not in lost]
         behind = [(it, at) for at, it in enumerate(source.events[queued:], queued + 1) if at - 1 not in lost]
-        listed = len([at for _, at in before if at <= told])  # the others come while the source is read
+        listed = len([at for _, at in before if at <= reported])  # the others come while the source is read
         self.reader.reach(self.asked_at)
-        refreshes = [(refresh(names), told) for names in everything(self.reader, lambda: listed)]
+        refreshes = [(refresh(names), reported) for names in everything(self.reader, lambda: listed)]
         self.events = [item for item, _ in (*before, *refreshes, *behind)]
         self.told = [at for _, at in (*before, *refreshes, *behind)]
         self.asked = len(before) + len(refreshes)
@@ -69,8 +71,8 @@ class Losing:
 
     def moment(self, position: int) -> int:
         """The first moment at which whoever has seen the event at `position` can read the source."""
-        told = max(self.told[:position], default=0)
-        return next(at for at, it in enumerate(self.reader.moments) if it.events >= told)
+        reported = max(self.told[:position], default=0)
+        return next(at for at, it in enumerate(self.reader.moments) if it.events >= reported)
 
 
 def refresh(names: Mapping[str, str]) -> Event:
@@ -161,7 +163,7 @@ def healed(losing: Losing, target: ModelTarget, order: random.Random, deaths: in
 @given(HISTORIES, SEEDS)
 def test_whatever_events_were_lost_refreshes_bring_the_target_to_the_source(steps, seed):
     source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     losing = Losing(source, order)
     with structlog.testing.capture_logs():
         healed(losing, target, order, order.choice([0, 0, 1, 4]))
@@ -189,7 +191,7 @@ def without_theirs(world: World) -> dict[str, Any]:
 def refreshed_beside_theirs(steps, seed, **values):
     """A source of which events were lost, and a target with objects of others after the refreshes that heal that."""
     source, order, target = Timeline(steps), random.Random(seed), with_theirs()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     with structlog.testing.capture_logs():
         healed(Losing(source, order), target, order, **values)
     return source, target
@@ -230,7 +232,7 @@ def test_refreshes_bring_nothing_that_is_out_of_scope(steps, seed):
 @given(HISTORIES, SEEDS)
 def test_refreshes_drop_nothing_where_drops_are_suppressed(steps, seed):
     source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
+    note("\n".join(summary(source.events)))
     losing = Losing(source, order)
     values = settings(drops="suppress", retry_attempts=1)
     queue = ShortQueue(losing.events)
@@ -258,7 +260,7 @@ def test_tables_whose_events_overlap_end_as_the_source_is_once_they_are_refreshe
     source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
     source.events = [it for it in source.events if it.kind not in NEVER_TOLD]
     events, overlaps = shuffled(source, order), Overlaps()
-    note("\n".join(told(events)))
+    note("\n".join(summary(events)))
     for item in events:
         overlaps.seen(item)
     reader = Reader(source.moments)

@@ -79,8 +79,8 @@ def dist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_checksums_are_what_sha256sum_expects(dist: Path) -> None:
     finish.finish(dist.parent / "listener.jar", finish.SUITES)
-    told = subprocess.check_output(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=dist, text=True)
-    assert len(told.splitlines()) == len(list(dist.iterdir())) - 1
+    reported = subprocess.check_output(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=dist, text=True)
+    assert len(reported.splitlines()) == len(list(dist.iterdir())) - 1
 
 
 def test_twice_is_the_same(dist: Path) -> None:
@@ -98,9 +98,9 @@ def test_the_pins_of_a_release_have_its_own_hashes(dist: Path) -> None:
 
 
 def test_a_release_tells_what_was_not_run_and_what_is_left_to_a_person(dist: Path) -> None:
-    told = finish.finish(dist.parent / "listener.jar", ["quick", "crash"])
-    assert "NOT RUN: servers, athena, spark, browser, versions, kerberos" in told
-    assert f"git tag --sign v{project.version()}" in told
+    reported = finish.finish(dist.parent / "listener.jar", ["quick", "crash"])
+    assert "NOT RUN: servers, athena, spark, browser, versions, kerberos" in reported
+    assert f"git tag --sign v{project.version()}" in reported
     assert "NOT RUN" not in finish.finish(dist.parent / "listener.jar", finish.SUITES)
 
 

@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 OSI = "License :: OSI Approved"
 
 
-def a_package(**said: Any) -> Any:
-    metadata = {"Name": "A_b", **{key.replace("_", "-"): value for key, value in said.items()}}
+def a_package(**text: Any) -> Any:
+    metadata = {"Name": "A_b", **{key.replace("_", "-"): value for key, value in text.items()}}
 
     class Metadata(dict[str, Any]):
         def get_all(self, key: str) -> Any:
@@ -41,7 +41,7 @@ def test_the_licences_of_what_users_install_are_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "licence"),
+    ("text", "licence"),
     [
         ({"License_Expression": "MIT", "License": "GPL"}, "MIT"),
         ({"Classifier": [f"{OSI} :: MIT License", "Topic :: Database"]}, "MIT"),
@@ -51,8 +51,8 @@ def test_the_licences_of_what_users_install_are_allowed() -> None:
         ({}, ""),
     ],
 )
-def test_a_licence_is_found_where_the_package_says_it(said: dict[str, Any], licence: str) -> None:
-    (found,) = licences.licences([a_package(**said)])
+def test_a_licence_is_found_where_the_package_says_it(text: dict[str, Any], licence: str) -> None:
+    (found,) = licences.licences([a_package(**text)])
     assert (found.name, found.licence) == ("a-b", licence)
 
 
@@ -114,8 +114,8 @@ def test_every_vulnerability_is_told_with_what_mends_it() -> None:
     known = [{"id": "X-1", "fix_versions": ["2", "1.5"]}, {"id": "X-2", "fix_versions": []}]
     with pytest.raises(ReleaseError) as refused:
         audit.assert_clean([{"name": "a", "version": "1", "vulns": known}, {"name": "b", "skip_reason": "away"}])
-    told = ["vulnerabilities are known:", "a 1: X-1, fixed in 2, 1.5", "a 1: X-2, fixed in no version"]
-    assert str(refused.value).splitlines() == told
+    reported = ["vulnerabilities are known:", "a 1: X-1, fixed in 2, 1.5", "a 1: X-2, fixed in no version"]
+    assert str(refused.value).splitlines() == reported
 
 
 def test_an_audit_that_fails_leaves_no_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_the_sbom_has_the_jars_that_pyspark_brings(bom: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("pydantic", "always"),
         ("typing-inspection", "always"),
@@ -201,8 +201,8 @@ def test_the_sbom_has_the_jars_that_pyspark_brings(bom: dict[str, Any]) -> None:
         ("cryptography", "embedded-aws, web"),
     ],
 )
-def test_the_sbom_says_what_brings_a_package(bom: dict[str, Any], name: str, told: str) -> None:
-    assert part(bom, name)["properties"] == [{"name": "pysync:installed", "value": told}]
+def test_the_sbom_says_what_brings_a_package(bom: dict[str, Any], name: str, reported: str) -> None:
+    assert part(bom, name)["properties"] == [{"name": "pysync:installed", "value": reported}]
 
 
 def test_a_package_depends_on_what_it_needs_and_on_no_extra_that_nobody_asks_for(

@@ -77,7 +77,7 @@ def test_an_entry_of_tables_wins_over_all_of_databases(entries: Any, name: str, 
 
 
 @pytest.mark.parametrize(
-    ("databases", "tables", "told"),
+    ("databases", "tables", "reported"),
     [
         ({"a_*": "b"}, {}, "'databases a_* = b' has a '*' on one side only"),
         ({"a": "b_*"}, {}, "has a '*' on one side only"),
@@ -91,14 +91,14 @@ def test_an_entry_of_tables_wins_over_all_of_databases(entries: Any, name: str, 
         ({}, {"a*": "b*"}, "'a*' is not a table name"),
     ],
 )
-def test_an_entry_that_cannot_be_read_is_refused(databases: Any, tables: Any, told: str) -> None:
+def test_an_entry_that_cannot_be_read_is_refused(databases: Any, tables: Any, reported: str) -> None:
     with pytest.raises(UsageError) as refused:
         of(databases, tables)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("databases", "tables", "told"),
+    ("databases", "tables", "reported"),
     [
         ({"ab*": "x*", "*cd": "*y"}, {}, "both fit ab*cd, and neither is more specific"),
         ({"a*c": "x*", "a*b": "y*", "ab*": "z*"}, {}, "and neither is more specific"),
@@ -111,10 +111,10 @@ def test_an_entry_that_cannot_be_read_is_refused(databases: Any, tables: Any, to
         ({}, {"a.*": "x.*", "b.u": "x.t"}, "would give b.u and a.t one name: x.t"),
     ],
 )
-def test_entries_that_do_not_go_together_are_refused(databases: Any, tables: Any, told: str) -> None:
+def test_entries_that_do_not_go_together_are_refused(databases: Any, tables: Any, reported: str) -> None:
     with pytest.raises(UsageError) as refused:
         of(databases, tables)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
     with pytest.raises(UsageError):
         Translator.of(settings(databases=databases, tables=tables))
 

@@ -59,10 +59,10 @@ NOT_EXTERNAL = ("MANAGED_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 
 
 def test_with_says_what_is_dumped_and_where() -> None:
-    told = dump_options(
+    reported = dump_options(
         {ROOT: "/r", KEEP: "36h", METADATA_ONLY: "TRUE", EXTERNAL.upper(): "false", ACID: " False ", "hive.x": "1"}
     )
-    assert told == DumpOptions(Path("/r"), 36 * 3600, "none", external=False, acid=False, ignored=("hive.x",))
+    assert reported == DumpOptions(Path("/r"), 36 * 3600, "none", external=False, acid=False, ignored=("hive.x",))
     assert dump_options({}) == DumpOptions()
     assert dump_options({METADATA_ONLY: "false", KEEP: "2"}) == DumpOptions(keep=2 * 86400, files="copy")
     assert load_options({METADATA_ONLY: "true", ROOT: "/r"}) == ("none", (ROOT,))
@@ -71,7 +71,7 @@ def test_with_says_what_is_dumped_and_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "reported"),
     [
         (METADATA_ONLY, "yes", "'yes' is not a boolean; write 'true' or 'false'"),
         (EXTERNAL, "", "'' is not a boolean"),
@@ -83,11 +83,11 @@ def test_with_says_what_is_dumped_and_where() -> None:
         (ROOT, "a\x1bb", "cannot be printed"),
     ],
 )
-def test_a_value_that_cannot_be_read_is_told_with_its_key(key: str, value: str, told: str) -> None:
+def test_a_value_that_cannot_be_read_is_told_with_its_key(key: str, value: str, reported: str) -> None:
     with pytest.raises(UsageError) as refused:
         dump_options({key: value})
     assert str(refused.value).startswith(f"WITH: {key}")
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 @pytest.mark.parametrize(("new", "key"), [(NEW_EXTERNAL, EXTERNAL), (NEW_ACID, ACID)])
@@ -177,12 +177,12 @@ def test_the_root_is_that_of_with_or_of_the_option_or_of_the_configuration() -> 
 
 def test_a_policy_only_replaces_one_of_the_same_database() -> None:
     Wanted(Within(policy="sales.['a']"), former=Within(policy="Sales")).check()
-    for within, told in [
+    for within, reported in [
         (None, "--replace needs --policy"),
         (Within(include=("sales",)), "--replace needs --policy"),
         (Within(policy="crm"), "can only replace one of the same database"),
     ]:
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=reported):
             Wanted(within, former=SALES).check()
 
 

@@ -83,7 +83,7 @@ def test_other_forms_of_the_same_are_read(text: str, meant: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "column 1: expected REPL, found the end"),
         ("SHOW TABLES", "column 1: expected REPL, found 'SHOW'"),
@@ -122,10 +122,10 @@ def test_other_forms_of_the_same_are_read(text: str, meant: Any) -> None:
         ("REPL STATUS sales.['a']", "column 19: expected a table, found \"['a']\""),
     ],
 )
-def test_what_is_no_command_is_told_with_its_place(text: str, told: str) -> None:
+def test_what_is_no_command_is_told_with_its_place(text: str, reported: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_statement(text)
-    assert str(refused.value).startswith(f"cannot read the REPL command: {told}"), str(refused.value)
+    assert str(refused.value).startswith(f"cannot read the REPL command: {reported}"), str(refused.value)
 
 
 strings = some.text(max_size=12)

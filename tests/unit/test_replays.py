@@ -332,6 +332,9 @@ def test_its_begin_and_end_are_logged(stands, source) -> None:
     with capture_logs() as lines:
         stand.replays.begin(Range(1, 1))
         stand.run()
-    told = [it for it in lines if it["event"].startswith("replay_")]
-    assert [(it["event"], it["log_level"]) for it in told] == [("replay_started", "info"), ("replay_finished", "info")]
+    reported = [it for it in lines if it["event"].startswith("replay_")]
+    assert [(it["event"], it["log_level"]) for it in reported] == [
+        ("replay_started", "info"),
+        ("replay_finished", "info"),
+    ]
     assert replays._EVERY_SECONDS <= 1

@@ -140,6 +140,6 @@ def test_what_tells_of_no_loss(other: Event) -> None:
 @pytest.mark.parametrize("settings", [{"both_ways": False}, {"relay": False}, {"name": "west"}])
 def test_it_is_not_passed_on_where_nobody_needs_it(settings: dict[str, Any]) -> None:
     # From west to west: the path has it already.
-    told = encode_event(event(Kind.CREATE_FUNCTION, LOST.as_function("east")))
-    assert translator(**({"name": "north"} | settings)).translate(told, 7) is None
-    assert translator(name="north").translate(told, 7) is not None
+    reported = encode_event(event(Kind.CREATE_FUNCTION, LOST.as_function("east")))
+    assert translator(**({"name": "north"} | settings)).translate(reported, 7) is None
+    assert translator(name="north").translate(reported, 7) is not None

@@ -24,8 +24,8 @@ class Listener:
         self.instance, self.heard, self.given = instance, "", 0
 
     def begin(self) -> str:
-        told = {"instance": self.instance, "sequence": self.given, "waiting": 0, "heard": self.heard}
-        return json.dumps(told)
+        reported = {"instance": self.instance, "sequence": self.given, "waiting": 0, "heard": self.heard}
+        return json.dumps(reported)
 
     def end(self, answer: str) -> None:
         self.heard = answer.split(" ")[1] if " " in answer else ""
@@ -93,8 +93,8 @@ def test_however_long_reports_take_all_changes_of_before_are_counted(steps: list
         elif step == "send" and payload is None and answer is None:
             payload = listener.begin()
         elif step == "arrive" and payload is not None:
-            told = json.loads(payload)
-            payload, answer = None, calls.answer_report("jvm", told["sequence"], told)
+            reported = json.loads(payload)
+            payload, answer = None, calls.answer_report("jvm", reported["sequence"], reported)
         elif step == "answer" and answer is not None:
             listener.end(answer)
             answer = None

@@ -44,9 +44,9 @@ def test_two_that_know_the_secret_have_the_same_keys_and_another_time_others() -
 def test_the_secret_is_in_nothing_that_is_said() -> None:
     listener, sidecar = ListenerSide(SECRET), SidecarSide(SECRET)
     answer, keys = sidecar.answer(listener.hello())
-    said = f"{listener.hello()} {answer} {keys.proof_of_listener()}"
-    assert SECRET.decode() not in said
-    assert SECRET.hex() not in said
+    words = f"{listener.hello()} {answer} {keys.proof_of_listener()}"
+    assert SECRET.decode() not in words
+    assert SECRET.hex() not in words
 
 
 def test_a_sidecar_without_the_secret_is_found_out() -> None:

@@ -165,7 +165,7 @@ API = "org.apache.hadoop.hive.metastore.api."
 
 
 @pytest.mark.parametrize(
-    ("causes", "kind", "said"),
+    ("causes", "kind", "words"),
     [
         ([Cause(HIVE, "Unable to alter"), Cause(API + "InvalidOperationException", "types\na,b")],
          hive.InvalidOperationException, "types a,b"),
@@ -182,9 +182,9 @@ API = "org.apache.hadoop.hive.metastore.api."
         ([Cause("java.lang.NullPointerException", "")], PysyncError, "createTable: java.lang.NullPointerException"),
     ],
 )  # fmt: skip
-def test_errors_of_java_are_those_of_a_metastore(causes: list[Cause], kind: type[Exception], said: str) -> None:
+def test_errors_of_java_are_those_of_a_metastore(causes: list[Cause], kind: type[Exception], words: str) -> None:
     error = hive_error(causes, "createTable")
     assert type(error) is kind
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=words):
         raise error
     assert "\n" not in str(error)

@@ -37,7 +37,7 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "words"),
     [
         ({"spark": {"fs.s3a.endpoint": "x"}}, "not a Spark property"),
         ({"spark": {"spark.sql.catalogImplementation": "in-memory"}}, "must be hive"),
@@ -50,8 +50,8 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
         ({"spark": {"spark.master": "yarn"}}, "set master"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_settings_that_cannot_be_are_refused(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
         settings(**values)
 
 
@@ -59,9 +59,9 @@ def test_settings_that_cannot_be_are_refused(values: dict[str, Any], said: str) 
 def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> None:
     """And are not told again."""
     text = f'copy = {{ spark = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }} }}'
-    said = problems(tmp_path, HMS.format(more=text))
-    assert "looks like a secret; put it into a file in SPARK_CONF_DIR" in said
-    assert "hush" not in said
+    words = problems(tmp_path, HMS.format(more=text))
+    assert "looks like a secret; put it into a file in SPARK_CONF_DIR" in words
+    assert "hush" not in words
     paths = {
         "spark.hadoop.hadoop.security.credential.provider.path": "jceks://x",
         "spark.authenticate.secret.file": "/x",
@@ -76,7 +76,7 @@ LOOPBACK = "Spark on this machine is to listen on loopback; leave out spark.driv
 
 
 @pytest.mark.parametrize(
-    ("master", "spark", "said"),
+    ("master", "spark", "words"),
     [
         (None, {}, ""),
         ("local[4]", {"spark.authenticate": "TRUE", "spark.driver.host": "localhost"}, ""),
@@ -95,7 +95,7 @@ LOOPBACK = "Spark on this machine is to listen on loopback; leave out spark.driv
     ],
 )
 def test_a_session_into_which_anybody_could_get_is_refused(
-    tmp_path: Path, master: str | None, spark: dict[str, str], said: str
+    tmp_path: Path, master: str | None, spark: dict[str, str], words: str
 ) -> None:
     """Wherever it is set: for a target, for its copies, and for a comparison that is spread over Spark."""
     set_here = f"master = {json.dumps(master)}\n" if master else ""
@@ -108,7 +108,7 @@ def test_a_session_into_which_anybody_could_get_is_refused(
     }
     for key, text in places.items():
         found = problems(tmp_path, text)
-        assert (f"{key}: {said}" in found) if said else (found == ""), key
+        assert (f"{key}: {words}" in found) if words else (found == ""), key
 
 
 def test_a_master_of_its_own_with_the_settings_of_the_copies(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Manager:
         self._socket.bind(f"\0{address[1:]}" if address.startswith("@") else address)
         self._socket.setblocking(False)
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         found = []
         try:
             while True:
@@ -47,7 +47,7 @@ def test_systemd_is_told_when_the_sidecar_is_ready_and_when_it_ends(manager: Man
     systemd.ready()
     systemd.alive()
     systemd.stopping()
-    assert manager.told() == ["READY=1", "STOPPING=1"]
+    assert manager.messages() == ["READY=1", "STOPPING=1"]
 
 
 def test_a_sign_of_life_comes_twice_in_the_time_of_the_watchdog(manager: Manager) -> None:
@@ -56,13 +56,13 @@ def test_a_sign_of_life_comes_twice_in_the_time_of_the_watchdog(manager: Manager
     for second in range(61):
         now[0] = float(second)
         systemd.alive()
-    assert manager.told() == ["WATCHDOG=1"] * 3
+    assert manager.messages() == ["WATCHDOG=1"] * 3
 
 
 def test_the_watchdog_of_another_process_is_not_fed(manager: Manager) -> None:
     other = {"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": str(os.getpid() + 1)}
     Systemd(other).alive()
-    assert manager.told() == []
+    assert manager.messages() == []
 
 
 @pytest.mark.parametrize("address", ["", "/nowhere/notify", "@nobody-listens"])

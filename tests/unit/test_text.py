@@ -75,18 +75,18 @@ def test_no_escape_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> N
     say(ESCAPE, err=True)
     with progress(ESCAPE) as tell:
         tell("[/x]")
-    told = capsys.readouterr()
-    assert "\x1b" not in told.out + told.err
-    assert told.out.count("\\x1b[31m\\x1b]0;title\\x07") == 3
+    reported = capsys.readouterr()
+    assert "\x1b" not in reported.out + reported.err
+    assert reported.out.count("\\x1b[31m\\x1b]0;title\\x07") == 3
 
 
 @pytest.mark.usefixtures("logging_restored")
 def test_a_log_line_has_no_escape_and_begins_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "console")
     structlog.get_logger().info("event_parked", reason=f"{ESCAPE}\n2026-01-01T00:00:00Z [info] forged")
-    told = capsys.readouterr().err
-    assert "\x1b" not in told
-    assert [line for line in told.splitlines() if line.startswith("2026-01-01")] == []
+    reported = capsys.readouterr().err
+    assert "\x1b" not in reported
+    assert [line for line in reported.splitlines() if line.startswith("2026-01-01")] == []
 
 
 @pytest.mark.usefixtures("logging_restored")
@@ -132,7 +132,7 @@ def test_what_is_quoted_is_one_short_line(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "words"),
     [
         (OSError(2, "No such file or directory", "/etc/passwd"), "No such file or directory"),
         (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
@@ -141,8 +141,8 @@ def test_what_is_quoted_is_one_short_line(text: str) -> None:
         (EOFError(), "EOFError"),
     ],
 )
-def test_an_error_of_the_system_is_told_in_its_words(error: Exception, said: str) -> None:
-    assert error_text(error) == said
+def test_an_error_of_the_system_is_told_in_its_words(error: Exception, words: str) -> None:
+    assert error_text(error) == words
 
 
 def test_a_file_name_that_is_no_text_can_be_printed() -> None:

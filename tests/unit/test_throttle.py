@@ -201,8 +201,8 @@ def test_the_lanes_of_a_target_keep_to_it_together(benches: Any) -> None:
     bench.append(create_database(), *(create(f"db.t{number}") for number in range(100)))
     bench.finish(120)
     seconds = time.monotonic() - began
-    told = bench.status()["throttle"]
-    assert (told["limit"], told["seconds"] > 0) == (100.0, True)
+    reported = bench.status()["throttle"]
+    assert (reported["limit"], reported["seconds"] > 0) == (100.0, True)
     assert seconds > 1.0, "two calls a table at least, and a second's worth of them at once"
     assert len(bench.tables()) == 100
 

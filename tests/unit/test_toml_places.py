@@ -111,7 +111,7 @@ def test_any_text_has_places_or_none(text: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "said"),
+    ("text", "place", "words"),
     [
         ("[source]\nname = onprem\n", (2, 8), "invalid value"),
         ("[source]\n\n[source]\n", (3, 8), "cannot declare source twice"),
@@ -122,12 +122,12 @@ def test_any_text_has_places_or_none(text: str):
     ],
 )
 def test_what_is_no_toml_is_told_with_its_place_and_without_a_tuple(
-    text: str, place: tuple[int, int] | None, said: str
+    text: str, place: tuple[int, int] | None, words: str
 ) -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as error:
         tomllib.loads(text)
     found, why = fault(str(error.value))
-    assert (found, said in why) == (place, True), why
+    assert (found, words in why) == (place, True), why
 
 
 @given(st.text(st.sampled_from("ab.=[]{}'\"\n# \\1,"), max_size=30))

@@ -49,7 +49,7 @@ def put_into_trash(bench: FaultyDrain, *names: str) -> None:
     bench.finish(60)
 
 
-def kept(bench: FaultyDrain) -> list[str]:
+def tables_in_trash(bench: FaultyDrain) -> list[str]:
     return [it["table"] for it in Trash(bench.settings).listed({})["tables"]]
 
 
@@ -62,7 +62,7 @@ def sweeper(bench: FaultyDrain, source: str = "onprem", *, later: float = 8 * 86
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "reported"),
     [
         ({"both_ways": True}, "does not work with both_ways"),
         ({"delete_data": True}, "does not work with delete_data"),
@@ -72,9 +72,9 @@ def sweeper(bench: FaultyDrain, source: str = "onprem", *, later: float = 8 * 86
         ({"trash_keep": "0s"}, "is not an interval"),
     ],
 )
-def test_what_does_not_go_together_is_refused(more: dict[str, Any], told: str) -> None:
+def test_what_does_not_go_together_is_refused(more: dict[str, Any], reported: str) -> None:
     HmsSettings.model_validate(HMS)
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=reported):
         HmsSettings.model_validate(HMS | more)
 
 
@@ -105,7 +105,7 @@ def test_every_name_is_one_that_every_metastore_accepts(database: str, table: st
 
 def test_the_drain_moves_what_is_dropped_at_once(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a", "db.b")
-    assert sorted(kept(bench)) == ["db.a", "db.b"]
+    assert sorted(tables_in_trash(bench)) == ["db.a", "db.b"]
     assert bench.tables() == []
 
 
@@ -116,8 +116,8 @@ def test_drop_create_and_drop_in_one_window(bench: FaultyDrain) -> None:
     assert bench.tables() == ["a"]
     bench.append(drop("db.a"))
     bench.finish(60)
-    assert set(kept(bench)) == {"db.a"}
-    assert len(kept(bench)) >= 2
+    assert set(tables_in_trash(bench)) == {"db.a"}
+    assert len(tables_in_trash(bench)) >= 2
 
 
 @pytest.mark.parametrize("keys", [[], [("day", "string")]])
@@ -131,7 +131,7 @@ def test_a_table_that_is_dropped_and_made_otherwise_at_once_is_kept(bench: Fault
     bench.finish(60)
     bench.append(drop("db.a", created=10), make(keys, 20))
     bench.finish(60)
-    assert (kept(bench), bench.tables()) == (["db.a"], ["a"])
+    assert (tables_in_trash(bench), bench.tables()) == (["db.a"], ["a"])
     assert len(bench.target.table(TableName("db", "a")).partitionKeys or ()) == len(keys)
 
 
@@ -140,7 +140,7 @@ def test_a_table_is_kept_from_which_another_takes_the_name(bench: FaultyDrain) -
     bench.finish(60)
     bench.append(drop("db.b"), rename("db.a", "db.b"))
     bench.finish(60)
-    assert (kept(bench), bench.tables()) == (["db.b"], ["b"])
+    assert (tables_in_trash(bench), bench.tables()) == (["db.b"], ["b"])
 
 
 def test_many_lanes_at_once_make_one_database(bench: FaultyDrain) -> None:
@@ -153,7 +153,7 @@ def test_many_lanes_at_once_make_one_database(bench: FaultyDrain) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(dropped, names)) == ["applied"] * 20
-    assert sorted(kept(bench)) == sorted(map(str, names))
+    assert sorted(tables_in_trash(bench)) == sorted(map(str, names))
 
 
 # --- when it expires
@@ -162,16 +162,16 @@ def test_many_lanes_at_once_make_one_database(bench: FaultyDrain) -> None:
 def test_the_sweeper_ends_what_has_expired(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a", "db.b")
     sweeper(bench, later=6.9 * 86400).turn()
-    assert len(kept(bench)) == 2
+    assert len(tables_in_trash(bench)) == 2
     sweeper(bench).turn()
-    assert kept(bench) == []
+    assert tables_in_trash(bench) == []
 
 
 def test_it_leaves_what_another_source_dropped_and_waits_while_paused(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a")
     sweeper(bench, "other").turn()
     sweeper(bench, paused=True).turn()
-    assert kept(bench) == ["db.a"]
+    assert tables_in_trash(bench) == ["db.a"]
 
 
 def test_it_ends_at_once_in_the_middle(bench: FaultyDrain) -> None:
@@ -180,7 +180,7 @@ def test_it_ends_at_once_in_the_middle(bench: FaultyDrain) -> None:
     found.worker.stop()
     with pytest.raises(Finished):
         found.turn()
-    assert kept(bench) == ["db.a"]
+    assert tables_in_trash(bench) == ["db.a"]
 
 
 def test_it_only_starts_where_it_has_something_to_do() -> None:

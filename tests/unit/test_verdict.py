@@ -60,7 +60,7 @@ def a_status(**values: Any) -> dict[str, Any]:
     }
 
 
-def told(**values: Any) -> list[str]:
+def problem_texts(**values: Any) -> list[str]:
     """The problems of a status with these values, as `pysync status` shows them."""
     return [str(it) for it in problems(a_status(**values), GRACE, NOW)]
 
@@ -90,7 +90,7 @@ def test_all_is_well() -> None:
     ],
 )
 def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None:
-    assert told(targets=[target(name="other"), target(**values)]) == [words]
+    assert problem_texts(targets=[target(name="other"), target(**values)]) == [words]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None
 )
 def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_failing: bool) -> None:
     workers = [worker(name="drain-dr"), worker(**values)]
-    assert told(workers=workers) == [words]
+    assert problem_texts(workers=workers) == [words]
     assert [str(it) for it in failing(a_status(workers=workers))] == ([words] if is_failing else [])
 
 
@@ -135,7 +135,7 @@ def test_what_comes_back_by_itself_is_given_its_time(state: str) -> None:
     ],
 )
 def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str]) -> None:
-    (line,) = told(listeners=[listener(**values)])
+    (line,) = problem_texts(listeners=[listener(**values)])
     assert line.startswith("listener jvm of onprem")
     assert [word for word in words if word not in line] == []
 
@@ -159,31 +159,31 @@ def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_af
 
 def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
     alone = {"listeners": [], "no_listener_since": NOW - GRACE - 1}
-    assert told(**alone) == ["no listener has reported for 5m 1s: is it in hive-site.xml? (pysync hive-site)"]
-    assert told(**alone, bridge=None) == []
-    assert told(listeners=[], no_listener_since=NOW - 10) == []
+    assert problem_texts(**alone) == ["no listener has reported for 5m 1s: is it in hive-site.xml? (pysync hive-site)"]
+    assert problem_texts(**alone, bridge=None) == []
+    assert problem_texts(listeners=[], no_listener_since=NOW - 10) == []
 
 
 def test_an_open_gap_is_a_problem_for_its_reason() -> None:
     gaps = [{"state": "open", "reason": "it ended", "target": None}]
-    assert told(gaps=gaps) == ["a gap is open: it ended"]
+    assert problem_texts(gaps=gaps) == ["a gap is open: it ended"]
 
 
 @pytest.mark.parametrize("left", [0, 2**28])
 def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
     text = f"the queue takes no events: {left // 2**20} MiB are free on its disk, [queue] min_free_mb is 256"
-    assert told(queue=queue(free_bytes=left)) == [f"{text} (df -h)"]
+    assert problem_texts(queue=queue(free_bytes=left)) == [f"{text} (df -h)"]
 
 
 def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "read-only"}}
     workers = [worker(name="drain-dr", **since)]
-    assert told(workers=workers) == ["worker drain-dr has been waiting for 5m 1s: read-only"]
+    assert problem_texts(workers=workers) == ["worker drain-dr has been waiting for 5m 1s: read-only"]
 
 
 def test_what_a_drain_waits_for_is_told_once() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "disk full"}}
-    found = told(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
+    found = problem_texts(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
     assert found == ["target dr has been waiting for 5m 1s: disk full (pysync check)"]
 
 

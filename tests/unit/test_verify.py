@@ -365,8 +365,8 @@ def test_the_copy_of_another_table_is_not_taken_for_this_one(on_conflict: str) -
             put = PutTable(table=TableName("both", "t"), definition=definition, mark=mark, creates=True)
             place.target.apply(put)
     found = {it.source: (it.result, it.drift, it.fields[:1]) for it in place.compare() if it.kind == "table"}
-    told = "another object has this name: the copy of twin.t"
-    assert found == {"twin.t": (EQUAL, False, ()), "db.t": (FOREIGN, True, (told,))}
+    reported = "another object has this name: the copy of twin.t"
+    assert found == {"twin.t": (EQUAL, False, ()), "db.t": (FOREIGN, True, (reported,))}
     place.settings = place.settings.model_copy(update={"exclude": ("twin.t",)})
     tables = [(it.source, it.result) for it in place.compare() if it.kind == "table"]
     assert tables == [("db.t", EQUAL)], "twin.t is out of scope, so db.t may have the name, and looks the same"
@@ -409,8 +409,8 @@ def test_partitions_that_a_filter_leaves_out_are_not_missed(more: int, out_of_sc
     place.source.add("db.t", "2025-12-30", *days[1:])
     assert place.unequal() == {"table db.t": (DIFFERENT, drift)}
     (found,) = (it for it in place.compare() if it.kind == "table")
-    told = "" if drift else " (not in the scope of the target)"
-    assert found.fields == (f"partition day=2025-12-31: extra{told}",)
+    reported = "" if drift else " (not in the scope of the target)"
+    assert found.fields == (f"partition day=2025-12-31: extra{reported}",)
 
 
 def test_partitions_whose_files_are_written_anew_are_compared_as_their_table_tells() -> None:

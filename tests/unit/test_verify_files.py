@@ -38,9 +38,9 @@ def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
 def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppressed():
     extra = Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)])
     assert compared(extra).drift
-    told = compared(extra, drops=False)
-    assert (told.result, told.drift, told.excuse) == (DIFFERENT, False, "drops are suppressed")
-    assert told.fields == ("s3a://b/t/old is extra",)
+    reported = compared(extra, drops=False)
+    assert (reported.result, reported.drift, reported.excuse) == (DIFFERENT, False, "drops are suppressed")
+    assert reported.fields == ("s3a://b/t/old is extra",)
 
 
 def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():

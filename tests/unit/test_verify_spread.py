@@ -204,9 +204,9 @@ def test_what_an_executor_lacks_is_named_with_where(tmp_path) -> None:
         "Lost task 0.3 in stage 0.0 (TID 3) (worker-7 executor 1): org.apache.spark.api.python.PythonException: "
         "Traceback (most recent call last):\nModuleNotFoundError: No module named 'pysync'\n"
     )
-    told = _explained(RuntimeError(trace), tmp_path / "spark.log")
-    assert isinstance(told, UsageError)
-    assert told.message == "the Spark executor on worker-7 has no Python module pysync"
+    reported = _explained(RuntimeError(trace), tmp_path / "spark.log")
+    assert isinstance(reported, UsageError)
+    assert reported.message == "the Spark executor on worker-7 has no Python module pysync"
     other = _explained(RuntimeError("Caused by: out of disk"), tmp_path / "spark.log")
     assert isinstance(other, Unavailable)
     assert "out of disk" in str(other)

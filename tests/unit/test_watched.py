@@ -195,42 +195,42 @@ def test_no_more_than_a_few_fields_are_noted() -> None:
 
 def redefined(place: Place) -> list[str]:
     """The names that are told from now on, in order; each while it is not written yet."""
-    told: list[str] = []
+    reported: list[str] = []
 
     @contextmanager
     def around(names: Collection[TableName]) -> Iterator[None]:
         before = {name: place.target.table(name) for name in names}
-        told.extend(map(str, names))
+        reported.extend(map(str, names))
         yield
         assert any(place.target.table(name) != table for name, table in before.items())
 
     place.target.redefining(around)
-    return told
+    return reported
 
 
 def test_a_table_is_redefined_if_what_a_view_reads_of_it_changes(place: Place) -> None:
-    told = redefined(place)
+    reported = redefined(place)
     place.put(table("db", "t"))
     place.put(with_comment(table("db", "t"), "new"))
-    assert told == ["db.t"]
+    assert reported == ["db.t"]
     wider = table("db", "t")
     wider.sd.cols = [*wider.sd.cols, hive.FieldSchema("added", "string", "")]
     place.put(wider)
     place.put(wider)
-    assert told == ["db.t", "db.t"]
+    assert reported == ["db.t", "db.t"]
     place.put(keyed())
     place.put_partitions(partition(keyed(), ["1"]))
-    assert told == ["db.t", "db.t", "db.t"]
+    assert reported == ["db.t", "db.t", "db.t"]
 
 
 def test_a_rename_redefines_both_names_and_a_drop_the_last(place: Place) -> None:
     place.put(table("db", "t"))
-    told = redefined(place)
+    reported = redefined(place)
     renamed = table("db", "u")
     renamed.sd.location = table("db", "t").sd.location
     place.apply(RenameTable, table=NAME, definition=renamed)
     place.apply(DropDatabase, database="db")
-    assert told == ["db.u", "db.t", "db.u"]
+    assert reported == ["db.u", "db.t", "db.u"]
 
 
 @pytest.mark.parametrize("field", ["viewOriginalText", "viewExpandedText"])
@@ -241,16 +241,16 @@ def test_a_view_is_redefined_with_its_text(place: Place, field: str) -> None:
         view.viewOriginalText = view.viewExpandedText = "select 1"
         setattr(view, field, text)
     place.put(first)
-    told = redefined(place)
+    reported = redefined(place)
     place.put(second)
-    assert told == ["db.t"]
+    assert reported == ["db.t"]
 
 
 def test_a_format_that_has_timestamps_of_its_own_redefines_a_table(place: Place) -> None:
     place.put(table("db", "t"))
-    told = redefined(place)
+    reported = redefined(place)
     place.put(table("db", "t", parameters={"spark.sql.sources.provider": "delta"}))
-    assert told == ["db.t"]
+    assert reported == ["db.t"]
 
 
 # --- what a record shows of it

@@ -102,7 +102,7 @@ def seen(position: int = 9, kind: str = "ALTER_TABLE") -> Seen:
     return Seen(position, 1.7e9, 1.7e9, kind, ("db.t",))
 
 
-def said(**values: Any) -> list[tuple[str, str]]:
+def reasons_of(**values: Any) -> list[tuple[str, str]]:
     facts = Facts(**{"target": "dr", "source": "db.t", "object": "dr.t", **values})
     found = reasons(facts)
     assert found
@@ -160,18 +160,20 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_verdict_names_the_reason(case: str) -> None:
     values, code, text = CASES[case]
-    first, *_ = said(**values)
+    first, *_ = reasons_of(**values)
     assert first[0] == code
     assert text in first[1]
 
 
 def test_a_pause_is_no_reason_for_what_was_never_seen() -> None:
-    assert [code for code, _ in said(paused="by hand")] == ["unknown", "paused"]
-    assert [code for code, _ in said(paused="by hand", state="disabled")] == ["unknown", "disabled"]
+    assert [code for code, _ in reasons_of(paused="by hand")] == ["unknown", "paused"]
+    assert [code for code, _ in reasons_of(paused="by hand", state="disabled")] == ["unknown", "disabled"]
 
 
 def test_what_matters_less_comes_after_the_verdict() -> None:
-    codes = [code for code, _ in said(records=[done()], spools=[Spool("i", 1, None)], gaps=["g"], paused="by hand")]
+    codes = [
+        code for code, _ in reasons_of(records=[done()], spools=[Spool("i", 1, None)], gaps=["g"], paused="by hand")
+    ]
     assert codes == ["applied", "in_spool", "gap_open", "paused"]
 
 

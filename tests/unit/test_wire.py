@@ -195,9 +195,9 @@ def test_an_absent_map_or_list_is_an_empty_one(decoder):
     assert (found.environment, found.attributes, found.before, found.after) == ({}, {}, (), ())
 
 
-@pytest.mark.parametrize(("changed", "said"), [({"version": 2}, "version 2"), ({"kind": "DROP_MOON"}, "DROP_MOON")])
-def test_an_event_of_a_later_pysync_is_unsupported(changed, said, decoder):
-    with pytest.raises(UnsupportedEvent, match=said):
+@pytest.mark.parametrize(("changed", "text"), [({"version": 2}, "version 2"), ({"kind": "DROP_MOON"}, "DROP_MOON")])
+def test_an_event_of_a_later_pysync_is_unsupported(changed, text, decoder):
+    with pytest.raises(UnsupportedEvent, match=text):
         decode_event(raw_event(**changed))
 
 

@@ -86,11 +86,11 @@ def test_after_an_error_it_goes_on_and_says_what_is_wrong(job: Job, error: Excep
     job.does = raising(error)
     job.worker.start()
     job.more()
-    told = job.worker.status()
-    assert (told["name"], told["state"]) == ("job", state)
-    assert (told["last_error"]["reason"], told["last_error"]["over"]) == (reason, False)
+    reported = job.worker.status()
+    assert (reported["name"], reported["state"]) == ("job", state)
+    assert (reported["last_error"]["reason"], reported["last_error"]["over"]) == (reason, False)
     assert (job.errors[0][0], reason in job.errors[0][1]) == (state, True)
-    assert (told["waiting_since"] is not None) == (state == "waiting")
+    assert (reported["waiting_since"] is not None) == (state == "waiting")
 
 
 def test_an_error_is_over_once_a_turn_says_that_all_is_well(job: Job) -> None:
@@ -99,8 +99,8 @@ def test_an_error_is_over_once_a_turn_says_that_all_is_well(job: Job) -> None:
     job.more()
     job.does = lambda: None
     job.more()
-    told = job.worker.status()
-    assert (told["state"], told["last_error"]["over"]) == ("running", True)
+    reported = job.worker.status()
+    assert (reported["state"], reported["last_error"]["over"]) == ("running", True)
 
 
 def test_a_turn_that_does_not_say_so_leaves_the_error_standing() -> None:

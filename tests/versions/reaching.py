@@ -21,7 +21,7 @@ from tests.conformance.objects import Source, partition, table
 SECRET = 'correct horse: "x" %'  # noqa: S105, nobody's
 
 
-def kept(path: Path, text: str, mode: int = 0o600) -> Path:
+def written_file(path: Path, text: str, mode: int = 0o600) -> Path:
     path.touch(mode=mode)
     path.chmod(mode)
     path.write_text(text, encoding="utf-8")
@@ -30,10 +30,10 @@ def kept(path: Path, text: str, mode: int = 0o600) -> Path:
 
 def refusal(where: str, login: LoginSettings | None, tls: TlsSettings | None = None) -> str:
     """Why nobody comes in, in one line that gives nothing away; it must be no reason to park anything."""
-    said = failure(MetastoreAccess.of(where, tls, login=login), MetastoreUnavailable)
-    assert "\n" not in said
-    assert "horse" not in said
-    return said
+    message = failure(MetastoreAccess.of(where, tls, login=login), MetastoreUnavailable)
+    assert "\n" not in message
+    assert "horse" not in message
+    return message
 
 
 def failure(where: MetastoreRef, kind: type[MetastoreError] = MetastoreError) -> str:

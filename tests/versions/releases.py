@@ -167,8 +167,8 @@ def _run_java(
         stdin=subprocess.DEVNULL,
     )
     if done.returncode or "Error:" in done.stderr:
-        said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}"
-        raise NotBrought(f"{arguments[0]} of Hive {release.version} failed:\n{said}")
+        text = f"{done.stdout[-1000:]}{done.stderr[-1000:]}"
+        raise NotBrought(f"{arguments[0]} of Hive {release.version} failed:\n{text}")
 
 
 def _feature_version(java: Path) -> int:

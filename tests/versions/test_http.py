@@ -18,7 +18,7 @@ from pysync.metastore.settings import LoginSettings, TlsSettings
 from pysync.targets.hms import hms_target
 from tests.support.certificates import PASSWORD, Authority
 from tests.versions.conftest import Report
-from tests.versions.reaching import SECRET, failure, kept, refusal, replays, settings
+from tests.versions.reaching import SECRET, failure, refusal, replays, settings, written_file
 from tests.versions.server import metastore_of
 from tests.versions.test_pairs import need
 
@@ -45,9 +45,9 @@ def http(directory: Path) -> Iterator[EmbeddedMetastore]:
 
 
 def test_a_password_where_none_is_asked_for(http: EmbeddedMetastore, tmp_path: Path) -> None:
-    ann = LoginSettings(user="ann", password_file=kept(tmp_path / "password", SECRET))
-    said = refusal(http.uri.replace("http://", "thrift://").removesuffix("/metastore"), ann)
-    assert "does not speak SASL" in said or "does not answer the login" in said
+    ann = LoginSettings(user="ann", password_file=written_file(tmp_path / "password", SECRET))
+    message = refusal(http.uri.replace("http://", "thrift://").removesuffix("/metastore"), ann)
+    assert "does not speak SASL" in message or "does not answer the login" in message
 
 
 def test_a_target_over_http(http: EmbeddedMetastore, tmp_path: Path) -> None:
@@ -64,15 +64,15 @@ def test_a_call_that_fails_keeps_the_connection(http: EmbeddedMetastore) -> None
 
 
 def test_http_without_a_user(http: EmbeddedMetastore) -> None:
-    said = refusal(http.uri, None)
-    assert f"the metastore at {http.uri} refuses the request: HTTP 401" in said
-    assert "set login" in said
+    message = refusal(http.uri, None)
+    assert f"the metastore at {http.uri} refuses the request: HTTP 401" in message
+    assert "set login" in message
 
 
 def test_http_at_another_path(http: EmbeddedMetastore) -> None:
-    said = refusal(http.uri.replace("/metastore", "/elsewhere"), LoginSettings(user="ann"))
-    assert "HTTP 405" in said
-    assert "hive.metastore.server.thrift.http.path" in said
+    message = refusal(http.uri.replace("/metastore", "/elsewhere"), LoginSettings(user="ann"))
+    assert "HTTP 405" in message
+    assert "hive.metastore.server.thrift.http.path" in message
 
 
 def test_plain_thrift_to_http(http: EmbeddedMetastore) -> None:
@@ -127,12 +127,12 @@ def test_a_token_over_http(directory: Path, tmp_path: Path) -> None:
         "metastore.authentication": "JWT",
         "metastore.authentication.jwt.jwks.url": keys.as_uri(),
     }
-    good = LoginSettings(token_file=kept(tmp_path / "token", token(key, "ann")))
+    good = LoginSettings(token_file=written_file(tmp_path / "token", token(key, "ann")))
     with metastore_of(HIVE_4)(directory / "jwt", overrides=overrides, scheme="http", login=good) as server:
         with Metastore(server.access) as metastore:
             assert metastore.databases() == ["default"]
         for wrong in (token(other, "ann"), token(key, "ann", -900)):
-            said = refusal(server.uri, LoginSettings(token_file=kept(tmp_path / "wrong", wrong)))
-            assert "HTTP 401" in said
-            assert wrong not in said
+            message = refusal(server.uri, LoginSettings(token_file=written_file(tmp_path / "wrong", wrong)))
+            assert "HTTP 401" in message
+            assert wrong not in message
         assert "HTTP 401" in refusal(server.uri, LoginSettings(user="ann"))

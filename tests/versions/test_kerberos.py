@@ -181,12 +181,12 @@ def test_under_tls(server: KerberizedMetastore, client: KerberosSettings, tmp_pa
 def test_many_at_once_share_a_login(server: KerberizedMetastore, client: KerberosSettings) -> None:
     access = MetastoreAccess.of(server.uri, kerberos=client)
 
-    def look(_: int) -> list[str]:
+    def list_databases(_: int) -> list[str]:
         with Metastore(access) as metastore:
             return metastore.databases()
 
     with ThreadPoolExecutor(8) as pool:
-        assert all("default" in found for found in pool.map(look, range(40)))
+        assert all("default" in found for found in pool.map(list_databases, range(40)))
 
 
 def test_the_ticket_cache_of_the_process(
@@ -219,8 +219,8 @@ def test_the_ticket_cache_of_the_process(
 def test_the_wrong_settings(
     server: KerberizedMetastore, client: KerberosSettings, change: dict[str, Any], words: list[str]
 ) -> None:
-    said = refusal(server.uri, client.model_copy(update=change))
-    assert [word for word in words if word not in said] == []
+    message = refusal(server.uri, client.model_copy(update=change))
+    assert [word for word in words if word not in message] == []
 
 
 def test_a_keytab_that_others_can_read(server: KerberizedMetastore, realm: Realm, client: KerberosSettings) -> None:
@@ -256,13 +256,13 @@ def test_a_kdc_that_is_away_and_a_realm_that_nobody_knows(
 def test_a_server_that_is_somebody_else(server: KerberizedMetastore, realm: Realm, client: KerberosSettings) -> None:
     """As one whose keytab is not that of its principal."""
     realm.keytab(f"web/localhost@{REALM}")
-    said = refusal(server.uri, client.model_copy(update={"service_principal": f"web/localhost@{REALM}"}))
-    assert f"the metastore at {server.uri} refuses the Kerberos login: GSS initiate failed" in said
+    message = refusal(server.uri, client.model_copy(update={"service_principal": f"web/localhost@{REALM}"}))
+    assert f"the metastore at {server.uri} refuses the Kerberos login: GSS initiate failed" in message
 
 
 def test_a_server_that_asks_for_none(shared_metastore: EmbeddedMetastore, client: KerberosSettings) -> None:
-    said = refusal(shared_metastore.uri, client)
-    assert "remove kerberos if its hive.metastore.sasl.enabled is not true" in said
+    message = refusal(shared_metastore.uri, client)
+    assert "remove kerberos if its hive.metastore.sasl.enabled is not true" in message
 
 
 def test_no_login_where_one_is_asked_for(server: KerberizedMetastore) -> None:

@@ -110,9 +110,9 @@ def test_a_log_that_is_refused_is_one_clear_line(version: str, tmp_path: Path, r
         assert "Traceback" not in done.stdout + done.stderr
         stage.start_sidecar()
         wait_until(lambda: state(stage) == "waiting", seconds=SECONDS, what="telling of the refusal")
-        told = stage.status()["notification_log"]["last_error"]["reason"]
-        assert f"{AUTH}=false" in told
-        assert "\n" not in told
+        reported = stage.status()["notification_log"]["last_error"]["reason"]
+        assert f"{AUTH}=false" in reported
+        assert "\n" not in reported
         assert stage.status()["targets"][0]["parked"] == 0
 
 
@@ -136,11 +136,11 @@ def test_a_gap_is_closed_by_what_the_log_names(version: str, tmp_path: Path, rep
         for file in spooled(stage.directory / "spool"):
             file.unlink()
         stage.source.start()
-        said = len(stage.sidecar_log.read_text(encoding="utf-8"))
+        words = len(stage.sidecar_log.read_text(encoding="utf-8"))
         stage.start_sidecar()
         wait_until(lambda: closed(stage), seconds=SECONDS, what="closing the gap")
         assert_converges(stage, SECONDS)
-        log = stage.sidecar_log.read_text(encoding="utf-8")[said:]
+        log = stage.sidecar_log.read_text(encoding="utf-8")[words:]
         asked = [int(number) for number in re.findall(r"queued +refreshes=(\d+)", log)]
         assert asked == [6], "the databases there are, two of them and three tables: `default` is not in the log"
 

@@ -13,7 +13,7 @@ from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.hms import hms_target
 from tests.conformance.objects import Source
 from tests.versions.conftest import Report
-from tests.versions.reaching import SECRET, failure, kept, refusal, replays, settings
+from tests.versions.reaching import SECRET, failure, refusal, replays, settings, written_file
 from tests.versions.server import metastore_of
 from tests.versions.test_pairs import need
 
@@ -33,7 +33,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ann(directory: Path) -> LoginSettings:
     """Who may come in."""
-    return LoginSettings(user="ann", password_file=kept(directory / "password", SECRET + "\n"))
+    return LoginSettings(user="ann", password_file=written_file(directory / "password", SECRET + "\n"))
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +56,17 @@ def test_a_target_that_asks_for_a_password(guarded: EmbeddedMetastore, ann: Logi
 
 
 def test_a_wrong_password_or_user(guarded: EmbeddedMetastore, ann: LoginSettings, tmp_path: Path) -> None:
-    wrong = LoginSettings(user="ann", password_file=kept(tmp_path / "wrong", "another horse"))
-    said = refusal(guarded.uri, wrong)
-    assert f"the metastore at {guarded.uri} refuses the login of 'ann': " in said
-    assert f"the password in {wrong.password_file}" in said
+    wrong = LoginSettings(user="ann", password_file=written_file(tmp_path / "wrong", "another horse"))
+    message = refusal(guarded.uri, wrong)
+    assert f"the metastore at {guarded.uri} refuses the login of 'ann': " in message
+    assert f"the password in {wrong.password_file}" in message
     assert "refuses the login of 'bob'" in refusal(
         guarded.uri, LoginSettings(user="bob", password_file=ann.password_file)
     )
 
 
 def test_a_wrong_password_parks_nothing(guarded: EmbeddedMetastore, tmp_path: Path) -> None:
-    file = kept(tmp_path / "password", "another")
+    file = written_file(tmp_path / "password", "another")
     target = hms_target(settings(guarded, login={"user": "ann", "password_file": file}))
     with pytest.raises(Unavailable, match="refuses the login of 'ann'"):
         target.apply(Source().put_database("later"))
@@ -76,8 +76,8 @@ def test_a_wrong_password_parks_nothing(guarded: EmbeddedMetastore, tmp_path: Pa
 
 
 def test_no_login_where_one_is_asked_for(guarded: EmbeddedMetastore) -> None:
-    said = failure(guarded.uri)
-    assert "needs a SASL login" in said or "a client certificate, a login" in said
+    message = failure(guarded.uri)
+    assert "needs a SASL login" in message or "a client certificate, a login" in message
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_no_login_where_one_is_asked_for(guarded: EmbeddedMetastore) -> None:
     ],
 )
 def test_a_file_that_will_not_do(guarded: EmbeddedMetastore, tmp_path: Path, text: str, mode: int, words: str) -> None:
-    login = LoginSettings(user="ann", password_file=kept(tmp_path / "password", text, mode))
+    login = LoginSettings(user="ann", password_file=written_file(tmp_path / "password", text, mode))
     assert words in refusal(guarded.uri, login)
 
 

@@ -55,8 +55,8 @@ def find_java() -> Path:
     """A Java that runs Trino. Raises NotBrought if none is installed."""
     homes = [Path(os.environ["JAVA_HOME"])] if "JAVA_HOME" in os.environ else []
     for program in [*(it / "bin/java" for it in homes), *sorted(Path("/usr/lib/jvm").glob("*/bin/java"))]:
-        told = subprocess.run([str(program), "-version"], capture_output=True, text=True, check=False).stderr
-        version = re.search(r'version "(\d+)', told)
+        reported = subprocess.run([str(program), "-version"], capture_output=True, text=True, check=False).stderr
+        version = re.search(r'version "(\d+)', reported)
         if version and int(version[1]) >= _TRINO_JAVA:
             return program
     raise NotBrought(f"Trino needs a JDK {_TRINO_JAVA} or newer: install one, or name it in JAVA_HOME")

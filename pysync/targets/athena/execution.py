@@ -34,8 +34,8 @@ ReadEndings = Callable[[Sequence[str]], Mapping[str, Ending]]
 HANGS_SECONDS = 5.0
 """How long lanes wait for the answer to one of them, before the next lane asks."""
 SILENT_SECONDS = 15.0
-"""How long Athena may leave a query without an answer, before its end counts as unknown; at least some polls."""
-_MIN_POLLS = 4
+"""How long Athena may leave a query without an answer, before its end counts as unknown."""
+_MIN_POLLS = 4  # in that time: a machine that was suspended has asked for none
 _MOST_DOUBLINGS = 10
 
 
@@ -45,10 +45,11 @@ class Unanswered(PysyncError):
 
 @dataclass(slots=True)
 class _Awaited:
-    """A query that a lane waits for: Athena's last answer, and its time."""
+    """A query that a lane waits for: Athena's last answer, its time, and how often Athena was asked since."""
 
     answered_at: float
     ending: Ending
+    polls: int = 0
     error: PysyncError | None = None
 
 
@@ -107,6 +108,8 @@ class Polling:
         """Ask about all queries, and wake the lanes that wait for them. After a failure the next time is later."""
         with self._changed:
             queries = list(self._awaited)
+            for awaited in self._awaited.values():
+                awaited.polls += 1
         endings: Mapping[str, Ending] = {}
         error: PysyncError | None = None
         try:
@@ -132,14 +135,13 @@ class Polling:
         if awaited is None or awaited.ending.is_final:  # an answer that came late is older
             return
         if ending is not None:
-            awaited.answered_at, awaited.ending = self._clock(), ending
+            awaited.answered_at, awaited.ending, awaited.polls = self._clock(), ending, 0
         awaited.error = error
 
     def _assert_answered(self, query: str, awaited: _Awaited, *, last: bool = False) -> None:
         """Raise Unanswered after some time without an answer, or if the `last` poll failed."""
-        patience = max(SILENT_SECONDS, _MIN_POLLS * self._every)
-        is_silent = self._clock() - awaited.answered_at >= patience or (last and awaited.error is not None)
-        if awaited.ending.is_final or not is_silent:
+        is_silent = awaited.polls >= _MIN_POLLS and self._clock() - awaited.answered_at >= SILENT_SECONDS
+        if awaited.ending.is_final or not (is_silent or (last and awaited.error is not None)):
             return
         message = awaited.error.message if awaited.error else "Athena says nothing of it"
         raise Unanswered(f"query {query}: {message}", awaited.error.hint if awaited.error else None) from awaited.error

@@ -44,8 +44,8 @@ def _tables() -> Iterator[Case]:
         ("another owner", lambda t: setattr(t, "owner", "it's bob"), True),
         ("everything that a statement says", _everything, True),
     ]
-    for title, change, said in alters:
-        yield Case(title, lambda t: t.parameters.update(first="1"), steps=(_altering(change),), said=said)
+    for title, change, text in alters:
+        yield Case(title, lambda t: t.parameters.update(first="1"), steps=(_altering(change),), said=text)
 
 
 def _everything(table: Any) -> None:
@@ -74,8 +74,8 @@ def _partitions() -> Iterator[Case]:
         ("dropped and added", lambda p: (p.drop_partition(["a"]), p.add(["a"], location="new{}")), True),
         ("after a new column", lambda p: (p.alter(_wider), p.add(["n"])), True),
     ]
-    for title, step, said in one:
-        yield Case(f"a partition {title}", keys=_KEY, steps=(lambda play: play.add(["a"], ["b"]), step), said=said)
+    for title, step, text in one:
+        yield Case(f"a partition {title}", keys=_KEY, steps=(lambda play: play.add(["a"], ["b"]), step), said=text)
     yield Case("a hundred and twenty partitions", keys=_KEY, steps=(_many, _fewer))
     yield Case("four keys", keys=_four(), steps=(lambda play: play.add(["2020-01-02", "7", "it's", "1.5"]),))
     yield Case(

@@ -102,8 +102,8 @@ def _columns(items: Iterable[Any] | None) -> list[Form]:
 def _column(name: str, kind: str, comment: str | None) -> Form:
     """Types as Hive writes them; comments without the characters that Glue does not take, and cut at 255."""
     plain = re.sub(r"\bdecimal(?!\()", "decimal(10,0)", re.sub(r"\s", "", kind).lower())
-    said = re.sub(r"[^\t\x20-\ufffd\U00010000-\U0010ffff]", " ", comment or "")[:255]
-    return _present(Name=name, Type=plain, Comment=said)
+    text = re.sub(r"[^\t\x20-\ufffd\U00010000-\U0010ffff]", " ", comment or "")[:255]
+    return _present(Name=name, Type=plain, Comment=text)
 
 
 def _parameters(pairs: Mapping[str, str] | None) -> dict[str, str]:

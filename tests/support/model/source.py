@@ -305,7 +305,7 @@ _CHOICES = (
 )
 
 
-def told(events: list[Event]) -> list[str]:
+def summary(events: list[Event]) -> list[str]:
     """A history in short, for the message of a test that fails."""
     lines = []
     for position, item in enumerate(events, 1):
