@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from pysync.model.definition import database_in_view
 from pysync.model.names import TableName, normalized
-from pysync.views.fixed import fixed_columns
-from pysync.views.scopes import ColumnsOf, Scope
+from pysync.views.scopes import ColumnsOf, Scope, fixed_columns
 from pysync.views.sources import query, renamed
 from pysync.views.spark import rules_of
 from pysync.views.text import parsed, understood

@@ -7,8 +7,7 @@ from functools import wraps
 
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
-from pysync.views.dates import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
-from pysync.views.moments import MOMENTS
+from pysync.views.moments import MOMENTS, date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
 from pysync.views.types import DATE, STRING, CannotTranslate, HiveType, Typed, repeated
