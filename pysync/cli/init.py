@@ -285,20 +285,18 @@ def init(
     state = state_dir and state_dir.absolute()
     text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state)
     site, lib = asker.hive_site(merge_hive_site, from_agent), asker.hive_lib(hive_lib)
-    if not (config_dir / CONFIG).exists() and (jars := lib or _beside(site)):
-        text = with_hive_version(text, jars)
+    text = _with_hive_version(text, config_dir, lib, site)
     units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
     places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
         raise UsageError("\n".join(problems))
-    executable = _executable()
-    steps = plan(places, user, text, executable)
+    steps = plan(places, user, text, _executable())
     if steps.problems:
         raise UsageError("\n".join(steps.problems))
     flags = ignored(steps.settings, given, prefixes, port=bridge_port, state=state)
     steps = replace(steps, notes=(*steps.notes, *_option_notes(steps.config, text, flags, from_agent)))
     asks = is_terminal() and not (dry_run or yes or as_json)
-    _do(steps, list(_next(steps, places, user, executable)), dry_run=dry_run, asks=asks, as_json=as_json)
+    _do(steps, list(_next(steps, places, user, _executable())), dry_run=dry_run, asks=asks, as_json=as_json)
 
 
 def _text(
@@ -332,9 +330,10 @@ def _text(
     return config_text(shipped(CONFIG), values)
 
 
-def _beside(site: Path | None) -> Path | None:
-    """The directory of jars in the installation of Hive that a hive-site.xml is in."""
-    return site.resolve().parent.parent / "lib" if site else None
+def _with_hive_version(text: str, config_dir: Path, lib: Path | None, site: Path | None) -> str:
+    """The text of a new pysync.toml with the version of the Hive whose jars are in `lib`, or beside a hive-site.xml."""
+    jars = lib or (site.resolve().parent.parent / "lib" if site else None)
+    return text if jars is None or (config_dir / CONFIG).exists() else with_hive_version(text, jars)
 
 
 def _beside_agent(given: Mapping[str, str], prefixes: Mapping[str, str]) -> list[str]:
