@@ -211,14 +211,17 @@ _MEMORY_URL = "jdbc:derby:memory:metastore;create=true"
 _PATIENCE = 10.0
 _TAIL_LINES = 30
 
-_LOG_SETTINGS = """\
+
+def log_settings(level: str) -> str:
+    """The text of a log4j2.properties that writes to standard output from this level on."""
+    return f"""\
 status = error
-rootLogger.level = info
+rootLogger.level = {level}
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{ISO8601} %p %c{1} [%t] %m%n%throwable
+appender.console.layout.pattern = %d{{ISO8601}} %p %c{{1}} [%t] %m%n%throwable
 """
 
 
@@ -350,7 +353,7 @@ class EmbeddedMetastore:
         self.warehouse.mkdir(parents=True, exist_ok=True)
         url = _MEMORY_URL if self._database == "memory" else _disk_url(self.directory / "derby")
         hive_site.write(self.directory / "hive-site.xml", {**self._settings(url), **self._overrides})
-        self._log_settings.write_text(_LOG_SETTINGS, encoding="utf-8")
+        self._log_settings.write_text(log_settings("info"), encoding="utf-8")
 
     def _settings(self, database_url: str) -> dict[str, str]:
         return {

@@ -168,7 +168,7 @@ class Condition:
 
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.
-    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `again`
+    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew`
     the object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
     the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one before.
     """

@@ -75,8 +75,8 @@ def _seal(*values: object) -> int:
 # it.
 
 TABLE = "queue_events"
-CREATE = f"""CREATE TABLE {TABLE} (
-    _id INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB, timestamp FLOAT, crc INTEGER)"""
+ADD_CHECKSUM = f"ALTER TABLE {TABLE} ADD COLUMN crc INTEGER"
+"""To persist-queue's table."""
 
 _INSERT = f"INSERT INTO {TABLE} (_id, data, timestamp, crc) VALUES (?, ?, ?, ?)"  # noqa: S608
 _REPLACE = _INSERT.replace("INSERT", "INSERT OR REPLACE")

@@ -33,7 +33,7 @@ _TABLES = (
     """CREATE TABLE targets (
     target TEXT PRIMARY KEY, position INTEGER NOT NULL, registered_at_ms INTEGER NOT NULL,
     paused_reason TEXT, paused_at_ms INTEGER, seal INTEGER) WITHOUT ROWID""",
-    events.CREATE,
+    events.ADD_CHECKSUM,
     received.CREATE_INSTANCES,
     received.CREATE_DIGESTS,
     """CREATE TABLE parked (
@@ -137,11 +137,30 @@ def _create(file: Path, epoch: int) -> None:
     sync(file.parent)
 
 
+class _PersistQueue(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
+    """persist-queue, as far as it makes its table of events on this connection: any persist-queue reads the file.
+
+    Events go in and out by `queue.events`: its `put` costs an fsync for each, and its `get` has one position for all.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._opened = connection
+        # A path in memory, because the file is there already. Events are bytes; its own default would be pickle.
+        super().__init__(self._MEMORY, name="events", serializer=None)
+
+    def _new_db_connection(self, *_: object) -> sqlite3.Connection:
+        return self._opened
+
+    def __del__(self) -> None:
+        """Leave the connection open."""
+
+
 def _fill(connection: sqlite3.Connection, epoch: int) -> None:
     # Before the first table: later it would take a VACUUM of the whole file.
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     # The content must be on disk before the rename gives the file its name.
     connection.execute("PRAGMA synchronous = FULL")
+    _PersistQueue(connection)
     connection.execute("BEGIN")
     for table in _TABLES:
         connection.execute(table)
@@ -227,29 +246,6 @@ FILE = "queue.db"
 _MS = 1000
 
 
-class _PersistQueue(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
-    """persist-queue's queue in a file that is opened and checked already, on the one connection to it.
-
-    Any persist-queue reads the file. Events go in and out by `queue.events`: its `put` costs an fsync for
-    each, and its `get` has one position for all readers.
-    """
-
-    def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
-        self._opened = connection
-        # Events are bytes already; persist-queue's own default would be pickle.
-        super().__init__(str(file.parent), name="events", serializer=None, db_file_name=file.name)
-        connection.text_factory = any_text  # it has set its own
-
-    def _new_db_connection(self, path: str, multithreading: bool, timeout: float) -> sqlite3.Connection:  # noqa: ARG002
-        return self._opened
-
-    def _count(self) -> int:
-        return 0  # it would read every row at opening
-
-    def __del__(self) -> None:
-        """Do nothing: an open queue lives by its committer, a failed one let go of its file."""
-
-
 class QueueFile:
     """The database of a queue, which all parts of the queue share: persist-queue's, whole, durable, and ours alone.
 
@@ -269,7 +265,6 @@ class QueueFile:
             with translated(self._file):
                 self._owner = files.own(directory, self._file, lock_timeout)
                 self._conn = open_database(self._file, lock_timeout, self.now_ms(), quarantine)
-                self._events = _PersistQueue(self._file, self._conn)
                 self._begin()
         except BaseException:
             self.close()

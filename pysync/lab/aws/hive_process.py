@@ -16,7 +16,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from pysync import hive_site
 from pysync.base.errors import PysyncError
-from pysync.lab.metastore import find_spark_jars
+from pysync.lab.metastore import find_spark_jars, log_settings
 
 # Hive reads private fields of theirs.
 _OPENED = (
@@ -48,7 +48,8 @@ class HiveProcess:
         """
         directory.mkdir(parents=True, exist_ok=True)
         hive_site.write(directory / "hive-site.xml", {**_settings(directory), **settings})
-        (directory / "hive-log4j2.properties").write_text(_LOG_SETTINGS, encoding="utf-8")
+        # Hive looks for this file by its name, and would otherwise write below the system's temporary directory.
+        (directory / "hive-log4j2.properties").write_text(log_settings("error"), encoding="utf-8")
         self.classes = directory / "classes"
         _compile(self.classes, java, sources, jars)
         loaded = os.pathsep.join([str(directory), str(self.classes), jars]) if loads_jars else str(self.classes)
@@ -111,15 +112,3 @@ def _settings(directory: Path) -> dict[str, str]:
         "hive.async.log.enabled": "false",  # it wants the LMAX disruptor, which is not there
         "hive.session.silent": "true",
     }
-
-
-_LOG_SETTINGS = """\
-# Hive looks for this file by its name and would otherwise write below the system's temporary directory.
-status = error
-rootLogger.level = error
-rootLogger.appenderRef.console.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{ISO8601} %p %c{1} [%t] %m%n%throwable
-"""

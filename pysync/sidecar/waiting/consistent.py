@@ -282,7 +282,7 @@ class Consistent:
         return Verdict(THERE, "consistent", text, None, hold.upto, more)
 
     def _retry(self, why: str, *, anew: bool = False) -> Verdict:
-        """Let the database go on, and try a later event; `again`: first let everything arrive again."""
+        """Let the database go on, and try a later event; `anew`: first let everything arrive again."""
         self.end()
         log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)
         if anew or not self._begin_hold(self._queue.last):
