@@ -62,6 +62,7 @@ class Journal:
         self._keep, self._max_bytes, self._is_tight, self._clock = keep, max_bytes, is_tight, clock
         self._lock = threading.Lock()
         self._waiting: deque[Record] = deque()
+        self._writing = 0  # how many records `write` has taken from `_waiting`
         self._samples: deque[Sample] = deque(maxlen=_MOST_SAMPLES)
         self._dropped = self._untold = 0
         self._connection: sqlite3.Connection | None = None
@@ -88,8 +89,10 @@ class Journal:
         return self._last
 
     def status(self) -> dict[str, Any]:
-        """As in `pysync status --json`."""
-        return {"file": str(self.file), "waiting": len(self._waiting), "dropped": self._dropped}
+        """As in `pysync status --json`. `waiting` is 0 only if all that was appended is on disk, or dropped."""
+        with self._lock:
+            waiting = len(self._waiting) + self._writing
+        return {"file": str(self.file), "waiting": waiting, "dropped": self._dropped}
 
     # --- the worker's turn
 
@@ -102,6 +105,7 @@ class Journal:
         except BaseException:
             self._give_back(records)
             raise
+        self._writing = 0
         self._write_samples()
         with self._opened() as connection:
             self._trim(connection)
@@ -219,11 +223,13 @@ class Journal:
         with self._lock:
             taken = list(self._waiting)
             self._waiting.clear()
+            self._writing = len(taken)
         return taken
 
     def _give_back(self, records: Sequence[Record]) -> None:
         with self._lock:
             self._waiting.extendleft(reversed(records))
+            self._writing = 0
             self._drop(max(0, len(self._waiting) - _MOST_WAITING))
 
     def _drop(self, number: int) -> None:

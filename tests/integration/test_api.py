@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pysync.base.token import write_token
+from tests.support import wait_until
 from tests.support.drains import create, create_database
 from tests.support.sidecars import FaultyPlace, Sidecar, send, sidecar, wait_for
 from tests.support.visitors import PageVisitor
@@ -31,6 +32,9 @@ def running(place: FaultyPlace) -> Iterator[Sidecar]:
     with sidecar(place) as started:
         send(started, create_database(), create("db.bad"), create("db.good"), create("db.bad"))
         wait_for(started, queued=0, parked=2)
+        # A parked event is in the journal only after it is in the queue's file.
+        wait_until(lambda: place.ask("actions", "--outcome", "parked")["records"], what="the journal")
+        started.wait_for_journal()
         yield started
 
 

@@ -126,9 +126,10 @@ def is_whole(running) -> bool:
     return bool(found) and all(state == "closed" for _, state in found)
 
 
-def done_to(place, name: str, what: str = "--table") -> set[tuple[str, str]]:
+def done_to(running, name: str, what: str = "--table") -> set[tuple[str, str]]:
     """The operations on a table (or database) at the target, and their outcomes."""
-    answer = json.loads(pysync("actions", what, name, "-c", place.file, "--json").stdout)
+    running.wait_for_journal()
+    answer = json.loads(pysync("actions", what, name, "-c", running.place.file, "--json").stdout)
     return {(it["operation"], it["outcome"]) for it in answer["records"]}
 
 
@@ -155,8 +156,8 @@ def test_a_spoiled_message_costs_one_table_and_no_comparison(place, logged, meta
         assert len(gaps(running)) == 1, "everything was compared again"
         assert followed(running)["counts"] == {"events": 4, "ignored": 0, "unread": 4, "gaps": 0}
         for name in ("spoiled", "of_the_future"):
-            assert done_to(place, f"{database}.{name}") == {("Refresh", "applied")}
-        assert {it for it, _ in done_to(place, database, "--database")} == {"Refresh"}, "more than reading was done"
+            assert done_to(running, f"{database}.{name}") == {("Refresh", "applied")}
+        assert {it for it, _ in done_to(running, database, "--database")} == {"Refresh"}, "more than reading was done"
     assert "Traceback" not in running.log()
 
 
@@ -184,15 +185,15 @@ def test_a_switch_is_compared_once_changes_are_captured_again(place, logged, met
             "capture was switched from listener to notification-log"
         ]
         assert running.status()["listeners"] == [], "no listener is expected any more"
-    for name in ("between", "while_refused"):
-        assert ("Refresh", "applied") in done_to(place, f"{database}.{name}")
+        for name in ("between", "while_refused"):
+            assert ("Refresh", "applied") in done_to(running, f"{database}.{name}")
     place.file.write_text(text)
     with sidecar(place) as running:
         metastore.call(lambda client: client.create_table(table(database, "unheard")))
         assert gaps(running)[-1][1] == "open", "no listener has reported"
         send(running, lambda number: create_table(f"{database}.last", sequence=number), first=2)
         wait_until(lambda: is_whole(running), what="the comparison after the switch back")
-    assert ("Refresh", "applied") in done_to(place, f"{database}.unheard")
+        assert ("Refresh", "applied") in done_to(running, f"{database}.unheard")
 
 
 def test_a_second_sidecar_on_the_same_log_and_queue_is_refused(place, log):

@@ -90,6 +90,7 @@ def test_lost_tables_come_back_and_older_history_is_left_alone(stage: Stage) -> 
     assert unequal(stage) == []
     shown = pysync("status", "replica", "-c", stage.config_file).stdout
     assert f"of {older}.kept: 1 object refreshed" in shown
+    wait_until(lambda: not stage.status()["journal"]["waiting"], what="the journal")
     acts = json.loads(pysync("actions", "-c", stage.config_file, "--json").stdout)["records"]
     assert [it["reason"] for it in acts if it["operation"] == "Replay"][-1].startswith(f"events {begin} to ")
 

@@ -129,6 +129,10 @@ class Sidecar:
         """What `pysync status --json` prints, without a process for it: many tests ask many times."""
         return ask(self.place.queue, "status")
 
+    def wait_for_journal(self) -> None:
+        """Wait until what the sidecar has done so far is in the journal: it is written half a second later."""
+        wait_until(lambda: not self.status()["journal"]["waiting"], what="the journal")
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(STOP_SECONDS)

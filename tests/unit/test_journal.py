@@ -237,6 +237,20 @@ def test_a_journal_stays_within_its_size(file: Path) -> None:
 # --- what goes wrong
 
 
+def test_a_record_waits_until_it_is_on_disk(file: Path) -> None:
+    waiting: list[int] = []
+
+    def is_tight() -> bool:  # asked while records are being written
+        waiting.append(journal.status()["waiting"])
+        return False
+
+    with closing(opened(file, is_tight=is_tight)) as journal:
+        journal.append(record("db.t"))
+        journal.write()
+        assert waiting[0] == 1
+        assert journal.status()["waiting"] == 0
+
+
 def test_nothing_waits_for_a_disk_that_is_full_and_the_oldest_records_go(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
