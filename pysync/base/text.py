@@ -151,12 +151,12 @@ class Moment(Generic[T]):
         self._seconds = seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._found: tuple[float, T] | None = None
+        self._cached: tuple[float, T] | None = None
 
     def __call__(self) -> T:
         """The answer, at most so old."""
         with self._lock:
             now = self._clock()
-            if self._found is None or now - self._found[0] >= self._seconds:
-                self._found = now, self._find()
-            return self._found[1]
+            if self._cached is None or now - self._cached[0] >= self._seconds:
+                self._cached = now, self._find()
+            return self._cached[1]

@@ -115,7 +115,7 @@ class Overlaps:
         self._looking = threading.Lock()  # over everything below
         self._last: OrderedDict[_Key, _Came] = OrderedDict()
         self._forgotten: dict[str, int] = {}  # by metastore: the time (ms) of the newest event that left `_last`
-        self._asked: dict[TableName, _DueTable] = {}
+        self._due: dict[TableName, _DueTable] = {}
 
     def seen(self, event: Event) -> None:
         """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
@@ -141,11 +141,11 @@ class Overlaps:
         with self._looking:
             due = [
                 name
-                for name, it in self._asked.items()
+                for name, it in self._due.items()
                 if now - it.changed >= CALM_SECONDS or now - it.since >= _LATEST_SECONDS
             ]
             for name in due:
-                del self._asked[name]
+                del self._due[name]
         return due
 
     def unsettled(self, upto: float) -> set[TableName]:
@@ -153,7 +153,7 @@ class Overlaps:
         `due` has looked at them.
         """
         with self._looking:
-            return {name for name, it in self._asked.items() if it.since <= upto}
+            return {name for name, it in self._due.items() if it.since <= upto}
 
     def lately(self, limit: int = 1000) -> list[TableName]:
         """The tables whose events came last, the latest first."""
@@ -180,18 +180,18 @@ class Overlaps:
         time_ms = 0 if event.outlives_its_table else event.time_ms
         came = _Came(at, time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
         # A rename brings what is doubtful under one of its names to the other.
-        tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._asked))
+        tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._due))
         for table in tables:
             self._note_table(came, event, table, tainted)
 
     def _note_table(self, came: _Came, event: Event, table: TableName, wanted: bool) -> None:
         # A list, not a generator: `_overlaps` also remembers the event, and must be called for every key.
         suspicious = [wanted, *(self._overlaps(key, came) for key in _keys(event, table))]
-        request, at = self._asked.get(table), came.at
+        request, at = self._due.get(table), came.at
         if request is not None:
             request.changed = at
         elif any(suspicious):
-            self._asked[table] = _DueTable(at, at)
+            self._due[table] = _DueTable(at, at)
 
     def _overlaps(self, key: _KeyOf, came: _Came) -> bool:
         """Whether its order and that of the last event of the key are not known; remembers this one if it counts."""
@@ -205,7 +205,7 @@ class Overlaps:
             self._forget(came.at)
         if last is not None and overlaps and key.minds:
             for table in last.tables | came.tables:  # both names of a rename: what came late is missing under the new
-                self._asked.setdefault(table, _DueTable(came.at, came.at))
+                self._due.setdefault(table, _DueTable(came.at, came.at))
         return overlaps and key.minds
 
     def _forget(self, now: float) -> None:

@@ -26,10 +26,10 @@ from pysync.cli.output import (
     name_rows,
     one_target,
     print_json,
+    print_lacks,
     print_table,
     progress,
     say,
-    say_lacks,
 )
 from pysync.cli.progress import is_in_vain, left_out
 from pysync.config import Config, load_config
@@ -55,7 +55,7 @@ def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
         limit = plan["max_drops_per_window"] or "none"
         put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
         say(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
-        say_lacks(plan)
+        print_lacks(plan)
         for it in plan["refused"]:
             say(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
 

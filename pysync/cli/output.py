@@ -137,7 +137,7 @@ def name_rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
     return [*rows, (None, f"and {len(names) - MOST_NAMES} more: --json")] if len(names) > MOST_NAMES else rows
 
 
-def say_lacks(plan: Mapping[str, Any]) -> None:
+def print_lacks(plan: Mapping[str, Any]) -> None:
     """Say what the target of a plan cannot hold or do."""
     for what, reason in plan["lacks"].items():
         say(f"{plan['target']} has no {what}: {reason}")

@@ -18,7 +18,7 @@ from pysync.model.names import partition_values
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
-    group = Family(help="Try the policies of the targets: what they take, and what becomes of its name.")
+    group = Family(help="Try the policies of the targets: what they take, and what names objects get.")
     group.command("test")(policy_test)
     app.add_typer(group, name="policy")
 
@@ -34,7 +34,7 @@ def policy_test(
     *,
     location: Annotated[
         str | None,
-        typer.Option(metavar="URI", parser=line, help="Location at the source: show what becomes of it, too."),
+        typer.Option(metavar="URI", parser=line, help="Location at the source: show where it is at the target, too."),
     ] = None,
     type_: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def policy_test(
         columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
         for it in item["targets"]:
-            _tell_rivals(item["object"], it)
+            _print_rivals(item["object"], it)
 
 
 def _values(partition: str | None) -> dict[str, str] | None:
@@ -97,7 +97,7 @@ def _values(partition: str | None) -> dict[str, str] | None:
     return dict(zip(keys, partition_values(partition), strict=True))
 
 
-def _tell_rivals(name: str, result: dict[str, Any]) -> None:
+def _print_rivals(name: str, result: dict[str, Any]) -> None:
     if not result["rivals"]:
         return
     text = f"{result['target']}: {', '.join(result['rivals'])} would have the name {result['name']}, too."

@@ -254,7 +254,7 @@ def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
     """What is wrong with a target, in words, or else what it does."""
     error, verify, scope = target["last_error"], target["verify"], target["scope"]
     if target["state"] == DISABLED or target["paused"]:
-        return _kept_back(target)
+        return _held_back(target)
     if error and not error["over"]:
         return Cell(error["reason"], STATES.get(target["state"], "bad"))
     if verify and verify["drift"]:
@@ -267,7 +267,7 @@ def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
     return Cell(f"no drift {ago(verify['ended_at'], now)}" if verify else None, "faint")
 
 
-def _kept_back(target: Status) -> Cell:
+def _held_back(target: Status) -> Cell:
     if target["state"] == DISABLED:
         return Cell(f"gets nothing until: pysync target enable {target['name']}", "faint")
     return Cell(target["paused"]["reason"], "bad")

@@ -19,10 +19,10 @@ from pysync.cli.output import (
     assert_target,
     name_rows,
     print_json,
+    print_lacks,
     print_table,
     progress,
     say,
-    say_lacks,
 )
 from pysync.config import Config, load_config
 from pysync.config_file.edits import Key, number_of, read
@@ -74,7 +74,7 @@ class Edit:
         fields = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
         print_json({**fields, **more})
 
-    def say_result(self, done: Done) -> None:
+    def print_result(self, done: Done) -> None:
         """Say what came of it."""
         if not done.written and not done.taken:
             say(f"target {self.target} is as it should be; nothing was changed")
@@ -92,7 +92,7 @@ def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         edit.print(done)
     else:
-        edit.say_result(done)
+        edit.print_result(done)
 
 
 def setting(value: Any) -> Setting:
@@ -141,7 +141,7 @@ def print_scope(plan: dict[str, Any]) -> None:
             f"{name} is a new target: the sidecar compares it with the source and puts "
             f"{count(len(plan['put']), 'object')}"
         )
-        say_lacks(plan)
+        print_lacks(plan)
     elif not plan["changes"]:
         say(f"{name}: its scope has not changed")
     for line in plan["changes"]:
@@ -201,7 +201,7 @@ def policy(
     if as_json:
         edit.print(done, plan=plan)
     else:
-        edit.say_result(done)
+        edit.print_result(done)
 
 
 def _replaces(draft: Draft, target: str, former: list[str]) -> bool:

@@ -127,10 +127,10 @@ Everything runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
           --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
-  {_how_to_look(stage)}""")
+  {_inspection_hint(stage)}""")
 
 
-def _how_to_look(stage: Stage) -> str:
+def _inspection_hint(stage: Stage) -> str:
     """How to look at the target."""
     if stage.lake is None:
         return f"and the same with {stage.target.uri} for the target"

@@ -194,7 +194,7 @@ class Copier:
 
         Raises Unavailable or Rejected.
         """
-        _refuse_anew(pairs)
+        _refuse_reencoding(pairs)
         with classified():
             return self._survey(pairs, keeps_unfinished=True)
 
@@ -206,7 +206,7 @@ class Copier:
         called for each removal, also if this raises; if a removal failed midway, with what was to be removed.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
-        _refuse_anew(pairs)
+        _refuse_reencoding(pairs)
         total = Copied()
         remaining = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
@@ -342,11 +342,11 @@ def _patiently(do: Callable[[A], B], item: A) -> B:
     return retrying(do, item)
 
 
-def _refuse_anew(pairs: Sequence[Pair]) -> None:
+def _refuse_reencoding(pairs: Sequence[Pair]) -> None:
     """Raises Rejected for files that are rewritten on the way: source and target have none in common."""
-    anew = next((it for it in pairs if it.form is not None), None)
-    if anew is not None:
-        raise Rejected(f"{anew.target}: re-encoded files cannot be compared byte for byte", _BY_REFRESH)
+    reencoded = next((it for it in pairs if it.form is not None), None)
+    if reencoded is not None:
+        raise Rejected(f"{reencoded.target}: re-encoded files cannot be compared byte for byte", _BY_REFRESH)
 
 
 def _refuse_foreign(run: Round) -> None:

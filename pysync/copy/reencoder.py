@@ -177,7 +177,7 @@ log = structlog.get_logger(__name__)
 
 _PAIRS_PER_CALL = 50
 _ROUNDS = 10
-_MARKER = ".pysync-anew-"
+_MARKER = ".pysync-remaining-"
 _UNFINISHED = ".pysync-copy-"  # as the Java class knows it
 # Faults of the network or the file system, which say nothing about the files.
 _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apache.hadoop.ipc.")
@@ -263,16 +263,16 @@ class Reencoder:
         Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
         be read by what their definition says.
         """
-        anew = [it for it in dict.fromkeys(pairs) if it.form is not None]
+        remaining = [it for it in dict.fromkeys(pairs) if it.form is not None]
         plain = [it for it in pairs if it.form is None]
         total = self._copier.copy(plain, delete=delete, removed=removed) if plain else Copied()
         for _ in range(_ROUNDS):
-            if not anew:
+            if not remaining:
                 return total
             with classified():
-                done, anew = self._round(anew, delete, removed)
+                done, remaining = self._round(remaining, delete, removed)
             total = total.plus(done)
-        raise Unavailable(f"{anew[0].source} changes faster than pysync can re-encode it")
+        raise Unavailable(f"{remaining[0].source} changes faster than pysync can re-encode it")
 
     def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
         """Rewrite every directory once; also returns those whose source changed meanwhile."""

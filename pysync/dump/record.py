@@ -177,7 +177,7 @@ class Recorder(Metastore):
 
     def __init__(self, where: MetastoreRef) -> None:
         super().__init__(where)
-        self._kept: list[Reply] = []
+        self._replies: list[Reply] = []
 
     def __enter__(self) -> Recorder:
         return self
@@ -188,7 +188,7 @@ class Recorder(Metastore):
 
     def taken(self) -> tuple[Reply, ...]:
         """What was answered since the last call of this, in order."""
-        records, self._kept = tuple(self._kept), []
+        records, self._replies = tuple(self._replies), []
         return records
 
     def _taped(self, request: Callable[[Any], T], client: Any) -> T:
@@ -197,7 +197,7 @@ class Recorder(Metastore):
         answer = request(CatalogClient(TBinaryProtocolAccelerated(TBufferedTransport(tape, _READ_BUFFER))))
         reply = reply_of(bytes(tape.data))
         if reply.call in _RESULTS:  # nothing else is dumped, and it might be large
-            self._kept.append(reply)
+            self._replies.append(reply)
         return answer
 
 

@@ -44,14 +44,14 @@ class Selection:
     def may_take(self, name: TableName) -> bool:
         """Whether the dump may have a table of this name, and not just its name."""
         is_new = self.former is not None and (self.by_definition or not self.former.table(name))
-        return self.scope.table(name) and (self._is_asked(name) or is_new)
+        return self.scope.table(name) and (self._is_requested(name) or is_new)
 
     def takes(self, name: TableName, table: Any) -> bool:
         """Whether the dump has this `ttypes.Table`, of a name that it may take."""
         is_new = self.former is not None and not self.former.definition(name, table)
-        return self.scope.definition(name, table) and (self._is_asked(name) or is_new)
+        return self.scope.definition(name, table) and (self._is_requested(name) or is_new)
 
-    def _is_asked(self, name: TableName) -> bool:
+    def _is_requested(self, name: TableName) -> bool:
         return self.tables is None or name in self.tables
 
 

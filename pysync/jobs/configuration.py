@@ -168,7 +168,7 @@ def _running(
     draft: Draft, act: Act | None, status: dict[str, Any], why: str, on_progress: OnProgress
 ) -> tuple[str, ...]:
     """Change the file beside the sidecar of that status; the keys that it took."""
-    _assert_its_file(draft, status)
+    _assert_same_file(draft, status)
     directory = draft.config.queue.directory
     act = _needed(draft, act, [it["name"] for it in status["targets"]])
     if act is None and draft.after == draft.before and not (status["config"]["changes"] or status["config"]["problem"]):
@@ -198,7 +198,7 @@ def _take_back(draft: Draft, refused: PysyncError) -> None:
         ) from refused
 
 
-def _assert_its_file(draft: Draft, status: dict[str, Any]) -> None:
+def _assert_same_file(draft: Draft, status: dict[str, Any]) -> None:
     if status["config"] is None:
         raise PysyncError("a job of its own runs on the queue", f"wait for process {status['pid']} to end")
     file = Path(status["config"]["file"])

@@ -26,7 +26,7 @@ from pysync.queue.store import FILE
 from pysync.replay.window.scope import Extent, Leaving, leaving, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
-from pysync.resync.rescoping import KeptScope, kept_scope, scopes_of
+from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
 from pysync.targets.base import Rejected, Target, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -42,7 +42,7 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     What the targets held before is known by the running sidecar, or by the queue where none runs. Changes nothing.
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
-    stored = kept_scopes(config.queue.directory)
+    stored = stored_scopes(config.queue.directory)
     access = config.source_access()
     if access is None:
         raise PysyncError("[source] metastore is not set", "set it to the address of the source")
@@ -54,20 +54,20 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
         ]
 
 
-def kept_scopes(directory: Path) -> dict[str, KeptScope]:
+def stored_scopes(directory: Path) -> dict[str, StoredScope]:
     """What is kept of each target's scope, by the running sidecar or by the queue; nothing where there is no queue."""
     try:
         scopes = ask(directory, "scopes")["scopes"]
-        return {name: KeptScope.model_validate(it) for name, it in scopes.items()}
+        return {name: StoredScope.model_validate(it) for name, it in scopes.items()}
     except NoSidecar:
         # Opening it would make a queue.
         if not (directory / FILE).exists():
             return {}
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return {name: it for name in queue.positions() if (it := kept_scope(queue, name)) is not None}
+        return {name: it for name in queue.positions() if (it := stored_scope(queue, name)) is not None}
 
 
-def _plan(source_name: str, settings: TargetSettings, stored: KeptScope | None, source: Metastore) -> dict[str, Any]:
+def _plan(source_name: str, settings: TargetSettings, stored: StoredScope | None, source: Metastore) -> dict[str, Any]:
     wanted = scope_of(settings)
     new = stored.changed_to(wanted) if stored is not None else None
     translator = Translator.of(settings)
@@ -133,7 +133,7 @@ def load_plans(config: Config, dump: Dump, targets: Sequence[str], *, files: Fil
     Whether the dump is too old, or does not follow the one before, is not looked at. Raises PysyncError for a target or
     a queue that cannot be read.
     """
-    stored = kept_scopes(config.queue.directory)
+    stored = stored_scopes(config.queue.directory)
     whole = is_whole(dump, config, targets)
     chosen = [it for it in config.targets if it.name in targets]
     with_files = files == "copy" and dump.manifest.files == "copy"
@@ -141,7 +141,7 @@ def load_plans(config: Config, dump: Dump, targets: Sequence[str], *, files: Fil
 
 
 def _load_plan(
-    settings: TargetSettings, dump: Dump, stored: KeptScope | None, *, whole: bool, with_files: bool
+    settings: TargetSettings, dump: Dump, stored: StoredScope | None, *, whole: bool, with_files: bool
 ) -> dict[str, Any]:
     translator = Translator.of(settings)
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:

@@ -78,11 +78,11 @@ def add(connection: sqlite3.Connection, samples: Sequence[Sample], now: float) -
         for step in _STEPS
     ]
     connection.executemany(_ADD, rows)
-    for step, kept in _STEPS.items():
-        connection.execute("DELETE FROM points WHERE step = ? AND at < ?", (step, int(now) - kept))
+    for step, seconds in _STEPS.items():
+        connection.execute("DELETE FROM points WHERE step = ? AND at < ?", (step, int(now) - seconds))
     newest = {it.target: it.slowest for it in samples}
     connection.executemany("DELETE FROM slowest WHERE target = ?", [(it,) for it in newest])
-    slowest = [(target, plain(it.object), it.seconds, it.at) for target, found in newest.items() for it in found]
+    slowest = [(target, plain(it.object), it.seconds, it.at) for target, samples in newest.items() for it in samples]
     connection.executemany("INSERT OR REPLACE INTO slowest VALUES (?, ?, ?, ?)", slowest)
 
 

@@ -110,7 +110,7 @@ class Journal:
         with self._opened() as connection:
             self._trim(connection)
         self.worker.well()
-        self._tell_dropped()
+        self._log_dropped()
 
     def _write_samples(self) -> None:
         with self._lock:
@@ -148,7 +148,7 @@ class Journal:
         except (sqlite3.Error, OSError, journal_file.Unusable) as error:
             self._close()
             if isinstance(error, journal_file.Unusable) or journal_file.is_damage(error):
-                self._begin_anew(error)
+                self._replace_file(error)
             raise PysyncError(f"cannot write {self.file}: {error}") from error
 
     def _connected(self) -> sqlite3.Connection:
@@ -165,7 +165,7 @@ class Journal:
                 self._connection.close()
         self._connection = None
 
-    def _begin_anew(self, error: Exception) -> None:
+    def _replace_file(self, error: Exception) -> None:
         with suppress(OSError):  # then it is tried again
             aside = journal_file.set_aside(self.file)
             log.warning("journal_damaged", file=str(self.file), reason=str(error), set_aside=str(aside))
@@ -238,7 +238,7 @@ class Journal:
         self._dropped += number
         self._untold += number
 
-    def _tell_dropped(self) -> None:
+    def _log_dropped(self) -> None:
         with self._lock:
             number, self._untold = self._untold, 0
         if number:

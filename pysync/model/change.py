@@ -193,10 +193,10 @@ class Change:
     @property
     def refreshes_all(self) -> bool:
         """Whether it asks to compare the lists of databases of source and target."""
-        return self.kind is Kind.REFRESH and not self.database and not self.tells_of_loss
+        return self.kind is Kind.REFRESH and not self.database and not self.reports_loss
 
     @property
-    def tells_of_loss(self) -> bool:
+    def reports_loss(self) -> bool:
         """Whether it is a re-read request without an object: a cluster may have lost changes."""
         names = self.event.attributes if self.kind is Kind.REFRESH else {}
         return names.get("reread") == "true" and not names.get("database")
@@ -269,7 +269,7 @@ def decode_change(
     the refresh that it asks for. `table_of` decodes the table of partitions, and may cache it. Raises UnreadableEvent
     if an object is not what the kind promises.
     """
-    event = _read_anew(event) if event.kind is Kind.TABLE_CHANGED else event
+    event = _refresh_of_table(event) if event.kind is Kind.TABLE_CHANGED else event
     if event.kind not in OBJECTS:
         return None
     # HMS 2.3 sends such an ADD_PARTITION for add_partitions_req(ifNotExists) if all partitions exist.
@@ -306,7 +306,7 @@ def _check(event: Event) -> None:
         raise UnreadableEvent(f"the {kind} event names a table, but no database")
 
 
-def _read_anew(event: Event) -> Event:
+def _refresh_of_table(event: Event) -> Event:
     """The refresh of a table for which a listener sent only the name, and maybe that it is gone."""
     attributes = event.attributes
     if not {"database", "table"} <= attributes.keys():

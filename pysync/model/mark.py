@@ -117,7 +117,7 @@ class Mark:
         """Whether the target's object was written from an earlier event of the same queue; both are of one source."""
         return self.position > there.position and self.is_ordered_with(there)
 
-    def is_kept_out_by(self, there: Mark) -> bool:
+    def is_blocked_by(self, there: Mark) -> bool:
         """Whether the target's object with the mark `there` has the name of this one, and may keep it."""
         return there.object in self.rivals or self.is_of_another_target_than(there)
 
@@ -168,15 +168,16 @@ class Condition:
 
     `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
     states of the object at the source since the first event that the operation stands for, None where it was absent.
-    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew`
-    the object may also be absent. `place` is the home that a function's database has at the source. `chain_length` is
-    the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one before.
+    `parts` are the same for each partition, by its values. A request without states overwrites nothing.
+    `may_be_absent`: the object may also be absent. `place` is the home that a function's database has at the source.
+    `chain_length` is the number of re-read requests (pysync.model.reread) that have led to it, each caused by the one
+    before.
     """
 
     stance: Stance | None = Stance.STATE
     before: Sequence[Any | None] = ()
     parts: Mapping[tuple[str, ...], Sequence[Any | None]] = field(default_factory=dict)
-    anew: bool = False
+    may_be_absent: bool = False
     place: str | None = None
     chain_length: int = 0
 

@@ -115,7 +115,7 @@ class Refresh(Operation):
     `bootstrap`: it is part of a bootstrap, and counted. `statistics`: only the column statistics, of the `partitions`
     or, without any, of the table itself. `former`: scopes that the target had before (JSON, see
     pysync.replay.window.scope); what has left the scope since is dropped; with `replaced` (in the same form) what has
-    left the scope of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a
+    left the scope of its dumps. `needed`: another operation needs the object at the target, whatever its home; of a
     database only the definition is read. `event_id`: the same, and the database shall say that everything up to
     that id of the source's log is in it. `reread`: a re-read request (pysync.model.reread) asks to read the
     table, the `function`, or the definition of the database again; `home` is the object's home as far as the sender
@@ -134,7 +134,7 @@ class Refresh(Operation):
     statistics: bool = False
     former: str = ""
     replaced: str = ""
-    anew: bool = False
+    needed: bool = False
     reread: bool = False
     function: str = ""
     home: str = ""

@@ -40,7 +40,7 @@ def add_gap(connection: sqlite3.Connection, key: str, reason: str, at_ms: int) -
     return added.rowcount > 0
 
 
-def gaps_found(connection: sqlite3.Connection) -> int:
+def gap_count(connection: sqlite3.Connection) -> int:
     """How many gaps were ever recorded, or a little more."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'gaps'").fetchone()
     return int(row[0]) if row else 0

@@ -280,7 +280,7 @@ class QueueFile:
     def _compare_with_answered(self) -> None:
         """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""
         last, state = self._answered.read(self.epoch)
-        if last > self.last or state > repair.gaps_found(self._conn):
+        if last > self.last or state > repair.gap_count(self._conn):
             fields = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
             repair.record_loss(self._conn, self._file, self.epoch, **fields)
             self.epoch = read_epoch(self._conn)
@@ -351,7 +351,7 @@ class QueueFile:
 
     def remember_gaps(self) -> None:
         """Note outside of SQLite how many gaps were committed by now."""
-        self._gaps = repair.gaps_found(self._conn)
+        self._gaps = repair.gap_count(self._conn)
         self._answered.note(self.epoch, self.last, self._gaps)
 
     # --- the end

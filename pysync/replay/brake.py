@@ -94,7 +94,7 @@ class Probe:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.open_target: Callable[[], Target] | None = None
         self._clock = clock
-        self._asked_at = -math.inf
+        self._checked_at = -math.inf
 
     def tables_of(self, database: str) -> Collection[str]:
         """The names of the tables in a database."""
@@ -108,9 +108,9 @@ class Probe:
 
     def answers(self) -> bool:
         """Whether the target answers a call that concerns no object. Asked every 30 s at most: False in between."""
-        if self._clock() - self._asked_at < _PAUSE_SECONDS:
+        if self._clock() - self._checked_at < _PAUSE_SECONDS:
             return False
-        self._asked_at = self._clock()
+        self._checked_at = self._clock()
         try:
             with self._target() as target:
                 return target is not None and target.databases() is not None

@@ -213,7 +213,7 @@ class Refresher:
             return None
         name, source = self._database_names(operation)
         mark = replace(operation.mark, object=operation.mark.object.partition(".")[0])
-        return Refresh(source_database=source, database=name, anew=True, mark=mark, visited=operation.visited)
+        return Refresh(source_database=source, database=name, needed=True, mark=mark, visited=operation.visited)
 
     def is_gone(self, operation: Operation) -> bool:
         """Whether the source has no database for the operation; False if it cannot be asked now."""

@@ -136,7 +136,7 @@ class Rereading:
             return
         there = self.target.database(refresh.database) if self.translator.policy.direction.shares_databases else None
         yield from self._definition(at_source, there)
-        if not refresh.anew and not refresh.event_id:
+        if not refresh.needed and not refresh.event_id:
             yield from self._functions(at_source, there)
             yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
@@ -146,7 +146,7 @@ class Rereading:
             return
         name, home, origin = self.refresh.database, self.origins.home(at_source, there), self.origins.of(at_source)
         self.translator.mapping.apply_to(at_source)
-        if self.refresh.anew or self.origins.brings_state_of(home):
+        if self.refresh.needed or self.origins.brings_state_of(home):
             yield PutDatabase(database=name, definition=at_source, event_id=self.refresh.event_id, **origin)
         elif self.target.differences(at_source, there):
             yield from self.origins.request_reread(home, name)
@@ -219,7 +219,7 @@ class Rereading:
         if self.origins.is_over(at_source, there):
             yield DropTable(table=new, **self.origins.of(None, there))
             there = None
-        is_state = self.refresh.anew or self.origins.brings_state_of(home)
+        is_state = self.refresh.needed or self.origins.brings_state_of(home)
         if not is_state and (there is None or not self.origins.concerns_target(home)):
             return (yield from self.origins.request_reread(home, new.database, table=new.table))
         # Some partitions only make sense in a table that is there: else all of it is brought.
@@ -268,7 +268,7 @@ class Rereading:
         target says that to the others.
         """
         others = set(self.refresh.visited) - {self.origins.source, self.origins.cluster}
-        if self.refresh.anew and others and self.target.table(name) is None:
+        if self.refresh.needed and others and self.target.table(name) is None:
             yield from self.origins.request_reread(self.refresh.mark.source, name.database, table=name.table)
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
@@ -276,7 +276,7 @@ class Rereading:
         at_source = self.source.database(old)
         if at_source is None or self.translator.mapping.database(old) != new:
             return
-        if self.refresh.anew or self.origins.brings_state_of(self.origins.home(at_source, None)):
+        if self.refresh.needed or self.origins.brings_state_of(self.origins.home(at_source, None)):
             origin = self.origins.of(at_source)
             self.translator.mapping.apply_to(at_source)
             yield PutDatabase(database=new, definition=at_source, **origin)

@@ -190,7 +190,7 @@ class Threads:
         self.count = count
         self._apply = apply
         self._wake = wake
-        self._asked: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._threads = [
             threading.Thread(target=self._run, args=(Lane(open_target),), name=f"lane-{number}", daemon=True)
@@ -205,11 +205,11 @@ class Threads:
     def __exit__(self, *_: object) -> None:
         # Not joined, for the same reason: a lane may hang in its target.
         for _thread in self._threads:
-            self._asked.put(None)
+            self._jobs.put(None)
 
     def begin(self, job: Job) -> None:
         """Have a work applied when a lane is free."""
-        self._asked.put(job)
+        self._jobs.put(job)
 
     def ended(self) -> list[Ended]:
         """The works that have ended since the last call, with what they raised; does not wait."""
@@ -220,7 +220,7 @@ class Threads:
         return ended
 
     def _run(self, lane: Lane) -> None:
-        while (job := self._asked.get()) is not None:
+        while (job := self._jobs.get()) is not None:
             error: Exception | None = None
             try:
                 self._apply(lane, job)

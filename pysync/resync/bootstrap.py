@@ -31,7 +31,7 @@ from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
 from pysync.resync.healing import reading
 from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place
-from pysync.resync.rescoping import kept_scope, scopes_of
+from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState
 
@@ -212,7 +212,7 @@ class Bootstrapper:
 
     def _leaving(self, target: str, replaced: str) -> Names:
         """The refresh that drops what a target holds, by any scope it has had, and what was replaced."""
-        scopes = scopes_of(self._drains[target].settings, kept_scope(self._queue, target))
+        scopes = scopes_of(self._drains[target].settings, stored_scope(self._queue, target))
         # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
         return {"former": json.dumps(scopes), "replaced": replaced, "upto": "0", "targets": target}
 

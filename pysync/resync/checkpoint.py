@@ -62,33 +62,33 @@ class Checkpoints:
         """Held to read, decide and write."""
         self._notes = notes
         self._note = note
-        self._kept = self._read(targets)
-        self._kept_at = time.monotonic()
+        self._checkpoint = self._read(targets)
+        self._written_at = time.monotonic()
         self._tallies: dict[str, Tally] = {}
 
     @property
     def current(self) -> Checkpoint | None:
         """The bootstrap that runs or ran last."""
-        return self._kept
+        return self._checkpoint
 
     @property
     def age(self) -> float:
         """The seconds since it was written last."""
-        return time.monotonic() - self._kept_at
+        return time.monotonic() - self._written_at
 
     def keep(self, checkpoint: Checkpoint, *, durably: bool = True) -> None:
         """Make this the current one. Raises as `Notes.put` if it is to be on disk (`durably`)."""
         with self.lock:
             if durably:
                 self._notes.put(self._note, checkpoint.model_dump_json())
-                self._kept_at = time.monotonic()
-            self._kept = checkpoint
+                self._written_at = time.monotonic()
+            self._checkpoint = checkpoint
 
     def update(self, **values: Any) -> None:
         """Change values of the current one, durably."""
         with self.lock:
-            if self._kept is not None:
-                self.keep(self._kept.model_copy(update=values))
+            if self._checkpoint is not None:
+                self.keep(self._checkpoint.model_copy(update=values))
 
     def tally(self, target: str) -> Tally:
         """The tally of a target, the same at every call. It settles here."""
@@ -102,13 +102,13 @@ class Checkpoints:
         After a kill in between, these events are delivered again; they are already counted then.
         """
         with self.lock:
-            before = self._kept.reached.get(target) if self._kept is not None else None
+            before = self._checkpoint.reached.get(target) if self._checkpoint is not None else None
             count = self._tallies[target].take(upto, after=before.position if before else 0)
-            if self._kept is None or before is None:
+            if self._checkpoint is None or before is None:
                 return
             sums = {key: getattr(before, key) + getattr(count, key) for key in ("tables", "partitions", "left_out")}
             reached = before.model_copy(update={"position": upto, **sums})
-            self.update(reached={**self._kept.reached, target: reached})
+            self.update(reached={**self._checkpoint.reached, target: reached})
 
     def _read(self, targets: Collection[str]) -> Checkpoint | None:
         text = self._notes.get(self._note)

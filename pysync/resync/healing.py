@@ -224,21 +224,21 @@ class Healer:
 
     def _heal(self, where: MetastoreRef, gaps: Sequence[Gap]) -> None:
         with reading(where) as source:
-            self._tell_begun({gap.key for gap in gaps})
+            self._log_begun({gap.key for gap in gaps})
             fed = self._feed.queue(self._wanted(source, gaps), goes_on=lambda: not all(map(self._elsewhere, gaps)))
         if fed.whole:
-            upto = self._tell_others(gaps) or fed.upto
+            upto = self._notify_clusters(gaps) or fed.upto
             self._queue.gaps.healed_by([gap.key for gap in gaps], upto)
             self._begun.clear()
             log.info("resync_queued", refreshes=fed.refreshes, upto=fed.upto)
 
-    def _tell_others(self, gaps: Sequence[Gap]) -> int:
+    def _notify_clusters(self, gaps: Sequence[Gap]) -> int:
         """Have the targets pass on that this cluster may have lost changes; 0 if that does not concern them."""
         if not self._relays or all(gap.key.startswith(_KNOWN) for gap in gaps):
             return 0
         return self._refreshes.ask([RereadRequest("", home=self._refreshes.source).attributes()])
 
-    def _tell_begun(self, keys: set[str]) -> None:
+    def _log_begun(self, keys: set[str]) -> None:
         """Log that a resync begins; not when it is tried again."""
         if not keys <= self._begun:
             log.info("resync_started", gaps=len(keys))

@@ -83,12 +83,12 @@ class Replays:
         self._lock = threading.RLock()
         self._note = note_of(self._target, "replay")
         text = queue.notes.get(self._note)
-        self._kept = Replay.model_validate_json(text) if text else None
+        self._replay = Replay.model_validate_json(text) if text else None
         self._chunks: deque[tuple[int, int]] = deque()  # of each: its last position, and how many are queued with it
         self._reached = 0
         self._waits: str | None = None
-        if self._kept is not None and self._kept.upto is None:
-            queue.hold(self._note, self._kept.first)
+        if self._replay is not None and self._replay.upto is None:
+            queue.hold(self._note, self._replay.first)
         name = f"replay-{self._target}"
         self.worker = Worker(name, self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second, meanwhile=self._progress)
@@ -111,7 +111,7 @@ class Replays:
         with self._source() as source:
             source.databases()  # an unreachable source is told now, not by the thread later
         with self._lock:
-            running = self._kept if self._kept is not None and self._kept.finished_at is None else None
+            running = self._replay if self._replay is not None and self._replay.finished_at is None else None
             if running is not None:
                 wanted = self._widened(running, wanted)
                 if wanted == running.range:
@@ -126,7 +126,7 @@ class Replays:
     def status(self) -> dict[str, Any] | None:
         """The replay that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
         with self._lock:
-            replay, waits, reached = self._kept, self._waits, self._reached
+            replay, waits, reached = self._replay, self._waits, self._reached
         if replay is None:
             return None
         done = replay.finished_at is not None
@@ -156,7 +156,7 @@ class Replays:
 
     def turn(self) -> None:
         """Queue what is not queued yet, as fast as the target takes it, and note when it is done."""
-        replay = self._kept
+        replay = self._replay
         if replay is not None and replay.finished_at is None:
             try:
                 if replay.upto is None:
@@ -213,14 +213,14 @@ class Replays:
     def _note_queued(self, replay: Replay, chunk: Sequence[Names]) -> None:
         last, count = place(chunk[-1]), sum("database" in it for it in chunk)
         with self._lock:
-            queued = count + (self._kept.queued if self._kept is not None else 0)
+            queued = count + (self._replay.queued if self._replay is not None else 0)
             if self._update(replay, queued_upto=(last.database, last.table), queued=queued):
                 self._chunks.append((self._queue.last, queued))
 
     def _progress(self) -> None:
         """See how far the target is; note, durably, when it has everything."""
         with self._lock:
-            replay, position = self._kept, self._done()
+            replay, position = self._replay, self._done()
             while self._chunks and self._chunks[0][0] <= position:
                 self._reached = self._chunks.popleft()[1]
             if replay is None or replay.upto is None or replay.finished_at is not None or position < replay.upto:
@@ -230,14 +230,14 @@ class Replays:
 
     def _is_same(self, replay: Replay) -> bool:
         """Whether this replay was not widened meanwhile."""
-        return self._kept is not None and self._kept.started_at == replay.started_at
+        return self._replay is not None and self._replay.started_at == replay.started_at
 
     def _update(self, replay: Replay, **values: Any) -> bool:
         """Change values of the kept replay, durably; False if it is another one by now."""
         with self._lock:
-            if self._kept is None or not self._is_same(replay):
+            if self._replay is None or not self._is_same(replay):
                 return False
-            self._write(self._kept.model_copy(update=values))
+            self._write(self._replay.model_copy(update=values))
             return True
 
     def _keep(self, replay: Replay) -> None:
@@ -247,7 +247,7 @@ class Replays:
 
     def _write(self, replay: Replay) -> None:
         self._queue.notes.put(self._note, replay.model_dump_json())
-        self._kept = replay
+        self._replay = replay
 
     def _done(self) -> int:
         return self._queue.target(self._target).position()

@@ -36,7 +36,7 @@ _RETRY_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-class KeptScope(BaseModel):
+class StoredScope(BaseModel):
     """The scope of a target as it is kept in the queue's file; `number` counts its changes.
 
     `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. Objects up to
@@ -52,13 +52,13 @@ class KeptScope(BaseModel):
     changes: tuple[str, ...] = ()
     changed_at: float | None = None
 
-    def changed_to(self, scope: dict[str, Any], *, drops: bool = False) -> KeptScope:
+    def changed_to(self, scope: dict[str, Any], *, drops: bool = False) -> StoredScope:
         """The scope to keep if pysync.toml says `scope`; this one if that is no change. `drops`: what leaves goes."""
         if scope == self.scope:
             return self
         former = tuple(it for it in (*self.former, self.scope) if it != scope)
         dropping = tuple(it for it in (*self.dropping, *([self.scope] if drops else [])) if it != scope)
-        return KeptScope(
+        return StoredScope(
             scope=scope,
             number=self.number + 1,
             former=former,
@@ -68,17 +68,17 @@ class KeptScope(BaseModel):
         )
 
 
-def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
+def stored_scope(queue: EventQueue, target: str) -> StoredScope | None:
     """The scope that the queue keeps for a target; None if there is none yet."""
     text = queue.notes.get(_note(target))
-    scope = None if text is None else KeptScope.model_validate_json(text)
+    scope = None if text is None else StoredScope.model_validate_json(text)
     if scope is None or not scope.former or _gaps(queue, target):
         return scope
     # No gap is open, so the target was brought to this one.
     return scope.model_copy(update={"former": (), "dropping": ()})
 
 
-def scopes_of(settings: TargetSettings, stored: KeptScope | None) -> list[dict[str, Any]]:
+def scopes_of(settings: TargetSettings, stored: StoredScope | None) -> list[dict[str, Any]]:
     """Every scope by which the target may hold something: that of its settings, and those that are kept."""
     return [scope_of(settings), *([stored.scope, *stored.former] if stored is not None else ())]
 
@@ -89,9 +89,9 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     A scope that was never kept (a new target) is kept without a gap. A shadow writes
     nothing, and a disabled target gets nothing, so its kept scope stays until it applies again.
     """
-    stored = kept_scope(queue, settings.name)
+    stored = stored_scope(queue, settings.name)
     if stored is None:
-        _keep(queue, settings.name, KeptScope(scope=scope_of(settings)))
+        _keep(queue, settings.name, StoredScope(scope=scope_of(settings)))
         return False
     if settings.mode == "shadow" or not settings.enabled:
         return False
@@ -109,7 +109,7 @@ def drop_what_leaves(queue: EventQueue, target: str) -> None:
     queue.notes.put(_note_of_drops(target), "drop")
 
 
-def _change(queue: EventQueue, settings: TargetSettings, new: KeptScope) -> None:
+def _change(queue: EventQueue, settings: TargetSettings, new: StoredScope) -> None:
     changes = "; ".join(new.changes)
     # The gap first: a kill after it finds the scope changed again. The other way round nobody would bring the target
     # on.
@@ -158,7 +158,7 @@ class Rescoper:
 
     def status(self) -> dict[str, Any] | None:
         """The last change of the scope, as JSON values (docs/status.md); None if there never was one."""
-        scope = kept_scope(self._queue, self._target)
+        scope = stored_scope(self._queue, self._target)
         if scope is None or scope.changed_at is None:
             return None
         fields = {"changed_at": scope.changed_at, "changes": list(scope.changes)}
@@ -182,7 +182,7 @@ class Rescoper:
 
     def _bring(self) -> None:
         """Queue what is not queued yet; afterwards the gaps wait only for the target."""
-        scope = kept_scope(self._queue, self._target)
+        scope = stored_scope(self._queue, self._target)
         if self._source is None or scope is None:
             raise PysyncError(
                 "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
@@ -199,7 +199,7 @@ class Rescoper:
         _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": None}))
         log.info("resync_queued", target=self._target, upto=self._queue.last)
 
-    def _wanted(self, source: Metastore, stored: KeptScope) -> Iterator[Names]:
+    def _wanted(self, source: Metastore, stored: StoredScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
         after = None if stored.queued_upto is None else TableName(*stored.queued_upto)
         scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
@@ -217,7 +217,7 @@ class Rescoper:
     def _of_target(self, names: Names) -> Names:
         return {**names, "targets": self._target}
 
-    def _note_queued(self, scope: KeptScope, chunk: Sequence[Names]) -> None:
+    def _note_queued(self, scope: StoredScope, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
         _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": (last.database, last.table)}))
 
@@ -233,7 +233,7 @@ def _gaps(queue: EventQueue, target: str) -> list[Gap]:
     return [gap for gap in queue.gaps.unclosed() if gap.key.startswith(scope_gaps(target))]
 
 
-def _out_of_scope(settings: TargetSettings, scope: KeptScope) -> str:
+def _out_of_scope(settings: TargetSettings, scope: StoredScope) -> str:
     return "drop" if scope.dropping else settings.out_of_scope
 
 
@@ -245,5 +245,5 @@ def _note(target: str) -> str:
     return note_of(target, "scope")
 
 
-def _keep(queue: EventQueue, target: str, scope: KeptScope) -> None:
+def _keep(queue: EventQueue, target: str, scope: StoredScope) -> None:
     queue.notes.put(_note(target), scope.model_dump_json())

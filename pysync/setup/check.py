@@ -77,7 +77,7 @@ def _bridge(config: Partial) -> Iterator[Finding]:
         port = config.bridge.port
         bridge = answer.get("bridge") or {}
         own_port = bridge.get("port") == port
-        yield _finding("bridge port", lambda: _port(port, its_user=answer if own_port else {}))
+        yield _finding("bridge port", lambda: _port(port, user=answer if own_port else {}))
     if answer:
         wrong = listening(answer, config.status_grace)
         listeners = f"{count(len(answer['listeners']), 'listener')} reporting"
@@ -126,8 +126,8 @@ def _queue(config: Partial) -> Iterator[Finding]:
         yield Finding("targets in the queue", ok=False, detail=str(error), by_file=True)
 
 
-def _port(port: int, key: str = "bridge.port", host: str = HOST, *, its_user: Mapping[str, Any]) -> str:
-    """Raises PysyncError for a port that is taken, but not by the sidecar with the status `its_user`, if it is that."""
+def _port(port: int, key: str = "bridge.port", host: str = HOST, *, user: Mapping[str, Any]) -> str:
+    """Raises PysyncError for a port that is taken, but not by the sidecar with the status `user`, if it is that."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with closing(socket.socket(family)) as probe:
         # As both servers do: a port of a process that has just ended (TIME_WAIT) is free for them.
@@ -135,8 +135,8 @@ def _port(port: int, key: str = "bridge.port", host: str = HOST, *, its_user: Ma
         try:
             probe.bind((host, port))
         except OSError as error:
-            if its_user and error.errno == errno.EADDRINUSE:
-                return f"used by the running sidecar, pid {its_user['pid']}"
+            if user and error.errno == errno.EADDRINUSE:
+                return f"used by the running sidecar, pid {user['pid']}"
             raise PysyncError(
                 f"{host}:{port}: {error.strerror}", f"stop the process that uses the port, or set {key}"
             ) from error
@@ -153,7 +153,7 @@ def _web(config: Partial) -> Iterator[Finding]:
     port, host = (config.web.port, config.web.host) if config.web else (None, HOST)
     if port is not None:
         user = _user_of_web(_running(config))
-        yield _finding("web port", lambda: _port(port, "web.port", host, its_user=user))
+        yield _finding("web port", lambda: _port(port, "web.port", host, user=user))
 
 
 def _source(config: Partial) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
-from pysync.resync.rescoping import kept_scope
+from pysync.resync.rescoping import stored_scope
 from pysync.sidecar import acts, parked
 from pysync.sidecar.acts import checked, recorded
 from pysync.sidecar.adoption import Adoption
@@ -107,8 +107,8 @@ class Commands:
 
     def scopes(self, _: Request) -> dict[str, Any]:
         """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
-        scopes = {name: kept_scope(self._queue, name) for name in self._drains}
-        return {"scopes": {name: kept.model_dump() for name, kept in scopes.items() if kept is not None}}
+        scopes = {name: stored_scope(self._queue, name) for name in self._drains}
+        return {"scopes": {name: scope.model_dump() for name, scope in scopes.items() if scope is not None}}
 
     def loads(self, _: Request) -> dict[str, Any]:
         """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""

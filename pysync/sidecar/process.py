@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from pysync.config import Config
-from pysync.sidecar.reload import assert_needs, begin_anew
+from pysync.sidecar.reload import assert_needs, restart_process
 from pysync.sidecar.sidecar import Sidecar
 
 # --- Tuning: what the sidecar asks of the Python that it runs in
@@ -125,7 +125,7 @@ def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
     (systemd.reloading if reloads else systemd.stopping)()
     is_down = sidecar.stop()
     if reloads:
-        begin_anew()
+        restart_process()
     if not is_down:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -178,7 +178,7 @@ class Reloads:
         self._signalled = True
 
 
-def begin_anew() -> None:
+def restart_process() -> None:
     """Replace this process by one with the same arguments. It does not return; call it when the sidecar has stopped."""
     # Until the new one listens to it, SIGHUP would end it.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

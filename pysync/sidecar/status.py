@@ -75,7 +75,7 @@ class Credentials:
 
     def __init__(self, config: Config) -> None:
         page = config.web.tls_certificate
-        self._found: list[tuple[str, str, End]] = [
+        self._expiries: list[tuple[str, str, End]] = [
             *_of("source", config.source.tls, config.source.kerberos),
             *(secret for it in config.targets for secret in _of_target(it)),
             *([("page", "certificate", partial(certificate_end, page))] if page else []),
@@ -84,7 +84,7 @@ class Credentials:
         """As in `pysync status --json`: `used_for`, `kind`, `expires_at` (seconds since 1970, or null) of each."""
 
     def _read(self) -> list[dict[str, Any]]:
-        return [{"used_for": used_for, "kind": kind, "expires_at": end()} for used_for, kind, end in self._found]
+        return [{"used_for": used_for, "kind": kind, "expires_at": end()} for used_for, kind, end in self._expiries]
 
 
 def _of_target(settings: TargetSettings) -> Iterator[tuple[str, str, End]]:

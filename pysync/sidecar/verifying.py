@@ -78,9 +78,9 @@ class Verifier:
         self._is_settled = is_settled
         self._pace = 1 / tables_per_second
         self._note_key = note_of(drain.name, "verify")
-        self._kept = note_of(drain.name, "verified")
+        self._note = note_of(drain.name, "verified")
         self._lock = threading.Lock()
-        self._asked = 0  # how often somebody has asked for a comparison
+        self._requests = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
@@ -94,12 +94,12 @@ class Verifier:
         if self._config.source.metastore is None:
             raise PysyncError("[source] metastore is not set, so nothing can be compared", "set it in pysync.toml")
         with self._lock:
-            self._asked += 1
+            self._requests += 1
         self._begin()
 
     def last_result(self) -> dict[str, Any]:
         """What was found last, with counts by database and the differences, as far as they are kept; docs/verify.md."""
-        stored = self._queue.notes.get(self._kept)
+        stored = self._queue.notes.get(self._note)
         return {"target": self._drain.name, **(self.status() or {}), **json.loads(stored or "{}")}
 
     def status(self) -> dict[str, Any] | None:
@@ -114,15 +114,15 @@ class Verifier:
 
     def _turn(self) -> None:
         if self._is_due() and self._is_at_rest():
-            requested = self._asked  # who asks from now on wants another look
+            requested = self._requests  # who asks from now on wants another look
             self._verify()
             self._answered = requested
             self.worker.well()
 
     def _is_due(self) -> bool:
         every = self._config.verify.every
-        if self._asked > self._answered or every is None:
-            return self._asked > self._answered
+        if self._requests > self._answered or every is None:
+            return self._requests > self._answered
         last = self.status()
         return time.time() >= (last["began_at"] if last else 0.0) + every
 
@@ -140,7 +140,7 @@ class Verifier:
             "names": names,
         }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
-        self._queue.notes.put(self._kept, json.dumps(stored_result(first, drift)))
+        self._queue.notes.put(self._note, json.dumps(stored_result(first, drift)))
         self._queue.notes.put(self._note_key, json.dumps(result))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)

@@ -141,7 +141,9 @@ class Shutdown:
     """Asked for by a signal, or from any thread; seen within a quarter of a second."""
 
     def __init__(self) -> None:
-        self._asked: SimpleQueue[str | None] = SimpleQueue()  # its put is safe in a signal handler, Event's set is not
+        self._stop_requests: SimpleQueue[str | None] = (
+            SimpleQueue()
+        )  # its put is safe in a signal handler, Event's set is not
 
     def on_signals(self) -> None:
         """Let SIGTERM and SIGINT ask for it; call this in the main thread."""
@@ -150,14 +152,14 @@ class Shutdown:
 
     def ask(self, failure: str | None = None) -> None:
         """Ask for the end; `failure` says what went wrong, if anything did."""
-        self._asked.put(failure)
+        self._stop_requests.put(failure)
 
     def comes(self) -> bool:
         """Wait a moment; True once the end was asked for."""
-        if self._asked.empty():
+        if self._stop_requests.empty():
             time.sleep(_EVERY_SECONDS)
-        return not self._asked.empty()
+        return not self._stop_requests.empty()
 
     def failure(self) -> str | None:
         """Why the end was asked for; None if nothing failed. Call it once, after `comes` was True."""
-        return self._asked.get()
+        return self._stop_requests.get()

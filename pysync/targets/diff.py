@@ -176,12 +176,12 @@ def _parameters(
 def _basic(parameters: Mapping[str, str]) -> Mapping[str, str]:
     """The parameters without the names of columns that have statistics: each metastore writes those that it has."""
     try:
-        kept = json.loads(parameters.get(ACCURATE, ""))
-        del kept["COLUMN_STATS"]
+        statistics = json.loads(parameters.get(ACCURATE, ""))
+        del statistics["COLUMN_STATS"]
     except (ValueError, TypeError, KeyError):
         return parameters
     others = {key: value for key, value in parameters.items() if key != ACCURATE}
-    return {**others, ACCURATE: json.dumps(kept, separators=(",", ":"))} if kept else others
+    return {**others, ACCURATE: json.dumps(statistics, separators=(",", ":"))} if statistics else others
 
 
 def same_counts(wanted: Mapping[str, str] | None, existing: Mapping[str, str] | None) -> bool:

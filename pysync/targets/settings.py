@@ -193,7 +193,7 @@ class TargetSettings(PolicySettings):
     )
     policies: tuple[NamedPolicy, ...] = Field(
         default=(),
-        description="Policies in order; the first that takes an object decides what becomes of it. What a policy does "
+        description="Policies in order; the first that takes an object decides what happens to it. What a policy does "
         "not set comes from the target. Default: the target's settings are the only policy.",
     )
     copy_files: CopySettings | None = Field(

@@ -206,7 +206,7 @@ class Comparison:
         """`executor` makes, from the pool of these threads, what compares; it may do so elsewhere, as on Spark."""
         self._crew = partial(WorkerPool, open_source, open_target, threads, keep_pace)
         self._rules = Rules.of(settings, source)
-        self._hands = executor
+        self._executor = executor
 
     def run(self, selection: Selection | None = None, on_progress: OnProgress = lambda *_: None) -> Iterator[Compared]:
         """Everything, or what is selected: databases, their tables with all partitions and constraints, functions.
@@ -216,7 +216,7 @@ class Comparison:
         """
         with self._crew() as pool:
             try:
-                yield from self._run(self._hands(pool, Comparator(self._rules)), selection, on_progress)
+                yield from self._run(self._executor(pool, Comparator(self._rules)), selection, on_progress)
             except (MetastoreError, TException) as error:
                 raise Unavailable(f"cannot read the source: {error}") from error
 

@@ -254,13 +254,13 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
     if rival or (not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt"):
         return _of_others(rules, replace(blank, fields=listed(fields)), there, rival)
     if not fields:
-        return _kept_otherwise(target, blank, wanted)
+        return _equal_or_adapted(target, blank, wanted)
     return replace(
         blank, result=DIFFERENT, fields=listed(fields), excuse=rules.excuse(blank.kind, DIFFERENT, blank.source)
     )
 
 
-def _kept_otherwise(target: Target, blank: Compared, wanted: Any) -> Compared:
+def _equal_or_adapted(target: Target, blank: Compared, wanted: Any) -> Compared:
     """What has the form in which the target can keep it: equal, unless the target lacks something for good."""
     lost = target.lost(wanted) if isinstance(target, ReportsLosses) else ()
     return replace(blank, result=DIFFERENT, fields=listed(lost), excuse=_ADAPTED) if lost else blank

@@ -446,7 +446,7 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.Not: Expressions.negated,
     exp.Null: lambda _, __: Typed("NULL", VOID),
     exp.Or: Expressions.connected,
-    exp.Paren: lambda its, it: its(it.this),
+    exp.Paren: lambda translate, it: translate(it.this),
     exp.RegexpLike: Expressions.matched,
     exp.Subquery: Expressions.scalar,
     exp.TryCast: Expressions.converted,

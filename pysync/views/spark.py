@@ -229,8 +229,8 @@ def rules_of(view: Any) -> SparkRules | None:
         return None
     if properties.get(_ORDERS_BY_PLACE, "true").lower() == "false":
         raise CannotTranslate("a view of Spark with spark.sql.orderByOrdinal off")
-    found = _MAJOR_AND_MINOR.match(properties.get(_VERSION, ""))
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = _MAJOR_AND_MINOR.match(properties.get(_VERSION, ""))
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
     has_icu = properties.get(_HAS_ICU, "true").lower() == "true"
     is_ansi = properties.get(_IS_ANSI, str(version >= _ANSI_BY_DEFAULT and _PARTS in properties)).lower() == "true"
     return AnsiRules(version, has_icu=has_icu) if is_ansi else SparkRules(version, has_icu=has_icu)

@@ -267,11 +267,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
 
 def _instr_of_4(value: Typed, part: Typed) -> Typed:
     """`instr`, not `locate`, counts what is beyond the Basic Plane as two, and finds nothing in an empty string."""
-    found = _instr(_paired(value), _paired(part))
+    position = _instr(_paired(value), _paired(part))
     if part.literal:
-        return found
+        return position
     are_empty = " AND ".join(f"{repeated(as_string(it), 2).sql} = ''" for it in (value, part))
-    return Typed(f"IF({are_empty}, 0, {found.sql})", INT)
+    return Typed(f"IF({are_empty}, 0, {position.sql})", INT)
 
 
 OF_HIVE_4: Mapping[str, Callable[..., Typed]] = {"initcap": _initcap(r"\t-\r\x1c-\x20"), "instr": _instr_of_4}

@@ -15,7 +15,7 @@ from pysync.cli.status_text import is_late
 from pysync.config import load_config, load_partial
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
-from pysync.resync.rescoping import compare_scope, kept_scope
+from pysync.resync.rescoping import compare_scope, stored_scope
 from pysync.setup import check
 from pysync.sidecar.status import _gap
 from pysync.web.views.charts import IDLE, tone_of_target
@@ -85,7 +85,7 @@ def test_a_change_of_its_scope_waits_until_it_is_enabled(tmp_path: Path, enabled
         compare_scope(queue, FaultySettings(name="dr", kind="faulty"))
         changed = FaultySettings(name="dr", kind="faulty", include=("a",), enabled=enabled)
         assert compare_scope(queue, changed) is enabled
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert (len(queue.gaps.unclosed()), "include" in kept.scope) == (int(enabled), enabled)
 

@@ -121,7 +121,7 @@ def test_the_home_does_what_it_is_asked_if_it_has_what_the_replica_had(
 
 
 def test_a_request_for_what_is_made_anew_finds_it_absent() -> None:
-    anew = Condition(Stance.REQUEST, [table_of_home(None, "1")], anew=True)
+    anew = Condition(Stance.REQUEST, [table_of_home(None, "1")], may_be_absent=True)
     assert at(EAST).put(put(EAST, anew), table_of_home(None, "wanted"), None) is Verdict.DO
     assert at(EAST).put(put(EAST, anew), table_of_home(None, "wanted"), table_of_home(None, "2")) is Verdict.CONFLICT
 

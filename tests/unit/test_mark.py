@@ -71,9 +71,9 @@ def test_a_queue_knows_its_lives_up_to_their_ends(life, position, is_known):
 
 
 def test_an_object_of_another_target_of_the_queue_is_kept_from_this_one():
-    assert mark(1).is_kept_out_by(mark(1, target="lake"))
+    assert mark(1).is_blocked_by(mark(1, target="lake"))
     for name in ("dr", "", "renamed since"):
-        assert not mark(1).is_kept_out_by(mark(1, target=name))
+        assert not mark(1).is_blocked_by(mark(1, target=name))
 
 
 def test_what_is_altered_keeps_its_birth_and_what_is_born_anew_does_not():

@@ -373,7 +373,7 @@ def test_a_table_that_the_target_lacks_is_read_whole_under_the_name_that_it_gets
         f"of_{name.database}",
         TableName(f"of_{name.database}", f"{name.table}_7"),
     )
-    assert (asked.database, asked.table, asked.anew) == (name.database, name, False)
+    assert (asked.database, asked.table, asked.needed) == (name.database, name, False)
     assert (asked.created, asked.mark, asked.visited) == (operation.mark.created, operation.mark, operation.visited)
 
 

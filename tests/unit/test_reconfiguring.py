@@ -14,7 +14,7 @@ from pysync.config_file.targets import altered, removed, renamed, setting_of
 from pysync.control.client import NoSidecar, Unanswered
 from pysync.jobs.configuration import Done, reconfigure
 from pysync.queue import EventQueue
-from pysync.resync.rescoping import compare_scope, kept_scope
+from pysync.resync.rescoping import compare_scope, stored_scope
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act
 
@@ -157,21 +157,21 @@ def test_what_leaves_a_replaced_policy_goes_by_this_change_alone(file: Path, dro
     policy(file, "crm", drops=drops)
     scoped(file)
     with opened(file) as queue:
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert [it["policy"] for it in kept.former] == ["sales"]
         assert [it["policy"] for it in kept.dropping] == (["sales"] if drops else [])
     policy(file, "hr", drops=False)
     scoped(file)
     with opened(file) as queue:
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert [it["policy"] for it in kept.former] == ["sales", "crm"]
         assert [it["policy"] for it in kept.dropping] == (["sales"] if drops else [])
     policy(file, "sales", drops=False)
     scoped(file)
     with opened(file) as queue:
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert [it["policy"] for it in kept.dropping] == [], "what is in scope again does not leave"
 
@@ -182,13 +182,13 @@ def test_a_replaced_policy_of_a_disabled_target_waits_for_it(file: Path) -> None
     policy(file, "crm", drops=True)
     scoped(file)
     with opened(file) as queue:
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert kept.scope["policy"] == "sales"
     file.write_text(file.read_text().replace("enabled = false\n", ""))
     scoped(file)
     with opened(file) as queue:
-        kept = kept_scope(queue, "dr")
+        kept = stored_scope(queue, "dr")
         assert kept is not None
         assert [it["policy"] for it in kept.dropping] == ["sales"]
 

@@ -95,7 +95,7 @@ LOST = RereadRequest("", home="east", path=("east",))
 def test_a_request_without_an_object_reports_a_loss_and_compares_no_databases() -> None:
     change = decode_change(event(Kind.CREATE_FUNCTION, LOST.as_function("east")), 7)
     assert change is not None
-    assert (change.tells_of_loss, change.refreshes_all, change.comes_alone) == (True, False, True)
+    assert (change.reports_loss, change.refreshes_all, change.comes_alone) == (True, False, True)
     assert change.event.visited == ("east", "west")
 
 

@@ -235,7 +235,7 @@ def test_a_copy_of_what_is_excluded_now_gets_the_mark_of_its_new_object(benches:
 
 
 def test_a_mark_names_the_object_unless_the_target_goes_both_ways() -> None:
-    assert NameMapping.of(settings()).tells_objects is True
+    assert NameMapping.of(settings()).names_objects is True
     assert OBJECT_KEY not in Mark("onprem", 5, 1).parameters()
     mark = Mark("onprem", 5, 1, object="db.t", formerly="db.s", rivals=frozenset({"twin.t"}))
     assert mark.parameters()[OBJECT_KEY] == "db.t"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pysync.model.names import TableName
 from pysync.replay.window.scope import Extent, changes, scope_of
-from pysync.resync.rescoping import KeptScope, compare_scope, kept_scope
+from pysync.resync.rescoping import StoredScope, compare_scope, stored_scope
 from pysync.targets.settings import TargetSettings
 from tests.support.events import settings as made
 
@@ -71,12 +71,12 @@ def test_former_scopes_are_kept_until_the_target_is_brought_to_the_new_one(reope
     steps += [({"include": ["a"]}, True, ["b", "c"]), ({"include": ["a"]}, False, ["b", "c"])]
     for values, opened, former in steps:
         assert compare_scope(queue, made(**values)) is opened
-        assert [it["include"][0] for it in kept_scope(queue, "dr").former] == former
+        assert [it["include"][0] for it in stored_scope(queue, "dr").former] == former
         queue = reopen()
     assert len(queue.gaps.unclosed()) == 3
     queue.gaps.healed_by([gap.key for gap in queue.gaps.unclosed()], 0)
     assert queue.gaps.close_passed() == 3
-    assert kept_scope(queue, "dr").former == (), "the target is what it shall be"
+    assert stored_scope(queue, "dr").former == (), "the target is what it shall be"
 
 
 def test_the_gap_of_a_scope_waits_for_its_own_target_alone(reopen):
@@ -101,5 +101,5 @@ def test_a_shadow_leaves_its_scope_as_it_was(reopen):
 
 
 def test_what_is_no_change_is_the_same():
-    kept = KeptScope(scope={"include": ["a"]})
+    kept = StoredScope(scope={"include": ["a"]})
     assert kept.changed_to({"include": ["a"]}) is kept

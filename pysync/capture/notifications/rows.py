@@ -108,9 +108,9 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
     """
     rows, full = _rows(log, position, page)
     if not rows and current < position.last:
-        return _anew(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
+        return _after_reset(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
     if rows and _is_another(rows, position, full):
-        return _anew(log, page, f"its events up to id {position.last} are not those that pysync has read")
+        return _after_reset(log, page, f"its events up to id {position.last} are not those that pysync has read")
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
@@ -152,7 +152,7 @@ def _lost(first: int, last: int) -> str:
     )
 
 
-def _anew(log: NotificationLog, page: int, why: str) -> Batch:
+def _after_reset(log: NotificationLog, page: int, why: str) -> Batch:
     return Batch((), begin(log, page), f"the notification log was reset: {why}")
 
 
@@ -255,7 +255,7 @@ class Rows:
     ) -> None:
         self._keep_unreadable = keep_unreadable
         self._source, self._instance, self._catalogs = source, instance, catalogs
-        self._told: set[str] = set()  # the kinds and catalogs that the log has reported
+        self._reported: set[str] = set()  # the kinds and catalogs that the log has reported
 
     def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> Taken:
         """What to queue for the rows, in their order, with sequences from `first` on.
@@ -312,8 +312,8 @@ class Rows:
 
     def _is_news(self, what: str) -> bool:
         """Whether the log has not reported this kind or catalog yet: there may be thousands of its rows."""
-        is_news = what not in self._told
-        self._told.add(what)
+        is_news = what not in self._reported
+        self._reported.add(what)
         return is_news
 
     def _entry(self, event: Event) -> Entry:

@@ -76,7 +76,7 @@ class Direction:
         return Origins(refresh, self.cluster, self.relays)
 
     def _rule_against_loss(self, change: Change) -> str | None:
-        return "the target has no other clusters behind it" if change.tells_of_loss and not self.relays else None
+        return "the target has no other clusters behind it" if change.reports_loss and not self.relays else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +327,7 @@ class HomeOrigins(Origins):
             mark = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.brings_state_of(mark.source) or mark.source == self.cluster
         condition = Condition(
-            Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, chain_length=refresh.chain_length
+            Stance.REQUEST if asks else Stance.STATE, may_be_absent=refresh.needed, chain_length=refresh.chain_length
         )
         return {"mark": mark, "visited": refresh.visited, "condition": condition}
 

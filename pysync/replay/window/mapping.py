@@ -141,8 +141,8 @@ class NameMapping:
     rewritings: tuple[Rewriting, ...] = (Rewriting(),)
     """Of each policy, and last of what no policy takes; `renames.index` tells whose an object is."""
     copies: bool = False  # whether the locations of the files at the source are kept
-    anew: str | None = None  # the format of re-encoding, if any
-    tells_objects: bool = False
+    rewrite_format: str | None = None  # the format of re-encoding, if any
+    names_objects: bool = False
     """Whether changes tell the names of their objects at the source, so that the marks hold them."""
 
     @classmethod
@@ -157,8 +157,8 @@ class NameMapping:
             renames=renames,
             rewritings=tuple(map(Rewriting.of, each)),
             copies=settings.copy_files is not None,
-            anew=settings.copy_files.rewrite if settings.copy_files else None,
-            tells_objects=Direction.of(settings).names_objects,
+            rewrite_format=settings.copy_files.rewrite if settings.copy_files else None,
+            names_objects=Direction.of(settings).names_objects,
         )
 
     def rewriting(self, name: TableName | str) -> Rewriting:
@@ -187,7 +187,7 @@ class NameMapping:
         first, if there is such a table) has a key of its own, so that it holds up no changes of that one.
         """
         new = self.table(name)
-        if not self.tells_objects or self.source_table(new) == name:
+        if not self.names_objects or self.source_table(new) == name:
             return str(new)
         return f"{new}@{name.database}/{name.table}"
 
@@ -221,7 +221,7 @@ class NameMapping:
 
     def rivals_of(self, name: TableName | str) -> list[TableName | str]:
         """The other names at the source that get the same name at the target, whether they exist or not."""
-        if not self.tells_objects:
+        if not self.names_objects:
             return []
         sources = (
             self.source_databases(self.database(name)) if isinstance(name, str) else self.sources_of(self.table(name))
@@ -268,7 +268,7 @@ class NameMapping:
 
     def frame(self, table: Any) -> Frame:
         """What a table tells about the files of its partitions. It must be the source's table, not yet rewritten."""
-        return frame_of(table) if self.anew else _UNKNOWN
+        return frame_of(table) if self.rewrite_format else _UNKNOWN
 
     def apply_to(self, item: Any) -> dict[str, SourceFiles]:
         """Rewrite one metastore object, but no partition, for the target, in place.
@@ -298,9 +298,11 @@ class NameMapping:
         moved = plain(locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
         # The files of an archive are Hadoop's, whatever the format of the partition is.
         is_archive = isinstance(item, hive.Partition) and location != item.sd.location
-        if not self.anew or not moved or is_archive:
+        if not self.rewrite_format or not moved or is_archive:
             return None
-        return form_of(item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.anew)
+        return form_of(
+            item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.rewrite_format
+        )
 
     def _alter(self, item: Any) -> None:
         kind = type(item)

@@ -53,7 +53,7 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
         database=name.database,
         table=name,
         created=0 if has_condition else operation.mark.created,
-        anew=has_condition,
+        needed=has_condition,
         mark=operation.mark,
         visited=operation.visited,
     )

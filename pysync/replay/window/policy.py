@@ -279,7 +279,7 @@ class Policy:
             return None
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
-            takes = change.refreshes_all or change.tells_of_loss or self.takes_database(change.database)
+            takes = change.refreshes_all or change.reports_loss or self.takes_database(change.database)
             return change if takes else None
         takes_old = self.takes_table(old)
         takes_new = takes_old if new == old else self.takes_table(new)

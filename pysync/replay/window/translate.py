@@ -125,7 +125,7 @@ class Translator:
             scoped = as_refresh(scoped)
         # By its bytes: events of one table share the rewritten struct (see Change.table).
         raw = scoped.event.table
-        origin = self._origin(scoped) if self.mapping.tells_objects else None
+        origin = self._origin(scoped) if self.mapping.names_objects else None
         rewritten = self.mapping.apply(scoped, self._rewritten(raw, event.catalog) if raw else None)
         rewritten.origin = origin
         if rewritten.provenance is not None:
@@ -166,7 +166,7 @@ class Translator:
             change = decode_change(self._by_replicator(event), 0)
         except PysyncError:
             return None
-        is_loss = change is not None and change.tells_of_loss and self.policy.direction.has_lost(change)
+        is_loss = change is not None and change.reports_loss and self.policy.direction.has_lost(change)
         return self.policy.direction.cluster if is_loss else None
 
     def _by_replicator(self, event: Event) -> Event:

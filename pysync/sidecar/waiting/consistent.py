@@ -208,15 +208,15 @@ class Consistent:
         self._hold: Hold | None = None
         self._call: tuple[int, float] | None = None  # the second arrival, and when it began
         self._attempts = 0
-        self._told: Verdict | None = None
+        self._reached: Verdict | None = None
 
     def verdict(self) -> Verdict:
         """What it has come to; once it is `there` the database stays held until `end`."""
-        if self._told is not None:
-            return self._told
+        if self._reached is not None:
+            return self._reached
         verdict = self._reaching.hindered() or self._step()
         if verdict.state == THERE:
-            self._told = verdict
+            self._reached = verdict
         elif verdict.state == "cannot":
             self.end()
         return verdict
@@ -234,7 +234,7 @@ class Consistent:
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
             if not self._begin_hold(verdict):
-                return self._retry(_UNSETTLED, anew=True)
+                return self._retry(_UNSETTLED, after_arrival=True)
         hold = self._hold
         if hold is None or not self._drain.holds.lasts(hold):
             return self._retry(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
@@ -260,7 +260,7 @@ class Consistent:
         """All that may have been read at the source has come: judge by what is behind the held event."""
         gap, upto = self._capture.gap(self._drain.name)
         if gap is not None or upto > hold.upto:
-            return self._retry("changes of it may be missing", anew=True)
+            return self._retry("changes of it may be missing", after_arrival=True)
         after = self._witness.after(hold.upto)
         before = self._witness.before(hold.upto, min(it.at for it in after)) if after else []
         doubtful = doubt(before, after, self._read())
@@ -281,11 +281,11 @@ class Consistent:
         more = {"attempts": self._attempts, "held_seconds": round(left, 3)}
         return Verdict(THERE, "consistent", text, None, hold.upto, more)
 
-    def _retry(self, why: str, *, anew: bool = False) -> Verdict:
-        """Let the database go on, and try a later event; `anew`: first let everything arrive again."""
+    def _retry(self, why: str, *, after_arrival: bool = False) -> Verdict:
+        """Let the database go on, and try a later event; `after_arrival`: first let everything arrive again."""
         self.end()
         log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)
-        if anew or not self._begin_hold(self._queue.last):
+        if after_arrival or not self._begin_hold(self._queue.last):
             self.end()
             self._arrival = self._new_arrival()
         return waits("again", f"no consistent point yet ({self._attempts} tried): {why}")

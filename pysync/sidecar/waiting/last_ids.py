@@ -37,7 +37,7 @@ class LastIds:
         self._objects = objects
         self._refreshes = refreshes
         self._source = source
-        self._asked: dict[str, int] = {}
+        self._requested: dict[str, int] = {}
         self._every = drain.settings.last_id_every
         self.worker = Worker(f"last-ids-{drain.name}", self.turn, every=self._every or 1, retry=_RETRY_SECONDS)
 
@@ -60,7 +60,7 @@ class LastIds:
 
     def _wanted(self, database: str) -> Names | None:
         last_id = self._objects.upto(self._drain, database)
-        if not last_id or last_id <= self._asked.get(database, 0):
+        if not last_id or last_id <= self._requested.get(database, 0):
             return None
-        self._asked[database] = last_id
+        self._requested[database] = last_id
         return {"database": database, "targets": self._drain.name, "event_id": str(last_id)}

@@ -30,7 +30,7 @@ _MOST_NAMES = 50
 _MOST_LOOKED = 50
 
 
-def asked_for(request: Mapping[str, Any]) -> str:
+def requested_name(request: Mapping[str, Any]) -> str:
     """The name that is asked for: `db`, `db.table` or `db.function()`. Raises PysyncError for anything else."""
     name = request.get("table")
     text = without_quotes(normalized(name)) if isinstance(name, str) else ""
@@ -113,7 +113,7 @@ class Why:
 
     def __call__(self, request: Request) -> dict[str, Any]:
         """The answer, as in docs/status.md. Raises PysyncError for a name that is none, or an unknown target."""
-        requested, target = asked_for(request), request.get("target")
+        requested, target = requested_name(request), request.get("target")
         if target is not None and target not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
@@ -171,7 +171,7 @@ class Why:
 
 def why_offline(reader: Reader, translators: Mapping[str, Translator], request: Request) -> dict[str, Any]:
     """The same where no sidecar runs: what the journal and the configuration tell. Raises PysyncError as `Why` does."""
-    requested, target = asked_for(request), request.get("target")
+    requested, target = requested_name(request), request.get("target")
     spans = spans_of(requested, [it.mapping for it in translators.values()], reader, _NOTHING)
     targets = []
     for name, translator in translators.items():

@@ -55,7 +55,7 @@ def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark)
     existing_mark = Mark.read(parameters)
     if existing_mark is None or existing_mark.source != mark.source:
         return Ownership.FOREIGN
-    if mark.is_kept_out_by(existing_mark):
+    if mark.is_blocked_by(existing_mark):
         return Ownership.RIVAL
     return Ownership.NEWER if mark.precedes(existing_mark) else Ownership.OWN
 
@@ -91,7 +91,7 @@ def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Owner
     place_mark = Mark.read(parameters)
     if place_mark is None or place_mark.source != mark.source:
         return Ownership.FOREIGN
-    if mark.is_kept_out_by(place_mark):
+    if mark.is_blocked_by(place_mark):
         return Ownership.RIVAL
     newer = (mark.created and place_mark.created > mark.created) or mark.is_before_birth_of(place_mark)
     return Ownership.NEWER if newer else Ownership.OWN

@@ -149,7 +149,7 @@ class HomeRule:
         condition = operation.condition or Condition()
         values = getattr(wanted if wanted is not None else existing, "values", None)
         before = condition.before if values is None else condition.parts.get(tuple(values), ())
-        condition = Condition(stance_of_change, before, anew=condition.anew)
+        condition = Condition(stance_of_change, before, may_be_absent=condition.may_be_absent)
         home = self.home_within(place) if self._depends_on_place(operation) else operation.mark.source
         return self._conflict_if_unseen(home, condition, self._by_condition(condition, wanted, existing))
 
@@ -233,7 +233,7 @@ class HomeRule:
         return Verdict.DO if self._is_among(condition.before, existing) else Verdict.STALE
 
     def _by_request(self, condition: Condition, wanted: Any | None, existing: Any | None) -> Verdict:
-        if self._is_among(condition.before, existing) or (condition.anew and existing is None):
+        if self._is_among(condition.before, existing) or (condition.may_be_absent and existing is None):
             return Verdict.DO
         return Verdict.UNCHANGED if self._is_as_wanted(wanted, existing) else Verdict.CONFLICT
 

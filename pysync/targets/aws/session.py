@@ -217,7 +217,7 @@ class AwsSettings(TargetSettings):
     )
     rename: Literal["copy", "keep"] = Field(
         default="copy",
-        description="What becomes of a renamed table. copy: it is created anew, its partitions are copied, and its "
+        description="What is done about a renamed table. copy: it is created anew, its partitions are copied, and its "
         "grants, tags and versions are lost; keep: the event is parked.",
     )
     partition_indexes: dict[str, tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...]] = Field(

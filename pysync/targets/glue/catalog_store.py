@@ -82,8 +82,8 @@ class CatalogStore(Store):
 
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`, and what to set for more views to be translated."""
-        found = f"{count(len(self.databases()), 'database')} in {self._place}"
-        return f"{found}; {_UNSET}" if self._glue.translates_views and not self._glue.hive_version else found
+        databases = f"{count(len(self.databases()), 'database')} in {self._place}"
+        return f"{databases}; {_UNSET}" if self._glue.translates_views and not self._glue.hive_version else databases
 
     def close(self) -> None:
         """Close idle connections."""

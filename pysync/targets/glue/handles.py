@@ -160,9 +160,9 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """Structs with handles. Parameters of others that match `kept_patterns` stay."""
+    """Structs with handles. Parameters of others that match `preserved_patterns` stay."""
 
-    kept_patterns: Sequence[str]
+    preserved_patterns: Sequence[str]
 
     def read(self, kind: type[Any], answer: Mapping[str, Any] | None) -> Any | None:
         """The struct of an object that was read, without what others set on an object of pysync's."""
@@ -170,7 +170,7 @@ class Handles:
             return None
         # A partition has no mark.
         is_pysyncs = kind is hive.Partition or Mark.read(answer.get("Parameters")) is not None
-        item = _OBJECTS[kind](without_others(answer, self.kept_patterns) if is_pysyncs else answer)
+        item = _OBJECTS[kind](without_others(answer, self.preserved_patterns) if is_pysyncs else answer)
         item.handle = answer
         if is_link(answer):  # a mark is of what the link leads to: pysync writes none
             item.parameters = {key: value for key, value in item.parameters.items() if key not in MARK_KEYS}
@@ -178,7 +178,7 @@ class Handles:
 
     def as_stored(self, item: Any, fields: Mapping[str, Any], lost: Sequence[str]) -> Any:
         """The struct that Glue will give back for this input of the item."""
-        fields = recorded(fields) if self.kept_patterns else fields
+        fields = recorded(fields) if self.preserved_patterns else fields
         expected = _OBJECTS[type(item)]({**fields, **_belonging(item)})
         expected.handle = Input(fields, lost)
         return expected
@@ -189,7 +189,7 @@ class Handles:
 
     def filled_in(self, wanted: Mapping[str, Any], existing: Mapping[str, Any]) -> dict[str, Any]:
         """The input of an update, which replaces everything: it repeats what stays, and what others set."""
-        made = with_others(wanted, existing, self.kept_patterns)
+        made = with_others(wanted, existing, self.preserved_patterns)
         complete = {**{name: existing[name] for name in _STAYS if existing.get(name)}, **made}
         location = (existing.get("StorageDescriptor") or {}).get("Location")
         if location and not (made.get("StorageDescriptor") or {}).get("Location"):
@@ -248,7 +248,7 @@ def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) 
 def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, patterns: Sequence[str]) -> int:
     """Give the partitions the columns, as the policy says; how many were changed.
 
-    Parameters of the partitions' columns stay if they match `kept_patterns`.
+    Parameters of the partitions' columns stay if they match `preserved_patterns`.
     """
     changed = 0
     for page in chunks(send.catalog.partitions(name), GET_PAGE):

@@ -105,7 +105,7 @@ class GlueStore(CatalogStore):
         """
         policy, columns = self._glue.partition_schema, columns_of(wanted.handle.fields)
         if existing.partitionKeys and policy != "none" and not same_columns(columns, columns_of(existing.handle)):
-            spread(self._send, name_of(existing), columns, policy, self._handles.kept_patterns)
+            spread(self._send, name_of(existing), columns, policy, self._handles.preserved_patterns)
         self._update(wanted, existing)
         return True
 
@@ -163,7 +163,7 @@ class GlueStore(CatalogStore):
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns."""
         wanted = translated(hive.Partition(values=[], sd=hive.StorageDescriptor(cols=list(columns))))[0]
-        return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.kept_patterns) > 0
+        return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.preserved_patterns) > 0
 
     # --- within
 
