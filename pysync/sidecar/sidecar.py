@@ -114,16 +114,17 @@ class Sidecar:
         if self.poller:
             watch.retire()
         self._copies = Copies(settings, config.queue.directory.absolute())
-        names = [it.name for it in settings]
-        self._checkpoints = Checkpoints(self.queue.notes, names, origin.note if origin else BOOTSTRAP)
+        bootstrap = origin.note if origin else BOOTSTRAP
+        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], bootstrap)
         refreshes = Refreshes(self.queue, config.source.name)
         self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
         self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
-        self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
-        self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
+        enabled = [it for it in self.drains if it.settings.enabled]
+        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused) for it in enabled]
+        self._last_ids = [self._last_ids_of(it, refreshes) for it in enabled]
         receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None
         self._notifiers = [self._notifier(it, receivers) for it in config.notify] if receivers else []
         self._credentials = Credentials(config)
@@ -371,9 +372,6 @@ class Sidecar:
 
     def _problems(self) -> Sequence[Problem]:
         return problems(self.status(), self._config.status_grace)
-
-    def _sweeper(self, drain: Drain) -> Sweeper:
-        return Sweeper(drain.settings, self._config.source.name, drain.paused)
 
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
         pace = self._config.source.compare_tables_per_second

@@ -44,6 +44,12 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer("  user [hive]", "nosuchuser")
     asked.expect("Error: this machine has no user 'nosuchuser'")
     asked.answer("  user [hive]", ME)
+    asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
+    asked.expect(f"Error: cannot read {host.lib}: Is a directory")
+    asked.answer(f"  hive-site.xml [{host.site}]", "")
+    asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
+    asked.expect(f"Error: there is no directory {host.root}/no")
+    asked.answer(f"  jar directory [{host.lib}]", "")
     asked.expect("The name of this cluster.")
     asked.answer("  source name", "my cluster")
     asked.expect("Error: 'my cluster' is not a valid name; use up to 64 letters")
@@ -59,12 +65,6 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer("  location", "hdfs://adh1=hdfs")
     asked.expect("Error: 'hdfs://adh1=hdfs' is not a pair of locations")
     asked.answer("  location", "hdfs://adh1/w=hdfs://adh2/w")
-    asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
-    asked.expect(f"Error: cannot read {host.lib}: Is a directory")
-    asked.answer(f"  hive-site.xml [{host.site}]", "")
-    asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
-    asked.expect(f"Error: there is no directory {host.root}/no")
-    asked.answer(f"  jar directory [{host.lib}]", "")
     asked.expect("what it will do")
     asked.answer("Do this? [y/N]", "y")
     assert asked.end() == 0, asked.shown
@@ -130,7 +130,7 @@ def test_it_shows_what_it_will_do_and_does_it_only_if_asked_to(host: Host) -> No
 
 
 def test_questions_are_broken_at_spaces(host: Host) -> None:
-    with terminal(command(["init", *places(host), f"--user={ME}"]), {"NO_COLOR": "1", "COLUMNS": "60"}) as asked:
+    with terminal(command(["init", *host.options()]), {"NO_COLOR": "1", "COLUMNS": "60"}) as asked:
         asked.answer("  source name", "east")
         asked.answer("  source metastore", "")
         asked.expect("  target kind")

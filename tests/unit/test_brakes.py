@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import DropTable
+from pysync.model.operation import DropTable, PutTable
 from pysync.queue import Queued
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.window.draft import Draft
@@ -122,11 +126,14 @@ def test_after_a_resume_other_databases_are_held_for_themselves(built):
 # --- over time, and of a database
 
 
-def one_by_one(bench: FaultyDrain, *names: str, created: int = 0) -> None:
-    """Drop each in a window of its own, as long as nothing is held; `created` is their createTime (s; 0: not told)."""
+def one_by_one(bench: FaultyDrain, *names: str, created: int = 0, **fields: Any) -> None:
+    """Drop each in a window of its own, as long as nothing is held.
+
+    `created` is their createTime (s; 0: not known); `fields` are those of the events.
+    """
     for name in names:
         if bench.drain.paused() is None:
-            bench.append(drop(name, created))
+            bench.append(drop(name, created, **fields))
             wait_until(
                 lambda: bench.drain.paused() or bench.queue.target(bench.name).depth().queued == 0, what="one window"
             )
@@ -176,9 +183,12 @@ def test_a_small_database_has_no_share_to_hold(built):
 
 @pytest.mark.parametrize(("age", "left"), [(60, 0), (7200, 3)])
 def test_tables_that_live_for_less_than_the_brake_looks_back_are_no_loss(built, age: int, left: int):
-    """Jobs make and drop them all day, each under a name of its own."""
+    """Jobs make and drop them all day, each under a name of its own. What comes hours later, after an outage, counts
+    as it was at the source.
+    """
     bench = filled(built, max_drop_share=0.5, max_drop_share_from=6)
-    one_by_one(bench, *TABLES, created=int(time.time()) - age)
+    dropped = int(time.time()) - 5 * 3600
+    one_by_one(bench, *TABLES, created=dropped - age, time_ms=dropped * 1000)
     assert (len(bench.tables()), bench.drain.paused() is not None) == (left, left > 0)
 
 
@@ -205,11 +215,52 @@ def test_what_was_dropped_by_an_earlier_comparison_counts_for_the_share():
     assert not brake.allows(gone(*TABLES[2:4]), 10)
 
 
-def window(position: int, *names: str) -> Draft:
-    """A window that ends at this position and drops these tables."""
-    drops = gone(*names)
-    works = [Work(frozenset(), tuple(drops), (position,))]
+def window(position: int, *names: str, put: Sequence[str] = ()) -> Draft:
+    """A window that ends at this position, drops these tables, and puts others."""
+    each = [[it] for it in gone(*names)] + [
+        [PutTable(table=it.table, mark=it.mark, visited=it.visited, definition=None)] for it in gone(*put)
+    ]
+    works = [Work(frozenset(), tuple(it), (position,)) for it in each]
     return Draft([Queued(position, b"", 0)], works, {}, (), 0, {})
+
+
+def test_tables_of_windows_that_are_not_applied_yet_count_for_the_share():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: ())
+    assert not brake.holds(window(1, put=TABLES))
+    assert not brake.holds(window(2, *TABLES[:3])), "half of them are left"
+    assert brake.holds(window(3, TABLES[3]))
+    assert "4 of the 6 tables of db would be gone" in brake.held.reason
+
+
+def test_drops_of_windows_that_are_not_applied_yet_count_for_the_share():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
+    assert not brake.holds(window(1, *TABLES[:3]))
+    assert brake.holds(window(2, TABLES[3])), "the target has all six of them still"
+
+
+_WINDOW = st.tuples(st.frozensets(st.sampled_from(TABLES)), st.frozensets(st.sampled_from(TABLES)), st.booleans())
+
+
+def holds_of(windows: Sequence[tuple[frozenset[str], frozenset[str], bool]], *, lags: bool) -> list[bool]:
+    """Which windows are held. Each drops tables and puts others; with `lags` the target has got up to some of them."""
+    tables, waiting = set(TABLES[:2]), []
+    brake = Brake(Limits(share=0.5, share_from=3), tables_of=lambda _: [it.partition(".")[2] for it in tables])
+    holds = []
+    for position, (drops, put, catches_up) in enumerate(windows, 1):
+        holds.append(brake.holds(window(position, *sorted(drops - put), put=sorted(put))))
+        if holds[-1]:
+            break
+        waiting.append((position, drops - put, put))
+        while waiting and (catches_up or not lags):
+            done, gone_now, put_now = waiting.pop(0)
+            tables = (tables - gone_now) | put_now
+            brake.passed(done)
+    return holds
+
+
+@given(st.lists(_WINDOW, max_size=8))
+def test_how_far_the_target_has_got_decides_no_share(windows) -> None:
+    assert holds_of(windows, lags=True) == holds_of(windows, lags=False)
 
 
 def test_a_share_that_is_held_is_told_of_when_more_has_come():
