@@ -105,7 +105,7 @@ EMPTY = ("credentials[].", "targets[].latency.worst[].")
 
 
 def promised(document: Path) -> set[str]:
-    """The keys that docs/status.md promises, as `bridge.port` or `targets[].name`."""
+    """The keys that docs/status.md promises, as `bridge.port` or `targets[].name`, and what these are in."""
     keys = set()
     of_status = document.read_text().partition("\n## `pysync status --json`")[2].partition("\n## ")[0]
     for line in of_status.splitlines():
@@ -113,7 +113,7 @@ def promised(document: Path) -> set[str]:
         if found:
             first, *others = re.split(r"`, `", found[1])
             keys |= {first} | {first.rpartition(".")[0] + other for other in others}
-    return keys
+    return keys | {key[: end.start()] for key in keys for end in re.finditer(r"\[\]|\.", key)}
 
 
 def shown(value: object, path: str = "") -> set[str]:
