@@ -24,7 +24,7 @@ from pysync.resync.replays import Replays
 from pysync.worker import Finished
 from tests.support import wait_until
 from tests.support.events import create_table, database, event, rename_table, settings
-from tests.support.queues import Disk, Reopener
+from tests.support.queues import Disk, Reopener, park
 from tests.support.refreshing import Hms, Target
 
 
@@ -152,6 +152,15 @@ def test_what_is_not_in_scope_is_left_alone(stands, source) -> None:
 
 
 # --- stops and kills
+
+
+def test_parked_events_of_the_tables_are_made_good(stands, source) -> None:
+    stand = stands(source)
+    stand.put(create_table("sales.orders"))
+    stand.queue.target("dr").advance(1, [park(1)])
+    stand.replays.begin(Range(1, 1))
+    stand.run()
+    assert stand.queue.target("dr").parked.count() == 0
 
 
 @pytest.mark.parametrize("ahead", [0, 50, 99])

@@ -215,6 +215,14 @@ def test_what_is_of_a_kind_that_the_target_does_not_take_is_told() -> None:
     assert place.unequal() == {"function db.f": (MISSING, False), "table db.t": (DIFFERENT, False)}
 
 
+def test_objects_of_others_beside_ours_are_told() -> None:
+    place = Place("db.t").sync()
+    theirs = Place("db.theirs", "their.t")
+    theirs.target = place.target
+    theirs.sync(Mark("elsewhere", 1, 1, 0))
+    assert place.unequal() == {"table db.theirs": (FOREIGN, False), "database their": (FOREIGN, False)}
+
+
 @pytest.mark.parametrize(
     ("on_conflict", "result"), [("park", (FOREIGN, True)), ("skip", (FOREIGN, False)), ("adopt", (DIFFERENT, True))]
 )

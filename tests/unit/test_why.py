@@ -21,7 +21,8 @@ from pysync.model.event import SIDECAR, Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.ledger import Drop, Hold
-from pysync.sidecar.why import EndsReader, Why
+from pysync.replay.window.translate import Translator
+from pysync.sidecar.why import EndsReader, Why, why_offline
 from pysync.sidecar.why.events import Rename, Seen, Span, life, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.reasons import reasons
@@ -290,6 +291,16 @@ def test_a_suppressed_drop_is_told(tmp_path: Path) -> None:
         assert (code, "DROP_TABLE" in text, 'drops = "suppress"' in text) == ("drop_suppressed", True, True)
 
 
+def test_what_a_spool_holds_may_be_it(place: Place) -> None:
+    place.listeners = [
+        {"instance": "i-1", "waiting_events": 3, "waiting_since": 1.7e9},
+        {"instance": "i-2", "waiting_events": 0, "waiting_since": None},
+    ]
+    code, text = place.verdict("shop.new")
+    assert code == "in_spool"
+    assert "i-1 holds 3 events" in text
+
+
 @pytest.mark.parametrize("name", [None, 5, "", " ", "a.b.c", ".", "a.", ".b", "..", ["db.t"]])
 def test_what_is_no_name_is_refused(place: Place, name: Any) -> None:
     with pytest.raises(PysyncError, match="not the name of a table"):
@@ -318,6 +329,22 @@ def test_only_the_newest_events_are_looked_at_where_there_are_many(place: Place)
     assert (len(every.events), every.first, every.whole) == (1200, 1, True)
     none = scan(place.bench.queue, frozenset({"shop"}), seconds=0.0)
     assert (list(none.events), none.whole) == ([], False)
+
+
+def test_without_a_sidecar_the_journal_and_the_configuration_tell(place: Place) -> None:
+    place.replay(create("shop.a"))
+    place.replay(rename("shop.a", "shop.b"))
+    place.journal.write()
+    translators = {"dr": Translator.of(place.bench.settings.model_copy(update={"exclude": ("shop.secret",)}))}
+
+    def asked(name: str) -> tuple[list[str], str]:
+        answer = why_offline(place.reader, translators, {"table": name})
+        (target,) = answer["targets"]
+        return answer["names"], target["reasons"][0]["code"]
+
+    assert asked("shop.a") == asked("dr_shop.b") == (["shop.b", "shop.a"], "applied")
+    assert asked("shop.secret") == (["shop.secret"], "out_of_scope")
+    assert asked("shop.none") == (["shop.none"], "unknown")
 
 
 # --- what both ends have now
