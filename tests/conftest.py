@@ -22,7 +22,7 @@ from hypothesis import settings as hypothesis_settings
 
 from pysync.lab import EmbeddedMetastore, metastore
 from pysync.lab.aws import EmbeddedAws
-from tests.support.drains import Bench, shorten_waits
+from tests.support.drains import Bench, FaultyDrain, shorten_waits
 from tests.support.examples import EXAMPLES
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
@@ -183,5 +183,16 @@ def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
         def build(**values: Any) -> Bench:
             return built.enter_context(closing(Bench(tmp_path, **values)))
+
+        yield build
+
+
+@pytest.fixture
+def faulty_drains(tmp_path: Path) -> Iterator[Callable[..., FaultyDrain]]:
+    """A factory of drains to a target in memory that has faults, in the test's directory."""
+    with ExitStack() as built:
+
+        def build(*faults: Any, **values: Any) -> FaultyDrain:
+            return built.enter_context(closing(FaultyDrain(tmp_path, *faults, **values)))
 
         yield build

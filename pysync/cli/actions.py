@@ -12,7 +12,7 @@ import typer
 
 from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.arguments import choice, database_or_table, instant, number
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
+from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json
 from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
 from pysync.model.difference import number_of
@@ -135,7 +135,7 @@ def actions(
     outline = load_outline(config)
     assert_target(config, target, outline.targets)
     wanted = {"target": target, "outcome": outcome, "database": database, "table": table, "since": since}
-    ask_actions = asking(outline.directory, "actions")
+    ask_actions = ask_or_read_journal(outline.directory, "actions")
     answer = _gathered(ask_actions, wanted, limit)
     if as_json and not follow:
         print_json(answer)
@@ -145,7 +145,7 @@ def actions(
         _follow(ask_actions, wanted, answer["records"][0]["id"] if answer["records"] else 0, as_json=as_json)
 
 
-def asking(directory: Path, command: str) -> Ask:
+def ask_or_read_journal(directory: Path, command: str) -> Ask:
     """What asks the sidecar for `actions` or `why`; where none runs, it reads the journal, and says so once."""
     limits = list[str]()
 
@@ -156,7 +156,7 @@ def asking(directory: Path, command: str) -> Ask:
             answer = _read(directory, request)
             if not limits:
                 limits.append(error.message)
-                say(f"pysync: {error.message}; this is what its journal holds", err=True)
+                echo(f"pysync: {error.message}; this is what its journal holds", err=True)
             return answer
 
     return run
@@ -202,6 +202,6 @@ def _print(answer: Mapping[str, Any], *, as_json: bool) -> None:
     """The newest last, as in a log."""
     for record in reversed(answer["records"]):
         for line in [json.dumps(record)] if as_json else lines(record):
-            say(line)
+            echo(line)
     if answer["next"] is not None and not as_json:
-        say(f"there are older records: --limit {2 * len(answer['records'])}", err=True)
+        echo(f"there are older records: --limit {2 * len(answer['records'])}", err=True)

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, one_line, quoted
 from pysync.cli.commands import Commands
 from pysync.cli.family import Family, name_of, place
-from pysync.cli.output import complain, print_json, say
+from pysync.cli.output import complain, echo, print_json
 
 _HELP = """\
 Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.
@@ -41,7 +41,7 @@ def root(
 ) -> None:
     """Take the options of pysync itself."""
     if version:
-        say(f"pysync {__version__}")
+        echo(f"pysync {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise typer.Exit(2)

@@ -28,6 +28,11 @@ def path(value: Any) -> Path:
         raise typer.BadParameter(str(error)) from error
 
 
+def absolute_path(value: Any) -> Path:
+    """The path of a file or directory, from the working directory if it is not absolute."""
+    return path(value).absolute()
+
+
 def table(value: Any) -> TableName:
     """A table by its name, DB.TABLE."""
     try:

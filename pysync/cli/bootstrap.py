@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from pysync.base import logs
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, duration, plain
-from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, one_target, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, echo, one_target, print_json, print_table
 from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
@@ -70,7 +70,7 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
             "the sidecar stopped during the bootstrap", "start the sidecar again: the bootstrap continues"
         ) from error
     except KeyboardInterrupt:
-        say("the bootstrap continues in the sidecar; see: pysync status", err=True)
+        echo("the bootstrap continues in the sidecar; see: pysync status", err=True)
         raise
     return status
 
@@ -83,7 +83,7 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
         with shown() as show:
             return run_once(loaded, names, show)
     except KeyboardInterrupt:
-        say("stopped; run the command again to continue", err=True)
+        echo("stopped; run the command again to continue", err=True)
         raise
 
 
@@ -133,9 +133,9 @@ def _print(bootstrap: Mapping[str, Any]) -> None:
     print_table(f"bootstrap: {duration(bootstrap['seconds'])}", columns, rows)
     for item in bootstrap["targets"]:
         if item["parked"]:
-            say(
+            echo(
                 f"target {item['name']} refused {count(item['parked'], 'event')}; see: pysync parked list "
                 f"{item['name']}"
             )
     for line in left_out(bootstrap):
-        say(line)
+        echo(line)

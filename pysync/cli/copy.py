@@ -15,7 +15,7 @@ from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count, meant, quoted
 from pysync.cli.arguments import table
-from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
+from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.config import load_config
 from pysync.copy.run import Copied
 from pysync.jobs.copying import Refused, Wanted, copy_now
@@ -107,17 +107,17 @@ def _as_json(done: Copied, refused: Sequence[Refused]) -> dict[str, Any]:
 
 def _print(done: Copied, refused: Sequence[Refused], dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
-    say(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
+    echo(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
     if done.removed:
         how = "to remove" if dry_run else "removed"
-        say(f"{count(done.removed, 'file')} {how}, the first: {done.first_removed}")
+        echo(f"{count(done.removed, 'file')} {how}, the first: {done.first_removed}")
     if done.foreign:
-        say(
+        echo(
             f"{count(len(done.foreign), 'file')} not copied by pysync, left at the target; the first: {done.foreign[0]}"
         )
     for pair in done.missing:
-        say(f"missing at the source: {pair.source}")
+        echo(f"missing at the source: {pair.source}")
     for link in done.links:
-        say(f"symbolic link, skipped: {link}")
+        echo(f"symbolic link, skipped: {link}")
     for it in refused:
-        say(f"not copied: {it.table}: {it.reason}")
+        echo(f"not copied: {it.table}: {it.reason}")

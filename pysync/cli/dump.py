@@ -23,13 +23,13 @@ from pysync.cli.output import (
     AsJson,
     ConfigFile,
     chosen,
+    echo,
     name_rows,
     one_target,
     print_json,
     print_lacks,
     print_table,
     progress,
-    say,
 )
 from pysync.cli.progress import is_in_vain, left_out
 from pysync.config import Config, load_config
@@ -54,10 +54,10 @@ def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
             print_table(f"load into {plan['target']}", ("", "object"), rows)
         limit = plan["max_drops_per_window"] or "none"
         put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
-        say(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
+        echo(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
         print_lacks(plan)
         for it in plan["refused"]:
-            say(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
+            echo(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
 
 
 # --- `pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory
@@ -258,7 +258,7 @@ def until_stopped(again: str = "run the command again to continue") -> Iterator[
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped; {again}", err=True)
+        echo(f"stopped; {again}", err=True)
         raise
 
 
@@ -310,19 +310,19 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     files = count(counts.files, "data file")
     parts += [f"{files} listed"] if manifest.files == "list" else []
     parts += [f"{files} ({count(counts.data_bytes, 'byte')})"] if manifest.files == "copy" else []
-    say(f"{directory}: {', '.join(parts)}")
+    echo(f"{directory}: {', '.join(parts)}")
     if counts.missing:
         missing = count(counts.missing, "directory is", "directories are")
-        say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
+        echo(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
     for words in not_taken_lines(directory, manifest):
-        say(words)
+        echo(words)
     if manifest.upto is None:
-        say("the source has no notification log: the next dump must be a full dump again")
+        echo("the source has no notification log: the next dump must be a full dump again")
     else:
-        say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
+        echo(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
     if manifest.changed:
         changes = count(manifest.changed, "change")
-        say(f"{changes} came meanwhile, so its tables are of different moments (docs/dump.md#one-moment)")
+        echo(f"{changes} came meanwhile, so its tables are of different moments (docs/dump.md#one-moment)")
 
 
 def not_taken_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:
@@ -370,8 +370,8 @@ def is_incomplete(result: Loaded) -> bool:
 def _print_loaded(result: Loaded) -> None:
     for it in result.status["bootstrap"]["targets"]:
         tables = count(it["tables"] - it["left_out"], "table")
-        say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
+        echo(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in result.parked[it["name"]]:
-            say(f"target {it['name']} refused {row.table}: {row.reason}")
+            echo(f"target {it['name']} refused {row.table}: {row.reason}")
     for words in left_out(result.status["bootstrap"]):
-        say(words)
+        echo(words)

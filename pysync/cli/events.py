@@ -11,7 +11,7 @@ import typer
 from pysync.base.text import count, local_time, span
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
-from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, progress, say
+from pysync.cli.output import AsJson, ConfigFile, echo, print_json, print_table, progress
 from pysync.control.client import ask
 from pysync.model.names import TableName
 from pysync.sections import load_outline
@@ -53,7 +53,7 @@ def events(
     columns = ("position", "arrived", "kind", "objects", "bytes", "needed by")
     print_table(_title(answer), columns, map(_row, answer["events"]))
     if answer["next"] is not None:
-        say(f"more: --since {answer['next']}")
+        echo(f"more: --since {answer['next']}")
 
 
 def _gathered(directory: Path, since: int | None, limit: int, table: str | None) -> dict[str, Any]:

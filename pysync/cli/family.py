@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 
 from pysync.base.errors import UsageError
 from pysync.base.text import meant, quoted
-from pysync.cli.output import say
+from pysync.cli.output import echo
 
 Entry = tuple[str, str]
 """A term and what it means: a command, an argument or an option."""
@@ -129,7 +129,7 @@ class Group(_Summary, TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read its own options; without any argument, show the help instead."""
         if not args and not ctx.resilient_parsing:
-            say(ctx.get_help(), err=True)
+            echo(ctx.get_help(), err=True)
             raise typer.Exit(2)
         with _known(ctx):
             return super().parse_args(ctx, args)

@@ -16,8 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.cli.arguments import number, path
-from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
+from pysync.cli.arguments import absolute_path, number, path
+from pysync.cli.output import DEFAULT_CONFIG, AsJson, echo, print_changes, print_json, print_table
 from pysync.hive_site import to_xml
 from pysync.hive_site.document import parse
 from pysync.setup.agent import agent_config, read_agent
@@ -28,12 +28,12 @@ from pysync.setup.questions import (
     Question,
     config_text,
     config_values,
+    hive_version,
     ignored,
     locations,
     missing,
     problem,
     questions,
-    with_hive_version,
 )
 from pysync.setup.steps import File, HiveSite, State
 
@@ -138,8 +138,8 @@ class Asker:
                 raise typer.BadParameter(wrong)
             return value.strip()
 
-        say("", err=True)
-        say(textwrap.fill(text, shutil.get_terminal_size().columns - 1, break_long_words=False), err=True)
+        echo("", err=True)
+        echo(textwrap.fill(text, shutil.get_terminal_size().columns - 1, break_long_words=False), err=True)
         answer: str = typer.prompt(
             f"  {label}", default=default, value_proc=checked, err=True, show_default=bool(default)
         )
@@ -176,7 +176,9 @@ _DONE: Mapping[State, str] = {"create": "created", "change": "changed", "unchang
 
 Text = str | None
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done. Change nothing.")]
-ConfigDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory of pysync.toml and the token.")]
+ConfigDir = Annotated[
+    Path, typer.Option(metavar="DIR", parser=absolute_path, help="Directory of pysync.toml and the token.")
+]
 User = Annotated[Text, typer.Option(metavar="USER", help="User that HMS runs as. Default: hive.")]
 SourceName = Annotated[Text, typer.Option(metavar="NAME", help="Name of this cluster. Choose it once.")]
 SourceMetastore = Annotated[
@@ -221,13 +223,17 @@ HiveLib = Annotated[
 ]
 StateDir = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", parser=path, help=f"Directory of the queue, on a local disk. Default: {_STATE}."),
+    typer.Option(
+        metavar="DIR", parser=absolute_path, help=f"Directory of the queue, on a local disk. Default: {_STATE}."
+    ),
 ]
 SpoolDir = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", parser=path, help="Directory of the listener's spool. Default: STATE_DIR/spool."),
+    typer.Option(
+        metavar="DIR", parser=absolute_path, help="Directory of the listener's spool. Default: STATE_DIR/spool."
+    ),
 ]
-UnitDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory for the systemd unit.")]
+UnitDir = Annotated[Path, typer.Option(metavar="DIR", parser=absolute_path, help="Directory for the systemd unit.")]
 NoSystemd = Annotated[bool, typer.Option("--no-systemd", help="Write no systemd unit.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without showing it first and asking.")]
 
@@ -272,7 +278,6 @@ def init(
     its settings are used, and the output names the options that differ from it. In hive-site.xml only the properties of
     pysync and the list of listeners change. A second run changes nothing. pysync uninstall undoes it.
     """
-    config_dir = config_dir.absolute()
     asker = Asker(read_record(config_dir), [])
     user = asker.user(user)
     options = {"source_name": source_name, "source_metastore": source_metastore, "target_kind": target_kind}
@@ -282,21 +287,21 @@ def init(
     asker.check(given)
     prefixes = asker.prefixes(location or [])
     asker.problems.extend(_beside_agent(given, prefixes) if from_agent else ())
-    state = state_dir and state_dir.absolute()
-    text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state)
     site, lib = asker.hive_site(merge_hive_site, from_agent), asker.hive_lib(hive_lib)
-    text = _with_hive_version(text, config_dir, lib, site)
-    units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
-    places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
+    jars = lib or (site.resolve().parent.parent / "lib" if site else None)
+    text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state_dir, jars=jars)
+    units = unit_dir if unit_dir.is_dir() and not no_systemd else None
+    places = Places(config_dir, spool_dir, units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
         raise UsageError("\n".join(problems))
-    steps = plan(places, user, text, _executable())
+    executable = _executable()
+    steps = plan(places, user, text, executable)
     if steps.problems:
         raise UsageError("\n".join(steps.problems))
-    flags = ignored(steps.settings, given, prefixes, port=bridge_port, state=state)
+    flags = ignored(steps.settings, given, prefixes, port=bridge_port, state=state_dir)
     steps = replace(steps, notes=(*steps.notes, *_option_notes(steps.config, text, flags, from_agent)))
     asks = is_terminal() and not (dry_run or yes or as_json)
-    _do(steps, list(_next(steps, places, user, _executable())), dry_run=dry_run, asks=asks, as_json=as_json)
+    _do(steps, list(_next(steps, places, user, executable)), dry_run=dry_run, asks=asks, as_json=as_json)
 
 
 def _text(
@@ -308,8 +313,12 @@ def _text(
     *,
     port: int | None,
     state: Path | None,
+    jars: Path | None,
 ) -> str:
-    """Return the text for pysync.toml: that of the existing file, or a new one from options, answers and the agent."""
+    """Return the text for pysync.toml: that of the existing file, or a new one from options, answers and the agent.
+
+    `jars` is the directory with the jars of HMS, if it is known.
+    """
     file = directory / CONFIG
     if file.exists():
         try:
@@ -322,18 +331,13 @@ def _text(
     answered = asker.prefixes([answers["location"]] if answers.get("location") else [])
     if asker.problems:
         return ""
+    answers["hive_version"] = hive_version(jars) if jars else ""
     values = config_values(
         answers, {**prefixes, **answered}, token=directory / "token", port=port or _PORT, state=state or _STATE
     )
     if agent and from_agent:
         return agent_config(agent, from_agent.name, values.sections)
     return config_text(shipped(CONFIG), values)
-
-
-def _with_hive_version(text: str, config_dir: Path, lib: Path | None, site: Path | None) -> str:
-    """The text of a new pysync.toml with the version of the Hive whose jars are in `lib`, or beside a hive-site.xml."""
-    jars = lib or (site.resolve().parent.parent / "lib" if site else None)
-    return text if jars is None or (config_dir / CONFIG).exists() else with_hive_version(text, jars)
 
 
 def _beside_agent(given: Mapping[str, str], prefixes: Mapping[str, str]) -> list[str]:
@@ -367,7 +371,7 @@ def _do(steps: Plan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bo
     if asks:
         _print_steps("pysync init: what it will do", steps, {it: it for it in states}, states)
         if not typer.confirm("\nDo this?", err=True):
-            say("nothing was changed")
+            echo("nothing was changed")
             raise typer.Exit(1)
     for step in steps.steps if not dry_run else ():
         try:
@@ -379,7 +383,7 @@ def _do(steps: Plan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bo
         print_json(_as_json(steps, states, next_, dry_run=dry_run))
         return
     if asks:
-        say("done")
+        echo("done")
     elif dry_run:
         _print_steps("pysync init, dry run: nothing is written", steps, {it: it for it in states}, states)
         _print_contents(steps)
@@ -411,28 +415,28 @@ def _print_steps(title: str, steps: Plan, words: Mapping[State, str], states: li
     rows = [(words[state], step.what, step.path) for step, state in zip(steps.steps, states, strict=True)]
     print_table(title, ("", "what", "path"), rows)
     if not _changes(states):
-        say("nothing to do: everything exists already")
+        echo("nothing to do: everything exists already")
     for step in steps.steps:
         if isinstance(step, HiveSite):
             print_changes(step.path, step.rewrite.changes)
     for note in steps.notes:
-        say(f"note: {note}")
+        echo(f"note: {note}")
 
 
 def _print_contents(steps: Plan) -> None:
     """The files that would be made, but for the jar."""
     for step in steps.steps:
         if isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
-            say(f"\n--- {step.path}\n{step.content.decode()}")
+            echo(f"\n--- {step.path}\n{step.content.decode()}")
 
 
 def _print_rest(steps: Plan, next_: list[str]) -> None:
     """What is left for a person to do."""
     if steps.properties and not any(isinstance(step, HiveSite) for step in steps.steps):
-        say(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(steps.properties)}")
-    say("\nNext:\n")
+        echo(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(steps.properties)}")
+    echo("\nNext:\n")
     for line in next_:
-        say(f"  {line}")
+        echo(f"  {line}")
 
 
 def _next(steps: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pysync.base.errors import UsageError
 from pysync.base.files import listener_jar
 from pysync.base.token import write_token
 from pysync.cli.arguments import path
-from pysync.cli.output import ConfigFile, print_changes, say
+from pysync.cli.output import ConfigFile, echo, print_changes
 from pysync.config import load_config
 from pysync.hive_site import files, to_xml
 from pysync.hive_site.document import Document
@@ -89,4 +89,4 @@ def _rewrite(path: Path, edit: Callable[[Document, str], Edited]) -> None:
     rewrite = files.plan(path, edit)
     backup = files.apply(rewrite)
     print_changes(rewrite.path, rewrite.changes)
-    say(f"what it was before: {backup}" if backup else f"{rewrite.path}: nothing to do")
+    echo(f"what it was before: {backup}" if backup else f"{rewrite.path}: nothing to do")

@@ -8,7 +8,7 @@ import typer
 
 from pysync.base.text import meant, quoted
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, print_json, say
+from pysync.cli.output import AsJson, ConfigFile, echo, print_json
 from pysync.control.client import ask
 from pysync.sections import load_outline
 
@@ -43,7 +43,7 @@ def remove(
     if as_json:
         print_json(answer)
     elif answer["removed"]:
-        say(f"listener {instance} removed")
+        echo(f"listener {instance} removed")
     else:
         known = [it["instance"] for it in ask(directory, "status")["listeners"]]
-        say(f"there is no listener {quoted(instance)}; {meant(instance, known, 'listeners')}")
+        echo(f"there is no listener {quoted(instance)}; {meant(instance, known, 'listeners')}")

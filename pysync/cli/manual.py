@@ -16,7 +16,7 @@ import typer
 from pysync import __version__
 from pysync.cli.commands import SECTIONS
 from pysync.cli.family import Command, Entry, arguments, first_sentence, options, usage
-from pysync.cli.output import say
+from pysync.cli.output import echo
 
 # --- The language of manual pages, man(7), as far as a page of ours needs it. Pure: texts in, lines out
 
@@ -156,7 +156,7 @@ def man(context: typer.Context) -> None:
     text = "\n".join(page(pysync.make_context("pysync", ["man"])))
     viewer = shutil.which("man") if sys.stdout and sys.stdout.isatty() else None
     if viewer is None or subprocess.run([viewer, "-l", "-"], input=text.encode(), check=False).returncode:
-        say(text)
+        echo(text)
 
 
 def page(root: Any) -> Iterator[str]:

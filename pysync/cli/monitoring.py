@@ -9,7 +9,7 @@ import typer
 
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
-from pysync.cli.output import say
+from pysync.cli.output import echo
 from pysync.setup.files import shipped
 from pysync.setup.monitoring import DASHBOARD, RULES, address, dashboard, rules
 
@@ -49,7 +49,7 @@ def monitoring(
         out.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (out / name).write_text(text, encoding="utf-8")
-            say(str(out / name))
+            echo(str(out / name))
     except OSError as error:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}", "give another --out DIRECTORY") from error
 

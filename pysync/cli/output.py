@@ -92,10 +92,10 @@ def print_json(value: Any) -> None:
 def complain(problems: str) -> None:
     """Print problems on standard error, one a line."""
     for line in problems.splitlines():
-        say(f"pysync: {line}", err=True)
+        echo(f"pysync: {line}", err=True)
 
 
-def say(line: str, *, err: bool = False) -> None:
+def echo(line: str, *, err: bool = False) -> None:
     """Print a line, on standard error if asked to; what came from outside cannot steer the terminal."""
     typer.echo(plain(line), err=err)
 
@@ -140,13 +140,13 @@ def name_rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
 def print_lacks(plan: Mapping[str, Any]) -> None:
     """Say what the target of a plan cannot hold or do."""
     for what, reason in plan["lacks"].items():
-        say(f"{plan['target']} has no {what}: {reason}")
+        echo(f"{plan['target']} has no {what}: {reason}")
 
 
 def print_changes(path: Path, changes: Iterable[object]) -> None:
     """What an edit of a file changes, a line each."""
     for change in changes:
-        say(f"{path}: {change}")
+        echo(f"{path}: {change}")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import count, duration, local_time
 from pysync.cli.arguments import number
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table
 
 Position = Annotated[
     int,
@@ -80,7 +80,7 @@ def list_parked(
         print_json(answer)
         return
     for line in _list_lines(answer, every=every, is_part=bool(table or reason)):
-        say(line)
+        echo(line)
 
 
 def show(config: ConfigFile, target: TargetName, position: Position, as_json: AsJson = False) -> None:
@@ -175,11 +175,11 @@ def adopt(
 
 
 def _print_adopted(answer: Json, target: str) -> None:
-    say(f"adopted: {count(answer['adopted'], 'table')}")
+    echo(f"adopted: {count(answer['adopted'], 'table')}")
     for name, why in answer["refused"].items():
-        say(f"not adopted: {name}: {why}")
+        echo(f"not adopted: {name}: {why}")
     if answer["more"]:
-        say(f"{count(answer['more'], 'more table')}; again: pysync parked adopt {target}")
+        echo(f"{count(answer['more'], 'more table')}; again: pysync parked adopt {target}")
 
 
 def _counted(config: Path, target: str, table: str | None, reason: str | None) -> str:
@@ -206,14 +206,14 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
             raise typer.Exit(1)
         return
     if not (answer["skipped"] or answer["tried"]) and answer["finished"]:
-        say(f"target {target} has no parked events")
+        echo(f"target {target} has no parked events")
     if answer["skipped"]:
-        say(f"skipped: {count(answer['skipped'], 'event')}")
+        echo(f"skipped: {count(answer['skipped'], 'event')}")
     if not answer["finished"]:
         why = answer["reason"] or f"target {target} is not ready"
         raise PysyncError(f"not tried yet: {why}", "the sidecar tries the events as soon as it can: pysync status")
     if answer["tried"]:
-        say(f"applied: {answer['tried'] - answer['left']:,} of {count(answer['tried'], 'event')}")
+        echo(f"applied: {answer['tried'] - answer['left']:,} of {count(answer['tried'], 'event')}")
     if answer["left"]:
         raise PysyncError(f"still parked: {count(answer['left'], 'event')}: {_line(answer['reason'])}")
 

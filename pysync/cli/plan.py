@@ -17,11 +17,11 @@ from pysync.cli.output import (
     ConfigFile,
     TargetName,
     ask_about,
+    echo,
     one_target,
     print_json,
     print_table,
     progress,
-    say,
 )
 from pysync.cli.progress import wait_for
 from pysync.model.names import TableName
@@ -76,7 +76,7 @@ def pause(
 ) -> None:
     """Stop applying changes to a target until `pysync resume`. A restart keeps the pause; events stay in the queue."""
     answer = ask_about(config, target, "pause", reason=reason)
-    say(f"{target} is paused: {answer['paused']}")
+    echo(f"{target} is paused: {answer['paused']}")
 
 
 def resume(
@@ -102,17 +102,17 @@ def resume(
             raise PysyncError("nothing was dropped: this is not the name of the target", decide(target))
     answer = ask_about(config, target, "resume", through=held and held["last"], keep=keep)
     was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
-    say(f"{target} {what}; it was paused: {was}" if was else f"{target} was not paused")
+    echo(f"{target} {what}; it was paused: {was}" if was else f"{target} was not paused")
 
 
 def _print_held(target: str, held: dict[str, Any]) -> None:
     """What the brake holds, by name."""
-    say(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here")
-    say(f"{held['limit']}; these would go:")
+    echo(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here")
+    echo(f"{held['limit']}; these would go:")
     for text in held["objects"]:
-        say(f"  {text}")
+        echo(f"  {text}")
     if held["more"]:
-        say(f"  and {held['more']:,} more")
+        echo(f"  and {held['more']:,} more")
 
 
 def refresh(
@@ -139,7 +139,7 @@ def refresh(
     if as_json:
         print_json(answer)
     else:
-        say(f"{answer['gap']}: {'done' if wait else 'started; see: pysync status'}")
+        echo(f"{answer['gap']}: {'done' if wait else 'started; see: pysync status'}")
 
 
 def _print_plan(plan_: dict[str, Any]) -> None:
@@ -156,17 +156,17 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     parts.append(f"{count(plan_['drops'], 'drop')} (limit: {plan_['max_drops_per_window'] or 'none'})")
     if plan_["mode"] == "shadow":
         parts.append("shadow mode: operations are only logged")
-    say("; ".join(parts))
+    echo("; ".join(parts))
     if plan_["removes_files"]:
-        say(
+        echo(
             "copied data files that the source no longer has are removed first, and do not count as drops: "
             f"pysync copy --target {plan_['target']} --delete --dry-run"
         )
     if plan_["brake"]:
         _print_held(plan_["target"], plan_["brake"])
-        say(ways_out(plan_["target"]))
+        echo(ways_out(plan_["target"]))
     if plan_["paused"] and (plan_["paused_by_hand"] or not plan_["brake"]):
-        say(f"{plan_['target']} is paused: {plan_['paused']}")
+        echo(f"{plan_['target']} is paused: {plan_['paused']}")
 
 
 def _rows(works: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, print_table
 from pysync.config import load_config
 from pysync.jobs.configuration import Definition, tried
 from pysync.model.names import partition_values
@@ -103,7 +103,7 @@ def _print_rivals(name: str, result: dict[str, Any]) -> None:
     text = f"{result['target']}: {', '.join(result['rivals'])} would have the name {result['name']}, too."
     if "." in name:
         text += " If the source has more than one of them, only the first that comes gets it, and the others are parked"
-    say(text.rstrip("."))
+    echo(text.rstrip("."))
 
 
 def _row(result: dict[str, Any], location: str | None) -> list[str | None]:

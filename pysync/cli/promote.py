@@ -12,7 +12,16 @@ import typer
 from pysync.base import logs
 from pysync.base.text import count
 from pysync.cli.arguments import path, period
-from pysync.cli.output import AsJson, ConfigFile, TargetName, print_json, print_table, progress_bar, say, write_private
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    TargetName,
+    echo,
+    print_json,
+    print_table,
+    progress_bar,
+    write_private,
+)
 from pysync.jobs.promoting import HandedOver, Promotion
 from pysync.verify.compare import Compared
 from pysync.verify.report import difference
@@ -95,17 +104,19 @@ def _print(
     if drift:
         rows = [(it.kind, it.name, it.result, "\n".join(it.fields)) for it in drift[:_MOST]]
         print_table(f"{source} and {target} differ", ("kind", "name", "result", "difference"), rows)
-        say(f"{count(len(drift), 'object')} differ: {target} is not promoted; see: pysync verify --target {target}")
+        echo(f"{count(len(drift), 'object')} differ: {target} is not promoted; see: pysync verify --target {target}")
         return
     objects = f"{count(handed.databases, 'database')} and {count(handed.tables, 'table')}"
     if handed.of_others:
-        say(f"{count(handed.of_others, 'object')} of {source} came from other clusters, and stay as they are")
+        echo(f"{count(handed.of_others, 'object')} of {source} came from other clusters, and stay as they are")
     if not is_done:
-        say(f"nothing differs; {objects} would change sides. The configuration of the way back:")
+        echo(f"nothing differs; {objects} would change sides. The configuration of the way back:")
         for line in promotion.reversed_text.splitlines():
-            say(f"  {line}".rstrip())
+            echo(f"  {line}".rstrip())
         return
     for line in handed.refused:
-        say(f"not changed: {line}")
-    say(f"{target} is promoted: {objects} changed sides; target {target} is disabled")
-    say(f"next, beside {target}: install {out} as pysync.toml, then: pysync check; pysync bootstrap; start the sidecar")
+        echo(f"not changed: {line}")
+    echo(f"{target} is promoted: {objects} changed sides; target {target} is disabled")
+    echo(
+        f"next, beside {target}: install {out} as pysync.toml, then: pysync check; pysync bootstrap; start the sidecar"
+    )

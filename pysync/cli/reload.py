@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, print_json, progress, say
+from pysync.cli.output import AsJson, ConfigFile, echo, print_json, progress
 from pysync.control import client
 from pysync.sections import load_outline
 
@@ -29,7 +29,7 @@ def reload(config: ConfigFile, as_json: AsJson = False) -> None:
         print_json(answer)
         return
     changes = answer["changes"]
-    say(f"reloaded {answer['file']}: {', '.join(changes) if changes else 'no setting has changed'}")
+    echo(f"reloaded {answer['file']}: {', '.join(changes) if changes else 'no setting has changed'}")
 
 
 def reload_sidecar(directory: Path, **arguments: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pysync.cli.dump import (
     targets_of,
     until_stopped,
 )
-from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
+from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.cli.progress import left_out
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
@@ -113,13 +113,13 @@ def _dump(call: _Call, statement: ReplDump) -> None:
     # Before the dump, which may need the room; and told before it, which may fail.
     cleaned = clean_root(loaded, statement, root)
     for name in cleaned.removed:
-        say(f"removed the dump {root / name}, as it is too old", err=True)
+        echo(f"removed the dump {root / name}, as it is too old", err=True)
     for name, why in cleaned.left:
-        say(f"warning: the dump {root / name} is too old, but stays: {why}", err=True)
+        echo(f"warning: the dump {root / name} is too old, but stays: {why}", err=True)
     with until_stopped("run the command again for a new dump"), table_bar() as on_progress:
         directory, manifest = repl_dump(loaded, statement, root, on_progress)
     for words in not_taken_lines(directory, manifest):
-        say(words, err=True)
+        echo(words, err=True)
     if call.as_json:
         print_json(_dumped(directory, manifest, cleaned, ignored))
     else:
@@ -140,9 +140,9 @@ def _load(call: _Call, statement: ReplLoad) -> None:
         print_json({**loaded_json(result), "ignored": list(ignored)})
     for name, parked in result.parked.items():
         for row in parked:
-            say(f"target {name} refused {row.table}: {row.reason}", err=True)
+            echo(f"target {name} refused {row.table}: {row.reason}", err=True)
     for line in left_out(result.status["bootstrap"]):
-        say(line, err=True)
+        echo(line, err=True)
     if is_incomplete(result):
         raise typer.Exit(1)
 
@@ -175,7 +175,7 @@ def _dumped(directory: Path, manifest: Manifest, cleaned: Cleaned, ignored: Sequ
 
 def _warn(ignored: Sequence[str]) -> None:
     for key in ignored:
-        say(f"warning: WITH {quoted(key)} has no meaning in pysync and is ignored (docs/dump.md)", err=True)
+        echo(f"warning: WITH {quoted(key)} has no meaning in pysync and is ignored (docs/dump.md)", err=True)
 
 
 def _print(columns: Sequence[str], *values: object) -> None:
@@ -183,4 +183,4 @@ def _print(columns: Sequence[str], *values: object) -> None:
     texts = [_NULL if value is None else str(value) for value in values]
     widths = [max(map(len, pair)) for pair in zip(columns, texts, strict=True)]
     for row in (columns, texts):
-        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
 from pysync.cli.progress import replay_so_far
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
@@ -96,7 +96,7 @@ def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> di
             "the sidecar stopped during the replay", "start the sidecar again: the replay continues"
         ) from error
     except KeyboardInterrupt:
-        say(f"the replay continues in the sidecar; see: pysync status {target}", err=True)
+        echo(f"the replay continues in the sidecar; see: pysync status {target}", err=True)
         raise
     return target_status
 
@@ -112,7 +112,7 @@ def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[st
         with progress(f"replay at {target}") as on_progress:
             return _of(replay_once(loaded, target, request, partial(_follow, target, on_progress)), target)
     except KeyboardInterrupt:
-        say("stopped; run the command again to continue", err=True)
+        echo("stopped; run the command again to continue", err=True)
         raise
 
 
@@ -145,9 +145,9 @@ def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json({key: value for key, value in result.items() if key != "paused"})
     elif result["state"] == "finished":
-        say(f"replay at {target}: {replay_so_far(result)}")
+        echo(f"replay at {target}: {replay_so_far(result)}")
         if result["parked"]:
-            say(f"target {target} refused {count(result['parked'], 'event')}; see: pysync parked list {target}")
+            echo(f"target {target} refused {count(result['parked'], 'event')}; see: pysync parked list {target}")
     if result["state"] == "failed" and not as_json:
         raise PysyncError(result["reason"])
     if result["parked"] or result["state"] == "failed":
@@ -195,8 +195,8 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
     if rows:
         print_table(f"replay at {result['target']}", ("database or table", "events"), rows)
     if len(objects) > _MOST:
-        say(f"and {len(objects) - _MOST} more: --json")
+        echo(f"and {len(objects) - _MOST} more: --json")
     events = span("event", result["first"], result["last"])
-    say(f"{result['target']}: {count(len(objects), 'object')} to refresh, of {events}")
+    echo(f"{result['target']}: {count(len(objects), 'object')} to refresh, of {events}")
     if result["unreadable"]:
-        say(f"{count(result['unreadable'], 'event')} cannot be read: what they touched is not known")
+        echo(f"{count(result['unreadable'], 'event')} cannot be read: what they touched is not known")

@@ -259,8 +259,8 @@ def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
         return Cell(error["reason"], STATES.get(target["state"], "bad"))
     if verify and verify["drift"]:
         return Cell(f"{count(verify['drift'], 'object')} drifted", "bad")
-    for item in _bootstrapped(bootstrap):
-        if item["name"] == target["name"] and bootstrap:
+    for item in bootstrap["targets"] if bootstrap and bootstrap["state"] != "finished" else ():
+        if bootstrap and item["name"] == target["name"]:
             return Cell(f"bootstrap: {bootstrap_so_far(bootstrap, item)}")
     if scope and not scope["done"]:
         return Cell("moving to a new scope")
@@ -271,10 +271,6 @@ def _held_back(target: Status) -> Cell:
     if target["state"] == DISABLED:
         return Cell(f"gets nothing until: pysync target enable {target['name']}", "faint")
     return Cell(target["paused"]["reason"], "bad")
-
-
-def _bootstrapped(bootstrap: Status | None) -> Sequence[Status]:
-    return () if bootstrap is None or bootstrap["state"] == "finished" else bootstrap["targets"]
 
 
 def _listener_row(listener: Status, now: float) -> Sequence[Cell]:

@@ -12,7 +12,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import count, duration, meant, quoted
 from pysync.base.toml_file import read_text, tables_in
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, echo, print_json, print_table
 from pysync.cli.target_policy import DryRun, Edit, Unset, Yes, change_or_show, key, policy, setting
 from pysync.config_file.edits import rendered
 from pysync.config_file.file import drafted
@@ -45,9 +45,9 @@ def show_all(config: ConfigFile, as_json: AsJson = False) -> None:
     columns = ("target", "kind", "state", "file", "lag", "queued", "parked")
     print_table("targets", columns, [_row(it) for it in states["targets"]])
     if states["problem"]:
-        say(f"the file is wrong, and the sidecar does not take it: {states['problem']}")
+        echo(f"the file is wrong, and the sidecar does not take it: {states['problem']}")
     if not states["running"]:
-        say("no sidecar runs")
+        echo("no sidecar runs")
 
 
 def show(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
@@ -59,13 +59,13 @@ def show(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> Non
         print_json(it)
         return
     for word, value in it["settings"].items():
-        say(f"{word} = {rendered(value)}")
-    say("")
-    say(f"state: {it['state'] or 'no sidecar runs'}")
+        echo(f"{word} = {rendered(value)}")
+    echo("")
+    echo(f"state: {it['state'] or 'no sidecar runs'}")
     if it["file"]:
-        say(f"file: {_TOLD.get(it['file'], 'as it runs')}")
+        echo(f"file: {_TOLD.get(it['file'], 'as it runs')}")
     for name in it["changes"]:
-        say(f"  {name}")
+        echo(f"  {name}")
 
 
 def _gathered(config: ConfigFile) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def add(
     """
     change_or_show(Edit(config, name, "added", added(name, kind, settings or [])), dry_run=dry_run, as_json=as_json)
     if not dry_run and not as_json:
-        say(f"the sidecar compares it with the source, and fills it; see how far it is: pysync status {name}")
+        echo(f"the sidecar compares it with the source, and fills it; see how far it is: pysync status {name}")
 
 
 def set_(
@@ -228,7 +228,7 @@ def rename(
             {"target": new, "was": old, "queued": queued.queued, "parked": queued.parked, "paused": queued.paused}
         )
     else:
-        say(f"target {old} renamed to {new}: {count(queued.queued, 'event')} waiting, {queued.parked:,} parked")
+        echo(f"target {old} renamed to {new}: {count(queued.queued, 'event')} waiting, {queued.parked:,} parked")
 
 
 def remove(
@@ -257,10 +257,10 @@ def remove(
     if as_json:
         print_json({"target": target, "removed": is_removed, **({} if queued is None else _counts(queued))})
     elif is_removed:
-        say(f"target {target} removed")
+        echo(f"target {target} removed")
     else:
         hint = meant(target, names_in(text), "its targets")
-        say(f"the queue has no target {quoted(target)}: nothing to remove; {hint}")
+        echo(f"the queue has no target {quoted(target)}: nothing to remove; {hint}")
 
 
 def _backlog_of(directory: Path, name: str) -> Backlog | None:

@@ -17,12 +17,12 @@ from pysync.cli.output import (
     ConfigFile,
     TargetName,
     assert_target,
+    echo,
     name_rows,
     print_json,
     print_lacks,
     print_table,
     progress,
-    say,
 )
 from pysync.config import Config, load_config
 from pysync.config_file.edits import Key, number_of, read
@@ -66,7 +66,7 @@ class Edit:
             print_json({"target": self.target, "diff": lines})
             return
         for line in lines or [f"{self.config} would not change"]:
-            say(line)
+            echo(line)
 
     def print(self, done: Done, **more: Any) -> None:
         """Print what came of it as JSON, with `more`."""
@@ -77,10 +77,10 @@ class Edit:
     def print_result(self, done: Done) -> None:
         """Say what came of it."""
         if not done.written and not done.taken:
-            say(f"target {self.target} is as it should be; nothing was changed")
+            echo(f"target {self.target} is as it should be; nothing was changed")
             return
         after = "; no sidecar runs: it counts from the next start on" if done.taken is None else ""
-        say(f"target {self.target} {self.effect}{after}")
+        echo(f"target {self.target} {self.effect}{after}")
 
 
 def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
@@ -137,23 +137,23 @@ def print_scope(plan: dict[str, Any]) -> None:
     """Print what one target would put, keep and drop."""
     name = plan["target"]
     if plan["is_new"]:
-        say(
+        echo(
             f"{name} is a new target: the sidecar compares it with the source and puts "
             f"{count(len(plan['put']), 'object')}"
         )
         print_lacks(plan)
     elif not plan["changes"]:
-        say(f"{name}: its scope has not changed")
+        echo(f"{name}: its scope has not changed")
     for line in plan["changes"]:
-        say(f"{name}: {line}")
+        echo(f"{name}: {line}")
     for line in plan["collide"][:MOST_NAMES]:
-        say(f"{name}: one name for several tables: {line}; only the first that comes gets it")
+        echo(f"{name}: one name for several tables: {line}; only the first that comes gets it")
     rows = [row for what in ("put", "keep", "drop") for row in name_rows(what, plan[what])]
     if rows and (plan["changes"] or plan["is_new"]):
         print_table(f"scope of {name}", ("", "database or table"), rows)
         parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
         limit = plan["max_drops_per_window"] or "none"
-        say(
+        echo(
             f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {count(plan['drops'], 'drop')} (limit: {limit})"
         )
 
@@ -236,4 +236,4 @@ def _show(edit: Edit, draft: Draft, plan: dict[str, Any], *, as_json: bool) -> N
         print_json({"target": edit.target, "diff": draft.diff(), "plan": plan})
         return
     for line in draft.diff():
-        say(line)
+        echo(line)

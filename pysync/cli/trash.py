@@ -11,7 +11,7 @@ from pysync.base.text import count, local_time
 from pysync.cli.arguments import ago, line
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
 
@@ -57,7 +57,7 @@ def restore(
     if as_json:
         print_json(answer)
     else:
-        say(f"restored: {answer['restored']}")
+        echo(f"restored: {answer['restored']}")
 
 
 def empty(
@@ -83,7 +83,7 @@ def empty(
     if as_json:
         print_json({"target": target, "removed": removed})
     else:
-        say(f"removed: {count(removed, 'table')}")
+        echo(f"removed: {count(removed, 'table')}")
 
 
 def _ask_or_do(config: Path, target: str, what: str, **arguments: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import count
 from pysync.cli.arguments import Setting, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
-from pysync.cli.output import AsJson, print_json, print_table, say
+from pysync.cli.output import AsJson, echo, print_json, print_table
 from pysync.hive_site.document import parse
 from pysync.sidecar.wiring import Shutdown
 from pysync.verify.compare import EQUAL
@@ -118,7 +118,7 @@ def _print_demo(result: Result, as_json: bool) -> None:
         )
     equal = sum(item.result == EQUAL for item in result.compared)
     seconds = sum(step.seconds for step in result.steps)
-    say(f"{equal} of {count(len(result.compared), 'object')} equal, after {seconds:.0f} s")
+    echo(f"{equal} of {count(len(result.compared), 'object')} equal, after {seconds:.0f} s")
 
 
 def _keep(stage: Stage) -> None:
@@ -142,7 +142,7 @@ def _until_interrupted(text: str) -> None:
     """Tell it once a signal ends this in order, and then wait for one."""
     ending = Shutdown()
     ending.on_signals()
-    say(text)
+    echo(text)
     while not ending.comes():
         pass
 

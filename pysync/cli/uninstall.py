@@ -10,7 +10,7 @@ import typer
 from pysync.base import logs
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.init import ConfigDir, DryRun
-from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
+from pysync.cli.output import DEFAULT_CONFIG, AsJson, echo, print_changes, print_json, print_table
 from pysync.setup.check import assert_stopped, unapplied
 from pysync.setup.files import RECORD_NAME, Record, read_record
 from pysync.setup.removal import Uninstall, finish
@@ -94,18 +94,18 @@ def _print(steps: Uninstall, *, dry_run: bool) -> None:
         title = "pysync uninstall, dry run: nothing is removed" if dry_run else "pysync uninstall"
         print_table(title, ("", "what", "path"), rows)
     else:
-        say("nothing to do: everything is removed already")
+        echo("nothing to do: everything is removed already")
     for it in steps.removals:
         if it.rewrite is not None:
             print_changes(it.path, it.rewrite.changes)
     if steps.left:
-        say("\nLeft, with the command that removes it:\n")
+        echo("\nLeft, with the command that removes it:\n")
     for left in steps.left:
-        say(f"  {left.command}    # {left.why}")
+        echo(f"  {left.command}    # {left.why}")
     if lines := list(_next(steps)):
-        say("\nNext:\n")
+        echo("\nNext:\n")
     for line in lines:
-        say(f"  {line}")
+        echo(f"  {line}")
 
 
 def _next(steps: Uninstall) -> list[str]:

@@ -18,11 +18,11 @@ from pysync.cli.output import (
     ConfigFile,
     ShowProgress,
     chosen,
+    echo,
     one_target,
     print_json,
     print_table,
     progress_bar,
-    say,
     write_private,
 )
 from pysync.config import Config, load_config
@@ -178,7 +178,7 @@ def _print(report: Report) -> None:
     _print_excused(report)
     parts = [count(len(report.compared), "object"), count(report.partitions, "partition")]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
-    say(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
+    echo(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
 
 
 def _rows(report: Report) -> Iterator[Sequence[str]]:
@@ -190,6 +190,8 @@ def _print_excused(report: Report) -> None:
     """What differs, and may: one line each, those of others no more than some."""
     others = [item for item in report.excused if item.result == FOREIGN]
     for item in [*(it for it in report.excused if it.result != FOREIGN), *others[:_MOST_FOREIGN]]:
-        say(f"no drift: {item.kind} {item.name} is {item.result}: {item.excuse}")
+        echo(f"no drift: {item.kind} {item.name} is {item.result}: {item.excuse}")
     if len(others) > _MOST_FOREIGN:
-        say(f"no drift: {len(others) - _MOST_FOREIGN:,} more objects that are not from this source (--json lists them)")
+        echo(
+            f"no drift: {len(others) - _MOST_FOREIGN:,} more objects that are not from this source (--json lists them)"
+        )

@@ -13,7 +13,7 @@ import typer
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.arguments import database_or_table, number, period
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, progress, say
+from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, progress
 from pysync.control.client import NoSidecar, ask
 from pysync.sections import load_outline
 
@@ -162,10 +162,10 @@ def _print(answer: Json, timeout: float, as_json: bool) -> None:
         return
     hint = f"; {answer['hint']}" if answer["hint"] else ""
     if answer["state"] == "waits":
-        say(f"pysync: not within {timeout:g} s: {answer['text']}{hint}", err=True)
+        echo(f"pysync: not within {timeout:g} s: {answer['text']}{hint}", err=True)
     elif answer["state"] == "cannot":
-        say(f"pysync: {answer['text']}{hint}", err=True)
+        echo(f"pysync: {answer['text']}{hint}", err=True)
     else:
-        say(f"{answer['text']}.")
+        echo(f"{answer['text']}.")
     if answer.get("held") is False:
-        say("pysync: the hold ended too early; the target may have shown later changes; use a longer --hold", err=True)
+        echo("pysync: the hold ended too early; the target may have shown later changes; use a longer --hold", err=True)

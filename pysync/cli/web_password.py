@@ -10,7 +10,7 @@ import typer
 
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
-from pysync.cli.output import say
+from pysync.cli.output import echo
 from pysync.web.server import assert_installed
 from pysync.web.sign_in import LONGEST, assert_settable, set_password
 
@@ -33,7 +33,7 @@ def web_password(
     assert_installed("pysync web-password")
     assert_settable(file, user)  # before somebody types a password for nothing
     was_there = set_password(file, user, _password())
-    say(f"{file}: {'changed' if was_there else 'added'} {user}")
+    echo(f"{file}: {'changed' if was_there else 'added'} {user}")
 
 
 def _password() -> str:

@@ -13,7 +13,7 @@ import typer
 from pysync.base.text import count, local_time
 from pysync.cli.actions import lines
 from pysync.cli.arguments import database_or_table, instant
-from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, say
+from pysync.cli.output import AsJson, ConfigFile, ask_about, echo, one_target, print_json
 from pysync.control.client import NoSidecar
 
 _WIDEST = 100
@@ -57,12 +57,12 @@ def why(
         answer = ask_about(config, target, "why", table=table, since=since)
     except NoSidecar as error:
         answer = _read(config, {"table": table, "target": target, "since": since})
-        say(f"pysync: {error.message}; this is what its journal holds", err=True)
+        echo(f"pysync: {error.message}; this is what its journal holds", err=True)
     if as_json:
         print_json(answer)
         return
     for line in _answer_lines(answer):
-        say(line)
+        echo(line)
 
 
 def _read(config: Path, request: Json) -> dict[str, Any]:

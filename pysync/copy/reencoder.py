@@ -303,7 +303,7 @@ class Reencoder:
             old = job.superseded([*(it.name for it in written), job.marker(written)], delete)
             self._publish(job, [], old, removed)
             return _came_to(job, old, Copied(same=len(written)))
-        hidden = self._hidden(job.pair, str(next(self._jobs)))
+        hidden = below(job.pair.target, f"{self._prefix}{next(self._jobs)}")
         files = self._files(job.pair.source, hidden)
         try:
             size = sum(file.size for file in files)
@@ -387,9 +387,6 @@ class Reencoder:
         """What there is; removes unfinished files at the second places, but those whose names begin with `spared`."""
         request = encode([("size", spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
-
-    def _hidden(self, pair: Pair, name: str) -> str:
-        return below(pair.target, f"{self._prefix}{name}")
 
 
 def _came_to(job: Job, old: Sequence[str], done: Copied) -> Copied:

@@ -237,7 +237,11 @@ class Verification:
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
         if tables:
             wanted = Wanted(tables, delete=self.settings.drops != "suppress")
-            copy_now(self.config, self.settings.name, wanted, lambda tally: on_progress(*_copied(tally)))
+
+            def copied(tally: dict[str, Any]) -> None:
+                on_progress("copies", tally["files"], tally["files"] + tally["files_left"])
+
+            copy_now(self.config, self.settings.name, wanted, copied)
 
     def _objects(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
         if not self.spread:
@@ -256,7 +260,3 @@ class Verification:
         for done, item in enumerate(compared_files(surveyed, names, drops=drops)):
             on_progress(f"files of {item.name}", done, len(wanted))
             yield item
-
-
-def _copied(tally: dict[str, Any]) -> tuple[str, int, int]:
-    return "copies", tally["files"], tally["files"] + tally["files_left"]

@@ -78,7 +78,8 @@ class Visible:
             return
         now = self._clock()
         changes = [job.batch.draft.changes[position] for position in job.work.positions]
-        times = [(self._committed(it.event), queued.at_ms / 1000) for queued, it in changes if _is_of_source(it.event)]
+        of_source = [(it.event, queued.at_ms / 1000) for queued, it in changes if it.event.instance != SIDECAR]
+        times = [(self._committed(event), captured) for event, captured in of_source]
         if times:
             # Each part for itself: a clock that was set must not make one negative.
             spool = [max(0.0, captured - committed) for committed, captured in times]
@@ -89,10 +90,6 @@ class Visible:
     def _committed(self, event: Event) -> float:
         """When it was committed, by our clock, in seconds since 1970."""
         return event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
-
-
-def _is_of_source(event: Event) -> bool:
-    return event.instance != SIDECAR
 
 
 # Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up.

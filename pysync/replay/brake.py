@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pysync.base.text import duration
-from pysync.model.operation import DropDatabase, Operation
+from pysync.model.operation import DropDatabase, Operation, PutTable
 from pysync.queue import Queued
 from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
 from pysync.replay.window.draft import Draft
+from pysync.replay.window.order import database_of
 from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
@@ -54,10 +55,14 @@ class Limits:
 
 @dataclass(slots=True)
 class _Count:
-    """The drops of the window up to position `last`: by its events, and by each of its refreshes."""
+    """The drops of the window up to position `last`: by its events, and by each of its refreshes.
+
+    `put` are the names of the tables that it creates or alters.
+    """
 
     last: int
     drops: Sequence[Drop] = ()
+    put: frozenset[str] = frozenset()
     refreshed: dict[int, list[Drop]] = field(default_factory=dict)
 
     @property
@@ -296,7 +301,8 @@ class Brake:
         """Count the drops of a window from now on."""
         # A window that was given up, or held, is taken again: its first count must not stay.
         self._counts = [it for it in self._counts if it.last < draft.events[0].position]
-        self._counts.append(_Count(draft.events[-1].position, drops))
+        put = (it.key for work in draft.works for it in work.operations if isinstance(it, PutTable))
+        self._counts.append(_Count(draft.events[-1].position, drops, frozenset(put)))
 
     def _count(self, position: int) -> _Count:
         """The count of the window that an event is in. A parked event that is tried again gets its own."""
@@ -353,12 +359,19 @@ class Brake:
         """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
         share, least = self._limits.share, self._limits.share_from
         for database, tables in there.items():
-            left = {f"{database}.{table}" for table in tables} - _lasting(database, new)
+            left = self._left(database, {f"{database}.{table}" for table in tables})
             had = left | self._gone(database, new)
             lost = len(had) - len(left)
             if len(had) >= least and lost > share * len(had):
                 return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
         return None
+
+    def _left(self, database: str, tables: set[str]) -> set[str]:
+        """Of these tables of the target, and those that the windows in hand put there, what is left after them."""
+        for it in self._counts:
+            put = {key for key in it.put if database_of(key) == database}
+            tables = (tables | put) - _lasting(database, it.every)
+        return tables
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
         """Whether these drops belong to what a person let go."""

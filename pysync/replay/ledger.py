@@ -23,9 +23,9 @@ What = Literal["database", "table", "partitions"]
 class Drop:
     """What one event drops: a database, a table, or `count` partitions of a table; `key` is the database or table.
 
-    `at_ms` is when the event came (ms since 1970). `lasting`: it is a table that is gone for good, and that existed for
-    longer than the limits look back, or went with its database: a table that lives for an hour belongs to some job, not
-    to the warehouse.
+    `at_ms` is when the event came (ms since 1970). `lasting`: it is a table that is gone for good, and that existed at
+    the source for longer than the limits look back, or went with its database: a table that lives for an hour belongs
+    to some job, not to the warehouse.
     """
 
     position: int
@@ -75,7 +75,8 @@ class Ledger:
     def enter(self, drops: Sequence[Drop]) -> None:
         """Remember these drops, and forget those that are too old; durable when it returns."""
         if drops and self._ms:
-            since = _latest(drops).at_ms - self._ms
+            latest = max(drops, key=lambda it: it.position)
+            since = latest.at_ms - self._ms
             self._drops = self._gathered(it for it in [*self._drops, *drops] if it.at_ms > since)
             self._store(max(self._upto, *(it.position for it in drops)))
 
@@ -120,31 +121,34 @@ class Ledger:
         self._save(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
 
 
-def _latest(drops: Iterable[Drop]) -> Drop:
-    return max(drops, key=lambda it: it.position)
-
-
 def drops_of(draft: Draft, seconds: float) -> list[tuple[Drop, Operation]]:
     """The drops of a draft, each with its operation. `seconds` is how far the limits look back."""
     times = {event.position: event.at_ms for event in draft.events}
-    return [
-        it for work in draft.works for it in _of_work(work.operations, max(work.positions, default=0), times, seconds)
-    ]
+    # By the clock of the source, as createTime is: after an outage, events come hours later.
+    committed = {position: change.event.time_ms for position, (_, change) in draft.changes.items()}
+    drops = list[tuple[Drop, Operation]]()
+    for work in draft.works:
+        last = max(work.positions, default=0)
+        at_ms = times.get(last, 0)
+        drops += _of_work(work.operations, last, (at_ms, committed.get(last, at_ms)), seconds)
+    return drops
 
 
 def drops_of_refresh(operations: Sequence[Operation], position: int, at_ms: int) -> list[tuple[Drop, Operation]]:
     """The drops of the refresh at `position`. The age of its tables is not known."""
-    return list(_of_work(operations, position, {position: at_ms}, 0.0))
+    return list(_of_work(operations, position, (at_ms, at_ms), 0.0))
 
 
 def _of_work(
-    operations: Sequence[Operation], position: int, times: dict[int, int], seconds: float
+    operations: Sequence[Operation], position: int, times: tuple[int, int], seconds: float
 ) -> Iterator[tuple[Drop, Operation]]:
-    put, at_ms = {it.key for it in operations if isinstance(it, PutTable)}, times.get(position, 0)
+    """`times`: when the event came, and when its change was committed."""
+    at_ms, committed_ms = times
+    put = {it.key for it in operations if isinstance(it, PutTable)}
     for it in operations:
         if it.drops:
             # A table that the same work creates again is not lost.
-            gone = isinstance(it, DropTable) and it.key not in put and _is_old(it.mark.created, at_ms, seconds)
+            gone = isinstance(it, DropTable) and it.key not in put and _is_old(it.mark.created, committed_ms, seconds)
             yield Drop(position, at_ms, _what(it), it.key, it.drops, lasting=gone), it
 
 

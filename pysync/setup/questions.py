@@ -52,26 +52,6 @@ def config_text(reference: str, values: ConfigValues) -> str:
     return "\n".join([*general, *_target(targets, values)]).rstrip() + "\n"
 
 
-_HIVE_JARS = ("hive-exec-*.jar", "hive-metastore-*.jar", "hive-standalone-metastore-*.jar")
-_OF_RELEASE = re.compile(r"hive-[a-z-]+-(2\.3|3\.1|4)(?:\.\d{1,2}){1,2}\.jar")  # vendors' own have longer versions
-_HIVE_VERSION = re.compile(r"^# hive_version = .*$", re.MULTILINE)
-
-
-def with_hive_version(text: str, jars: Path) -> str:
-    """Return the text of a pysync.toml with the version of the Hive whose jars are in a directory.
-
-    It stays a comment if the kind of target has no such setting, and if the jars are not those of one release of Hive.
-    """
-    names = [it.name for pattern in _HIVE_JARS for it in sorted(jars.glob(pattern))]
-    versions = {found[1] if (found := _OF_RELEASE.fullmatch(it)) else None for it in names}
-    version = versions.pop() if len(versions) == 1 else None
-    if version is None:
-        return text
-    setting = f'hive_version = "{version}"'
-    origin = f"# from {names[0]}; write another if another Hive runs the queries of views"
-    return _HIVE_VERSION.sub(f"{setting.ljust(44)} {origin}", text)
-
-
 def _target(lines: list[str], values: ConfigValues) -> list[str]:
     """Return the lines of `[[targets]]`: the settings of the kind, then the settings of all kinds."""
     blank = lines.index("")
@@ -268,12 +248,27 @@ def locations(pairs: list[str]) -> dict[str, str]:
     return prefixes
 
 
+_HIVE_JARS = ("hive-exec-*.jar", "hive-metastore-*.jar", "hive-standalone-metastore-*.jar")
+_OF_RELEASE = re.compile(r"hive-[a-z-]+-(2\.3|3\.1|4)(?:\.\d{1,2}){1,2}\.jar")  # vendors' own have longer versions
+
+
+def hive_version(jars: Path) -> str:
+    """The value of `hive_version` for the Hive whose jars are in a directory; "" if they are not of one release."""
+    names = [it.name for pattern in _HIVE_JARS for it in jars.glob(pattern)]
+    versions = {match[1] if (match := _OF_RELEASE.fullmatch(it)) else "" for it in names}
+    return versions.pop() if len(versions) == 1 else ""
+
+
 def config_values(
     answers: Mapping[str, str], prefixes: Mapping[str, str], *, token: Path, port: int, state: Path
 ) -> ConfigValues:
-    """Return the values for the pysync.toml that these answers describe."""
+    """Return the values for the pysync.toml that these answers describe, without settings that the kind lacks.
+
+    The kind is "" if the target is not asked for.
+    """
     kind = answers["target_kind"]
-    keys = ("target_name", "target_metastore", "region", "work_group", "staging")
+    keys = ["target_name", "target_metastore", "region", "work_group", "staging"]
+    keys += ["hive_version"] if kind and "hive_version" in target_kind(kind).settings.model_fields else []
     source = {"name": answers["source_name"], "metastore": answers["source_metastore"]}
     bridge: dict[str, str | int] = {"port": port, "token_file": str(token)}
     return ConfigValues(

@@ -29,7 +29,7 @@ class Word:
         """The option that it is, with its hyphen; "" if it is none."""
         return self.text if self.text.startswith("-") and len(self.text) > 1 and not self.is_string else ""
 
-    def says(self, *words: str) -> bool:
+    def is_any_of(self, *words: str) -> bool:
         """Whether it is one of these words, in any case, and not in quotes."""
         return not self.is_string and self.text.lower() in words
 
@@ -93,7 +93,7 @@ def parted(words: Sequence[Word], mark: str) -> list[list[Word]]:
     """The words between the marks, in order; one list more than there are marks."""
     parts: list[list[Word]] = [[]]
     for word in words:
-        if word.says(mark):
+        if word.is_any_of(mark):
             parts.append([])
         else:
             parts[-1].append(word)
@@ -198,12 +198,12 @@ class _Reading:
     def _names(self, words: list[Word], end: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The patterns of names that the rule includes and excludes."""
         include, exclude = list[str](), list[str]()
-        ways = [word for word in words if word.says("and", "or")]
+        ways = [word for word in words if word.is_any_of("and", "or")]
         if len({way.text.lower() for way in ways}) > 1:
             raise self.source.unread(ways[1].at, "and together with or cannot be read", "write a rule for each name")
-        is_or = bool(ways) and ways[0].says("or")
+        is_or = bool(ways) and ways[0].is_any_of("or")
         for term in _terms(words):
-            is_not = bool(term) and term[0].says("not")
+            is_not = bool(term) and term[0].is_any_of("not")
             if (name := self._name(term[1:] if is_not else term, term, end, is_or)) is None:
                 continue
             if (is_not and is_or) or (not is_not and include and not is_or):
@@ -218,21 +218,21 @@ class _Reading:
         """The pattern of a condition on the name; None for another condition, which is left out."""
         if not term:
             raise self.source.unread(whole[0].at if whole else end, "a condition is missing", _NAME_FORM)
-        bracket = next((word for word in whole if word.says("(", ")")), None)
+        bracket = next((word for word in whole if word.is_any_of("(", ")")), None)
         if bracket is not None:
             raise self.source.stray(bracket, "write the conditions without parentheses")
-        if not term[0].says("name"):
+        if not term[0].is_any_of("name"):
             if is_or or nearest(term[0].text, ["name"]):
                 raise self.source.stray(term[0], _NAME_FORM)
             self._leave_out("the condition", whole, "names alone decide what the target takes, so it may take more")
             return None
         if len(term) < 3:
             raise self.source.unread(term[-1].at, "the condition is not complete", _NAME_FORM)
-        if not term[1].says("matches", "=="):
+        if not term[1].is_any_of("matches", "=="):
             raise self.source.stray(term[1], _NAME_FORM)
         if not term[2].is_string or len(term) > 3:
             raise self.source.stray(term[2] if not term[2].is_string else term[3], _NAME_FORM)
-        return self._pattern(term[2], is_plain=term[1].says("=="))
+        return self._pattern(term[2], is_plain=term[1].is_any_of("=="))
 
     def _pattern(self, word: Word, *, is_plain: bool) -> str:
         """The pattern as `include` has it: it reads *, ? and the dot as SSM does."""
@@ -256,7 +256,7 @@ class _Reading:
     def _action(self, words: list[Word], end: int) -> list[Word]:
         """The words of hms-sync; other actions are left out."""
         actions = [it for it in parted(words, ";") if it]
-        matching = [it for it in actions if it[0].says(ACTION)]
+        matching = [it for it in actions if it[0].is_any_of(ACTION)]
         if not matching:
             where = words[0].at if words else end
             what = f"{quoted(words[0].text)} is not {ACTION}" if words else "the rule has no action"
@@ -289,7 +289,7 @@ class _Reading:
                 if given:
                     yield given
                 given = [word]
-            elif given and not word.says("(", ")"):
+            elif given and not word.is_any_of("(", ")"):
                 given.append(word)
             else:
                 raise self.source.stray(word, _FORM)
@@ -339,7 +339,7 @@ def _terms(words: Sequence[Word]) -> list[list[Word]]:
     """The conditions between `and` or `or`."""
     terms: list[list[Word]] = [[]]
     for word in words:
-        if word.says("and", "or"):
+        if word.is_any_of("and", "or"):
             terms.append([])
         else:
             terms[-1].append(word)

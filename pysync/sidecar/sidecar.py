@@ -85,14 +85,13 @@ class Sidecar:
         UsageError where the queue knows a target that the configuration does not name.
 
         With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
-        nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
-        metastore of the configuration. `file` is where the configuration is from, if it may be reloaded.
+        nor missed. `only` are the targets to drain, if not all; `origin` is read instead of the configured metastore.
+        `file` holds the configuration, if it may be reloaded.
         """
         self._config, self._heals = config, bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._source, self._origin = config.source_access(), origin
         self._started, self.ending = time.time(), Shutdown()
-        polls = config.source.capture == NOTIFICATION_LOG
-        token = read_token(config.bridge.token_file) if bridge and not polls else None
+        token = read_token(config.bridge.token_file) if bridge and config.source.capture != NOTIFICATION_LOG else None
         settings = [it for it in config.targets if not only or it.name in only]
         translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
         self.queue = EventQueue(
@@ -108,8 +107,8 @@ class Sidecar:
         self._roll, self._clocks, overlaps = watch.roll, watch.clocks, Overlaps()
         overlaps.recall(self.queue)
         self._lags = Lags(self.queue, self._clocks.offset)
-        lost = [translator.lost for _, translator in translated]
-        self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps, lost)) if token else None
+        reception = Reception(self.queue.intake, watch, overlaps, [it.lost for _, it in translated])
+        self.bridge = self._bridge(token, reception) if token else None
         self.poller = poller_of(self.queue, config)
         if self.poller:
             watch.retire()
@@ -122,8 +121,9 @@ class Sidecar:
         self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
-        self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
-        self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
+        working = [it for it in self.drains if it.settings.enabled]
+        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused) for it in working]
+        self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
         receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None
         self._notifiers = [self._notifier(it, receivers) for it in config.notify] if receivers else []
         self._credentials = Credentials(config)
@@ -371,9 +371,6 @@ class Sidecar:
 
     def _problems(self) -> Sequence[Problem]:
         return problems(self.status(), self._config.status_grace)
-
-    def _sweeper(self, drain: Drain) -> Sweeper:
-        return Sweeper(drain.settings, self._config.source.name, drain.paused)
 
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
         pace = self._config.source.compare_tables_per_second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -134,21 +134,14 @@ def _holds(want: HiveType, have: HiveType) -> bool:
     if want == have or have.name == "void":
         return True
     if want.within or have.within:
-        return (
-            want.name == have.name
-            and _same_within(want.names, have.names)
-            and all(map(_holds, want.within, have.within))
-        )
+        are_named_alike = [it.lower() for it in want.names] == [it.lower() for it in have.names]
+        return want.name == have.name and are_named_alike and all(map(_holds, want.within, have.within))
     if want.name == "decimal" and have.name == "decimal":
         return want.scale == have.scale
     if want.is_integer and have.is_integer:
         return True
     # Some versions of Hive give dates as strings.
     return want.name in {"string", "varchar"} and (have.is_text or (have == DATE and want == STRING))
-
-
-def _same_within(one: Sequence[str], other: Sequence[str]) -> bool:
-    return [it.lower() for it in one] == [it.lower() for it in other]
 
 
 # --- The text of a view with other names of tables: only the names change, every other character stays. Pure

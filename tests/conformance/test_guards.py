@@ -67,22 +67,15 @@ def test_no_commit_of_the_target_is_overwritten_unless_the_settings_say_so(
     assert committed(target, new if adopted else name) == ("3" if adopted else "theirs")
 
 
-@pytest.mark.parametrize("allowed", [False, True])
-@pytest.mark.parametrize("shared", [False, True])
 def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
-    harness: TargetHarness,
-    name: TableName,
-    location: str,
-    *,
-    allowed: bool,
-    shared: bool,
+    harness: TargetHarness, name: TableName, location: str
 ) -> None:
-    """Shared: the table is in its database's directory itself, where other tables have theirs."""
+    """The table is in its database's directory itself, where other tables have theirs."""
     if "managed" not in harness.features:
         pytest.skip("this kind has no tables whose files are its own")
-    target, source = harness.open(delete_data=allowed), Source()
+    target, source = harness.open(delete_data=True), Source()
     source.position = 1
-    place = str(Path(location).parent) if shared else location
+    place = str(Path(location).parent)
     files = [harness.directory(place) / "data", harness.directory(place) / "k=1" / "data"]
     definition = table(name, place, keys=["k"], external=False)
     target.apply(source.put_table(definition))
@@ -91,8 +84,7 @@ def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("rows")
     assert target.apply(source.drop_table(name, delete_data=True)) is Outcome.APPLIED
-    kept = shared or not allowed
-    assert [it.exists() for it in files] == [kept, kept]
+    assert [it.exists() for it in files] == [True, True]
 
 
 def test_a_kind_that_has_resource_links_goes_one_way(harness: TargetHarness) -> None:

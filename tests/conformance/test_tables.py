@@ -323,22 +323,6 @@ def test_commits_of_the_source_move_the_pointer_of_an_iceberg_table(
         assert committed(target, name) == at
 
 
-@pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
-def test_a_commit_at_the_target_is_not_overwritten(
-    harness: TargetHarness, source: Source, name: TableName, location: str, on_conflict: str
-) -> None:
-    target = harness.open(on_conflict=on_conflict)
-    target.apply(source.put_table(iceberg(name, location, "1")))
-    harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
-    put = source.put_table(iceberg(name, location, "3", "2"))
-    if on_conflict == "park":
-        with pytest.raises(Rejected, match=f"the Iceberg table {name} at the target 'dr' has a commit .*/theirs"):
-            target.apply(put)
-    else:
-        assert target.apply(put) == (Outcome.FOREIGN if on_conflict == "skip" else Outcome.APPLIED)
-    assert committed(target, name) == ("3" if on_conflict == "adopt" else "theirs")
-
-
 def commit_of(there: Any, pointer: str) -> Any:
     """The table after a commit of somebody else."""
     before = there.parameters["metadata_location"]

@@ -150,21 +150,6 @@ def created(name: str, tables: int) -> list[Event]:
 _CREATED = {"CREATE DATABASE": 1, "CREATE TABLE": 30}
 
 
-@pytest.mark.smoke
-def test_answers_that_are_lost_make_no_statement_run_twice(aws: EmbeddedAws, tmp_path: Path) -> None:
-    """Each is carried out, and its answer lost: the same statement is sent again, and Athena knows that it is."""
-    name = f"lost{next(_NUMBERS)}"
-    aws.reset_calls()
-    aws.fault("Athena.StartQueryExecution", after=True, count=3)
-    with drains(tmp_path) as found:
-        found.add("athena", name=name, endpoint_url=aws.url, staging="s3://staging/", poll_seconds=0.05)
-        found.append(created(name, 30))
-        found.finish(name, 120)
-        assert found.queue.target(name).parked.count() == 0
-    assert aws.statements() == _CREATED
-    assert aws.calls()["Athena.StartQueryExecution"] == sum(_CREATED.values()) + 3
-
-
 def test_a_look_that_hangs_holds_up_one_lane(aws: EmbeddedAws, tmp_path: Path) -> None:
     """For as long as a call may take; the other lanes ask without it."""
     name = f"hangs{next(_NUMBERS)}"

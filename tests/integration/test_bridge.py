@@ -124,12 +124,6 @@ def test_beside_an_event_of_a_newer_listener_nothing_is_taken(stand):
     assert (stand.events(), stand.queue.intake.unreadable()) == (0, [])
 
 
-def test_many_calls_on_one_connection(stand):
-    caller = stand.caller()
-    assert {caller.append(payload(number)) for number in range(1, 51)} == {"queued"}
-    assert stand.events() == 50
-
-
 def test_many_callers_at_once_lose_nothing_and_are_all_counted(stand):
     def bring(first):
         with closing(Caller(stand.port)) as caller:
@@ -256,12 +250,6 @@ def test_a_caller_that_gave_its_token_may_be_silent(stand, monkeypatch):
     with pytest.raises(TimeoutError):
         caller.plain.recv(1)
     caller.close()
-    stand.check_well()
-
-
-def test_two_hundred_connections_do_not_keep_the_next_one_waiting(stand):
-    for _ in range(200):
-        stand.caller()
     stand.check_well()
 
 

@@ -16,7 +16,6 @@ from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import pysync
 from tests.support.stages import wait_until_compared
 
-ORC = "org.apache.hadoop.hive.ql.io.orc.Orc"
 DAY = [("day", "string")]
 DAYS = ["1", "2", "3", "4", "5"]
 
@@ -80,17 +79,6 @@ def ends(stage: Stage) -> Iterator[Ends]:
         yield Ends(stage, source, target, new_database(source))
 
 
-def test_another_type_of_a_partition_key(ends: Ends) -> None:
-    def number(found: Any) -> None:
-        found.partitionKeys[0].type = "int"
-
-    ends.create()
-    ends.alter(number)
-    ends.arrives("t", lambda it: it.partitionKeys[0].type == "int")
-    ends.rests()
-    assert ends.days() == DAYS
-
-
 def test_a_partition_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> None:
     ends.create()
     ends.drop_at_target()
@@ -100,15 +88,6 @@ def test_a_partition_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> No
     assert ends.days() == [*DAYS, "6"]
 
 
-def test_an_alter_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> None:
-    ends.create()
-    ends.drop_at_target()
-    ends.alter(lambda found: found.parameters.update(v="2"))
-    ends.arrives("t", lambda it: it is not None)
-    ends.rests()
-    assert (ends.target.table(ends.database, "t").parameters["v"], ends.days()) == ("2", DAYS)
-
-
 def test_a_rename_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> None:
     ends.create()
     ends.drop_at_target()
@@ -116,25 +95,6 @@ def test_a_rename_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> None:
     ends.arrives("u", lambda it: it is not None)
     ends.rests()
     assert ends.days("u") == DAYS
-
-
-def test_a_transactional_table_is_refused(ends: Ends) -> None:
-    made = table(ends.database, "acid", parameters={"transactional": "true"})
-    made.tableType = "MANAGED_TABLE"
-    made.parameters.pop("EXTERNAL", None)
-    made.sd.bucketCols, made.sd.numBuckets = ["id"], 2
-    made.sd.inputFormat, made.sd.outputFormat = (f"{ORC}{kind}" for kind in ("InputFormat", "OutputFormat"))
-    ends.source.call(lambda client: client.create_table(made))
-    wait_until(lambda: ends.stage.status()["targets"][0]["parked"] == 1, what="the refusal")
-    assert f"table {ends.database}.acid is transactional" in ends.stage.status()["targets"][0]["last_error"]["reason"]
-    assert ends.target.table(ends.database, "acid") is None
-    ends.source.call(lambda client: client.drop_table(ends.database, "acid", False))
-    skipped = pysync(
-        "parked", "skip", "replica", "--table", f"{ends.database}.acid", "--yes", "-c", ends.stage.config_file
-    )
-    # A retry in time may have been faster: with the drop behind it, it is no longer refused.
-    assert skipped.returncode == 0 or "has no parked events" in skipped.stderr, skipped.stderr
-    ends.rests()
 
 
 def index_of(ends: Ends, name: str) -> None:
@@ -171,16 +131,3 @@ def test_the_table_of_an_index_that_an_earlier_release_made_goes_with_its_databa
     ends.source.call(lambda client: client.drop_database(ends.database, False, True))
     wait_until(lambda: ends.target.database(ends.database) is None, what="the drop of the database")
     ends.rests()
-
-
-def test_other_partition_keys_at_the_target(ends: Ends) -> None:
-    """Somebody has made it anew there, and given it the source's mark: no alter leads back."""
-    ends.create()
-    theirs = ends.target.table(ends.database, "t")
-    ends.drop_at_target()
-    theirs.partitionKeys = [hive.FieldSchema("hour", "string", None)]
-    ends.target.call(lambda client: client.create_table(theirs))
-    ends.alter(lambda found: found.parameters.update(v="2"))
-    ends.arrives("t", lambda it: it is not None and it.partitionKeys[0].name == "day")
-    ends.rests()
-    assert ends.days() == DAYS

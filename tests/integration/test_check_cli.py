@@ -229,16 +229,6 @@ def test_a_target_that_is_the_source(tmp_path: Path, server: int, name: str) -> 
     assert (target["ok"], "source and target are the same metastore" in target["detail"]) == (False, True), target
 
 
-def test_whatever_run_refuses_is_found(place: FaultyPlace) -> None:
-    place.token.unlink()
-    (place.directory / "file").write_text("")
-    place.queue = place.directory / "file" / "queue"
-    place.write()
-    assert list(problems(place)) == ["queue directory", "token file"]
-    first = run(place)
-    assert "cannot keep the queue" in first
-
-
 def found_beside(place: Place) -> dict[str, str]:
     done = pysync("check", "-c", place.file, "--json")
     return {it["what"]: it["detail"] for it in json.loads(done.stdout)}
@@ -262,11 +252,3 @@ def test_the_page_of_the_running_sidecar_is_known(place: FaultyPlace) -> None:
     place.write(more=f"[web]\nport = {unused_port()}\n")
     with sidecar(place) as running:
         assert found_beside(place)["web port"] == f"used by the running sidecar, pid {running.process.pid}"
-
-
-def test_problems_are_shown_first(place: FaultyPlace) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        place.write(more=f"[web]\nport = {taken.getsockname()[1]}\n")
-        done = pysync("check", "-c", place.file)
-    words = [it for it in done.stdout.split() if it in {"ok", "PROBLEM"}]
-    assert (words[0], words.count("PROBLEM"), set(words[1:])) == ("PROBLEM", 1, {"ok"})

@@ -44,6 +44,12 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer("  user [hive]", "nosuchuser")
     asked.expect("Error: this machine has no user 'nosuchuser'")
     asked.answer("  user [hive]", ME)
+    asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
+    asked.expect(f"Error: cannot read {host.lib}: Is a directory")
+    asked.answer(f"  hive-site.xml [{host.site}]", "")
+    asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
+    asked.expect(f"Error: there is no directory {host.root}/no")
+    asked.answer(f"  jar directory [{host.lib}]", "")
     asked.expect("The name of this cluster.")
     asked.answer("  source name", "my cluster")
     asked.expect("Error: 'my cluster' is not a valid name; use up to 64 letters")
@@ -59,12 +65,6 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer("  location", "hdfs://adh1=hdfs")
     asked.expect("Error: 'hdfs://adh1=hdfs' is not a pair of locations")
     asked.answer("  location", "hdfs://adh1/w=hdfs://adh2/w")
-    asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
-    asked.expect(f"Error: cannot read {host.lib}: Is a directory")
-    asked.answer(f"  hive-site.xml [{host.site}]", "")
-    asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
-    asked.expect(f"Error: there is no directory {host.root}/no")
-    asked.answer(f"  jar directory [{host.lib}]", "")
     asked.expect("what it will do")
     asked.answer("Do this? [y/N]", "y")
     assert asked.end() == 0, asked.shown
@@ -130,7 +130,7 @@ def test_it_shows_what_it_will_do_and_does_it_only_if_asked_to(host: Host) -> No
 
 
 def test_questions_are_broken_at_spaces(host: Host) -> None:
-    with terminal(command(["init", *places(host), f"--user={ME}"]), {"NO_COLOR": "1", "COLUMNS": "60"}) as asked:
+    with terminal(command(["init", *host.options()]), {"NO_COLOR": "1", "COLUMNS": "60"}) as asked:
         asked.answer("  source name", "east")
         asked.answer("  source metastore", "")
         asked.expect("  target kind")
@@ -155,10 +155,10 @@ def test_the_settings_of_an_agent_become_the_target(host: Host) -> None:
     file = agents_site(host)
     line = command(["init", *places(host), f"--user={ME}", f"--from-agent={file}", "--no-systemd"])
     with terminal(line, {"NO_COLOR": "1"}) as asked:
-        asked.answer("  source name", "east")
-        asked.answer("  source metastore [thrift://emr:9083]", "")
         asked.answer(f"  hive-site.xml [{file}]", "")
         asked.answer("  jar directory [", "none")
+        asked.answer("  source name", "east")
+        asked.answer("  source metastore [thrift://emr:9083]", "")
         asked.answer("Do this? [y/N]", "y")
         assert asked.end() == 0, asked.shown
     text = (host.etc / "pysync.toml").read_text()
@@ -185,7 +185,7 @@ def test_the_settings_of_an_agent_need_a_name_and_exclude_another_target(host: H
 def test_a_person_who_leaves_has_changed_nothing(host: Host, asked: Terminal, how: str) -> None:
     before = host.tree()
     asked.answer("  user [hive]", ME)
-    asked.expect("  source name")
+    asked.expect("  hive-site.xml [")
     if how == "Ctrl-C":
         asked.interrupt()
     else:
@@ -268,14 +268,14 @@ def test_an_athena_target_is_asked_about_its_work_group_first(host: Host) -> Non
     given = [*places(host), f"--user={ME}", "--source-name=east", "--source-metastore=thrift://a:1", "--no-systemd"]
     given += ["--target-kind=athena", "--target-name=lake", "--region=eu-west-1", "--location=hdfs://a/b=s3://c/d"]
     with terminal(command(["init", *given]), {"NO_COLOR": "1"}) as asked:
+        asked.answer("  hive-site.xml [", "none")
+        asked.answer("  jar directory [", "none")
         asked.answer("  work group", "no/group")
         asked.expect("Error: 'no/group' is not a work group")
         asked.answer("  work group", "")
         asked.answer("  staging", "etl")
         asked.expect("Error: 'etl' is not an S3 location")
         asked.answer("  staging", "s3://bucket/athena/")
-        asked.answer("  hive-site.xml [", "none")
-        asked.answer("  jar directory [", "none")
         asked.answer("Do this? [y/N]", "y")
         assert asked.end() == 0, asked.shown
     (target,) = load_config(host.etc / "pysync.toml").targets

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from contextlib import nullcontext
 
@@ -240,15 +239,6 @@ def test_without_the_right_to_ask_together_it_asks_one_by_one_and_says_so_once()
     (line,) = [it for it in lines if it["event"] != "statement_finished"]
     assert (line["event"], line["target"], line["fallback"]) == ("poll_denied", "lake", "GetQueryExecution")
     assert "AccessDeniedException" in line["reason"]
-
-
-def test_one_that_never_ends_is_cancelled_at_the_deadline():
-    scripted = Scripted([RUNNING])
-    started = time.monotonic()
-    with pytest.raises(OutcomeUnknown, match="CANCELLED"):
-        athena(scripted, statement_timeout_seconds=0.2).run(DDL, "db")
-    assert time.monotonic() - started < 30
-    assert scripted.cancelled.is_set()
 
 
 def test_one_that_is_done_while_it_is_cancelled_is_done():

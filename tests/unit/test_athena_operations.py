@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from copy import deepcopy
 
 import pytest
@@ -10,10 +9,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from structlog.testing import capture_logs
 
 from pysync.base.text import LONGEST
-from pysync.model.names import DEFAULT_PARTITION, TableName
+from pysync.model.names import TableName
 from pysync.targets.athena import AthenaSettings, AthenaStore, statements
 from pysync.targets.aws.session import provide
-from pysync.targets.base import Missing, Outcome, Rejected, Unavailable
+from pysync.targets.base import Outcome, Rejected
 from pysync.targets.glue import GlueStore
 from pysync.targets.hive import name_of
 from pysync.targets.store import Written
@@ -189,12 +188,6 @@ def test_what_a_statement_leaves_over_glue_is_asked_for_with_all_that_is_wanted(
     assert (wanted.owner, wanted.sd.location, wanted.parameters["pysync.source"]) == ("ann", "s3://bucket/t", "onprem")
 
 
-def test_without_the_glue_api_what_nobody_misses_is_left_out(source):
-    bench, put = Bench(glue_api="never"), source.put_table(table(NAME, "s3://bucket/t"))
-    assert [bench.apply(put) for _ in range(2)] == [Outcome.APPLIED, Outcome.UNCHANGED]
-    assert (len(bench.statements), bench.glue.applied) == (1, [])
-
-
 def test_what_athena_says_it_has_done_and_has_not_is_seen(source):
     """A catalog that takes a statement and does nothing."""
     for glue_api, asked in (("when-needed", 1), ("never", 0)):
@@ -236,19 +229,6 @@ def test_a_function_is_not_read_where_no_statement_creates_one():
         store.create_function(function(NAME.database, "f"))
 
 
-@pytest.mark.parametrize("kind", [Rejected, Missing])
-def test_a_refused_statement_is_left_to_glue_if_it_may(source, kind):
-    for glue_api in ("when-needed", "never"):
-        bench = Bench(glue_api=glue_api)
-        bench.athena.refusal = kind("no")
-        if glue_api == "never":
-            with pytest.raises(kind, match="no"):
-                bench.apply(source.put_table(plain()))
-        else:
-            assert bench.apply(source.put_table(plain())) == Outcome.APPLIED
-        assert len(bench.glue.applied) == (glue_api != "never")
-
-
 def test_a_refused_statement_is_logged_with_its_target_and_without_its_values(source):
     bench, what = Bench(), plain()
     bench.apply(source.put_table(what))
@@ -264,14 +244,6 @@ def test_a_refused_statement_is_logged_with_its_target_and_without_its_values(so
     assert "secret" not in repr(lines)
 
 
-def test_an_athena_that_cannot_now_is_waited_for(source):
-    bench = Bench()
-    bench.athena.refusal = Unavailable("throttled")
-    with pytest.raises(Unavailable):
-        bench.apply(source.put_table(plain()))
-    assert bench.glue.applied == []
-
-
 def test_after_a_refusal_no_further_statement_is_run(source):
     bench, first = Bench(), plain(parameters={"x": "1"})
     bench.apply(source.put_table(first))
@@ -280,23 +252,6 @@ def test_after_a_refusal_no_further_statement_is_run(source):
     wider = plain(cols=("a:int", "b:string", "c:int"), parameters={"x": "2"})
     bench.apply(source.put_table(wider))
     assert len(bench.statements) == 1
-
-
-def test_partitions_are_put_by_statements_but_for_those_that_cannot_be_said(source):
-    for glue_api in ("when-needed", "never"):
-        bench, keyed = Bench(glue_api=glue_api), plain(keys=["k"])
-        parts = [plain_partition(keyed, value) for value in ("1", DEFAULT_PARTITION, "2")]
-        bench.apply(source.put_table(keyed))
-        put = source.put_partitions(keyed, *parts)
-        if glue_api == "never":
-            with pytest.raises(Rejected, match="would change the partition value"):
-                bench.apply(put)
-        else:
-            assert bench.apply(put) == Outcome.APPLIED
-        assert sorted(bench.catalog.partitions["db.t"]) == [("1",), ("2",)]
-        assert bench.glue.applied == ([("put_partitions", "db.t")] if glue_api != "never" else [])
-        absent = [item.values for given in bench.glue.given for item in given]
-        assert absent == ([[DEFAULT_PARTITION]] if glue_api != "never" else [])
 
 
 @pytest.mark.parametrize("glue_api", ["when-needed", "never"])
@@ -338,16 +293,6 @@ def test_a_difference_that_no_statement_says_is_a_conflict_in_a_table_of_others(
     assert (bench.statements, bench.glue.applied) == ([], [])
 
 
-def test_dropped_partitions(source):
-    bench, keyed = Bench(), plain(keys=["k"])
-    bench.apply(source.put_table(keyed))
-    bench.apply(source.put_partitions(keyed, *(plain_partition(keyed, it) for it in "123")))
-    drop = source.drop_partitions(keyed, ["1"], ["3"], ["absent"])
-    assert [bench.apply(drop) for _ in range(2)] == [Outcome.APPLIED, Outcome.UNCHANGED]
-    assert sorted(bench.catalog.partitions["db.t"]) == [("2",)]
-    assert "absent" not in bench.statements[-1], "it names only those that are there"
-
-
 def test_a_partition_without_a_place_lies_below_its_table(source):
     bench, keyed = Bench(), plain(keys=["k"])
     part = plain_partition(keyed, "a b/c")
@@ -355,23 +300,6 @@ def test_a_partition_without_a_place_lies_below_its_table(source):
     bench.apply(source.put_table(keyed))
     bench.apply(source.put_partitions(keyed, part))
     assert bench.catalog.partitions["db.t"][("a b/c",)].sd.location == "s3://bucket/db.t/k=a b%2Fc"
-
-
-def test_a_database_is_dropped_table_by_table_and_only_if_nothing_is_left(source):
-    bench = Bench()
-    bench.catalog.databases.clear()
-    bench.apply(source.put_database("db"))
-    for name in ("t", "u"):
-        bench.apply(source.put_table(plain(TableName("db", name))))
-    bench.catalog.tables["db.theirs"] = plain(TableName("db", "theirs"))
-    bench.athena.statements.clear()
-    drop = source.drop_database("db")
-    assert bench.apply(drop) == Outcome.FOREIGN
-    assert bench.statements == ["DROP TABLE IF EXISTS `db`.`t`", "DROP TABLE IF EXISTS `db`.`u`"]
-    del bench.catalog.tables["db.theirs"]
-    assert bench.apply(drop) == Outcome.APPLIED
-    assert bench.statements[-1] == "DROP DATABASE IF EXISTS `db`"
-    assert bench.glue.applied == []
 
 
 def test_a_table_of_a_dropped_database_that_athena_will_not_drop_is_left_to_glue(source):
@@ -428,48 +356,6 @@ def test_no_statement_writes_into_a_linked_database(source, monkeypatch):
     with pytest.raises(Rejected, match="database db at the target 'dr' is a resource link"):
         bench.apply(source.put_table(plain()))
     assert bench.statements == []
-
-
-def test_a_missing_database(source):
-    put = source.put_table(plain(TableName("absent", "t")))
-    with pytest.raises(Missing, match="database absent does not exist at the target 'dr'"):
-        Bench().apply(put)
-    bench = Bench(create_missing_databases=True)
-    assert bench.apply(put) == Outcome.APPLIED
-    assert bench.catalog.databases["absent"].parameters["pysync.event"] == "1.0.0.0.0"
-
-
-def test_a_foreign_table_with_other_keys_is_not_dropped(source):
-    for glue_api in ("when-needed", "never"):
-        bench = Bench(on_conflict="adopt", glue_api=glue_api)
-        theirs = bench.catalog.tables["db.t"] = plain(keys=["theirs"])
-        with pytest.raises(Rejected, match="not from this source"):
-            bench.apply(source.put_table(plain(keys=["ours"])))
-        assert (bench.statements, bench.glue.applied) == ([], [])
-        assert bench.catalog.tables["db.t"] is theirs
-
-
-@pytest.mark.parametrize("glue_api", ["when-needed", "never"])
-def test_what_no_statement_says_is_refused_if_glue_may_not(source, glue_api):
-    """A function, another name, a database's other comment."""
-    bench = Bench(glue_api=glue_api, on_conflict="adopt")
-    bench.apply(source.put_table(plain()))
-    operations = {
-        "function f": source.put_function(function("db", "f")),
-        "a rename": source.rename_table(NAME, plain(TableName("db", "u"))),
-        "database db": source.put_database("db", "s3://bucket/else"),
-    }
-    for what, operation in operations.items():
-        if glue_api == "never":
-            text = re.escape(f"Athena DDL cannot express this change ({what}, target 'dr'): ")
-            with pytest.raises(Rejected, match=text):
-                bench.apply(operation)
-        else:
-            assert bench.apply(operation) == Outcome.APPLIED
-    renamed = [("create_table", "db.u"), ("alter_table", "db.u"), ("drop_table", "db.t")]
-    done = [("create_function", "f"), *renamed, ("alter_database", "db")]
-    assert bench.glue.applied == (done if glue_api != "never" else [])
-    assert len(bench.statements) == 1
 
 
 def test_a_refusal_of_many_tables_names_a_few(source):

@@ -18,7 +18,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable
-from pysync.model.wire import decode_event, encode_event
+from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import Count, Tally
@@ -30,7 +30,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes, Scope, everything, place
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_until
-from tests.support.events import event, settings
+from tests.support.events import settings
 from tests.support.queues import Reopener
 from tests.support.refreshing import Hms, Target
 
@@ -183,15 +183,6 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
     wait_until(lambda: len(stand.asked()) == 3, what="all being asked for")
     found = [decode_event(it.data) for it in stand.queue.target("dr").window(100, 10**9)]
     assert {(it.kind, it.attributes["targets"]) for it in found} == {(Kind.REFRESH, "dr")}
-
-
-def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
-    stand = stands(Source("db", tables=400))
-    stand.bootstrapper.begin(["dr"])
-    stand.start()
-    wait_until(lambda: len(stand.asked()) >= 50, what="the first of it")
-    threading.Event().wait(0.2)
-    assert len(stand.asked()) <= 100
 
 
 class SlowTarget:
@@ -376,12 +367,6 @@ def test_everything_can_be_gone_on_with_after_any_of_it() -> None:
     assert {names.get("table") for names in whole} == {None, "t0000", "t0002"}
     for at, names in enumerate(whole, 1):
         assert list(everything(source, lambda: 7, scope=scope, after=place(names))) == whole[at:]
-
-
-def test_a_refresh_may_be_for_some_targets_only() -> None:
-    data = encode_event(event(Kind.REFRESH, attributes={"database": "db", "table": "t", "targets": "dr\neast"}))
-    taken = {name: Translator.of(settings(name=name)).translate(data, 1) for name in ("dr", "east", "west")}
-    assert [name for name, change in taken.items() if change is not None] == ["dr", "east"]
 
 
 def test_a_refresh_that_is_done_again_counts_once() -> None:

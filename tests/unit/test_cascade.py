@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from pysync.model.mark import Mark, Writer
-from pysync.model.names import TableName
-from pysync.model.operation import DropDatabase, DropTable
+from pysync.model.mark import Writer
+from pysync.model.operation import DropDatabase
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
 from pysync.replay.window.draft import Blocks, draft
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import Outcome
 from pysync.targets.hms import HmsSettings
-from pysync.targets.settings import TargetSettings
 from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database
 from tests.support.events import settings
 
@@ -26,27 +22,9 @@ Benches = Callable[..., FaultyDrain]
 UNCOMMITTED: dict[str, Any] = {"attributes": {"uncommitted": "true"}}
 
 
-@pytest.fixture
-def benches(tmp_path: Path) -> Iterator[Benches]:
-    made: list[FaultyDrain] = []
-
-    def build(**values: Any) -> FaultyDrain:
-        made.append(FaultyDrain(tmp_path, **values))
-        return made[-1]
-
-    yield build
-    for each in made:
-        each.close()
-
-
-def drop_by_hand(bench: FaultyDrain, name: str) -> None:
-    mark = Mark("onprem", 2**50, 1)
-    assert bench.target.apply(DropTable(table=TableName.parse(name), mark=mark)) == Outcome.APPLIED
-
-
 @pytest.mark.parametrize("window", [1, 3, 2000])
-def test_a_database_goes_after_the_drops_of_its_tables(benches: Benches, window: int) -> None:
-    bench = benches(window=window, cascade=False)
+def test_a_database_goes_after_the_drops_of_its_tables(faulty_drains: Benches, window: int) -> None:
+    bench = faulty_drains(window=window, cascade=False)
     bench.append(create_database(), create("db.a"), create("db.b"), drop("db.a"), drop("db.b"), drop_database())
     bench.start()
     bench.finish()
@@ -54,8 +32,8 @@ def test_a_database_goes_after_the_drops_of_its_tables(benches: Benches, window:
 
 
 @pytest.mark.parametrize("window", [1, 3, 2000])
-def test_with_a_table_left_it_is_parked_and_what_follows_waits(benches: Benches, window: int) -> None:
-    bench = benches(window=window, cascade=False)
+def test_with_a_table_left_it_is_parked_and_what_follows_waits(faulty_drains: Benches, window: int) -> None:
+    bench = faulty_drains(window=window, cascade=False)
     bench.append(create_database(), create("db.a"), create("db.b"), drop("db.a"), drop_database())
     bench.append(create_database(), create("db.b"), create_database("other"))
     bench.start()
@@ -69,8 +47,10 @@ def test_with_a_table_left_it_is_parked_and_what_follows_waits(benches: Benches,
 
 
 @pytest.mark.parametrize(("number", "more"), [(5, ""), (6, ", …")])
-def test_the_reason_names_five_tables_and_says_if_there_are_more(benches: Benches, number: int, more: str) -> None:
-    bench = benches(cascade=False)
+def test_the_reason_names_five_tables_and_says_if_there_are_more(
+    faulty_drains: Benches, number: int, more: str
+) -> None:
+    bench = faulty_drains(cascade=False)
     bench.append(create_database(), *(create(f"db.t{it}") for it in range(number)), drop_database())
     bench.start()
     bench.finish()
@@ -79,49 +59,14 @@ def test_the_reason_names_five_tables_and_says_if_there_are_more(benches: Benche
 
 
 @pytest.mark.parametrize("window", [1, 2000])
-def test_a_cascading_drop_at_the_source_is_one_drop(benches: Benches, window: int) -> None:
+def test_a_cascading_drop_at_the_source_is_one_drop(faulty_drains: Benches, window: int) -> None:
     """The listener tells of the tables before the commit: those events are no drops of their own."""
-    bench = benches(window=window, cascade=False)
+    bench = faulty_drains(window=window, cascade=False)
     bench.append(create_database(), create("db.a"), drop("db.a", **UNCOMMITTED), drop_database())
     bench.start()
     bench.finish()
     assert [(position, kind) for position, _, kind in bench.parked()] == [(4, "rejected")]
     assert bench.tables() == ["a"]
-
-
-def test_it_is_retried_when_somebody_has_dropped_the_tables(benches: Benches) -> None:
-    bench = benches(cascade=False)
-    bench.append(create_database(), create("db.a"), drop_database())
-    bench.start()
-    bench.finish()
-    drop_by_hand(bench, "db.a")
-    bench.restart()
-    bench.finish()
-    bench.append(create_database("other"))
-    bench.finish()
-    assert (bench.parked(), bench.target.database("db")) == ([], None)
-
-
-def test_it_is_applied_with_its_tables_once_cascade_is_set(benches: Benches) -> None:
-    bench = benches(cascade=False)
-    bench.append(create_database(), create("db.a"), drop_database(), create_database(), create("db.b"))
-    bench.start()
-    bench.finish()
-    assert bench.tables() == ["a"]
-    bench.configure(cascade=True)
-    bench.restart()
-    bench.append(create_database("other"))
-    bench.finish()
-    assert (bench.parked(), bench.tables()) == ([], ["b"])
-
-
-def test_the_default_takes_the_tables_along(benches: Benches) -> None:
-    bench = benches()
-    bench.append(create_database(), create("db.a"), drop_database())
-    bench.start()
-    bench.finish()
-    assert (bench.parked(), bench.target.database("db")) == ([], None)
-    assert TargetSettings(name="dr", kind="any").cascade
 
 
 @pytest.mark.parametrize(("cascade", "operations"), [(True, 1), (False, 3)])

@@ -17,9 +17,8 @@ from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.drains import ATTEMPTS, NEVER, create, drop
-from tests.support.events import event, settings
+from tests.support.events import event
 from tests.support.queues import stand_between
-from tests.support.targets import FakeTarget
 
 
 @pytest.fixture
@@ -211,20 +210,6 @@ def test_a_drain_that_was_never_started_can_be_stopped(bench):
     assert idle.join(1)
 
 
-def test_two_targets_do_not_wait_for_each_other(bench):
-    other = FakeTarget()
-    other.unavailable = NEVER
-    far = settings(name="far", retry_max_seconds=0.01)
-    second = Drain(bench.queue, far, Translator.of(far), other.opener)
-    second.start()
-    bench.append(create("db.t"))
-    bench.run()
-    assert bench.target.positions() == [1]
-    assert bench.queue.positions() == {"dr": 1, "far": 0}
-    second.stop()
-    assert second.join(60)
-
-
 def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench, monkeypatch):
     monkeypatch.setattr(drain, "_PACE_SECONDS", 3600.0)
 
@@ -234,12 +219,6 @@ def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench, monkeypatch
     bench.append(create("db.t"), asked, create("db.u"))  # the refresh is for another window than its table
     bench.start()
     wait_until(lambda: bench.position() == 3, what="the events that the first window left")
-
-
-def test_no_thread_is_left(bench):
-    bench.run()
-    bench.stop()
-    assert [thread.name for thread in threading.enumerate() if thread.name == "drain-dr"] == []
 
 
 def test_that_a_target_is_away_and_back_is_logged_once_for_all_its_tables(bench):

@@ -30,26 +30,11 @@ def singly(benches):
     return benches(window=1, lanes=1)
 
 
-def test_events_are_applied_in_order_and_the_position_follows(singly):
-    singly.append(*[create(f"db.t{number % 3}") for number in range(20)])
-    singly.run()
-    assert singly.target.positions() == list(range(1, 21))
-    assert (singly.position(), singly.parked()) == (20, [])
-
-
 def test_of_a_window_only_what_is_left_of_it_is_applied(bench):
     bench.append(*[create(f"db.t{number % 3}") for number in range(20)])
     bench.run()
     assert sorted(bench.target.positions()) == [18, 19, 20]
     assert (bench.position(), bench.parked()) == (20, [])
-
-
-def test_events_that_come_later_are_applied_too(bench):
-    bench.append(create("db.a"))
-    bench.run()
-    bench.append(create("db.b"))
-    bench.finish()
-    assert bench.target.positions() == [1, 2]
 
 
 def test_what_does_not_concern_the_target_is_passed_over(benches):

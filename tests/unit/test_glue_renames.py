@@ -82,17 +82,6 @@ def rename(found: World, **settings: Any) -> Outcome:
 VARIANTS: tuple[dict[str, Any], ...] = ({}, {"in_the_way": True}, {"keys": ("l",)})
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=["plain", "in_the_way", "other_keys"])
-def test_a_rename_and_again(variant: dict[str, Any]) -> None:
-    found = world(**variant)
-    found.begin()
-    assert rename(found) == Outcome.APPLIED
-    is_right(found, kept="keys" not in variant)
-    found.bench.restart()
-    assert rename(found) == Outcome.UNCHANGED
-    assert found.bench.writes == []
-
-
 def calls(variant: dict[str, Any]) -> int:
     found = world(**variant)
     found.begin()

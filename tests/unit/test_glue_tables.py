@@ -70,20 +70,6 @@ def test_old_versions_are_kept_if_so_set(bench: Bench, source: Source, name: Tab
     assert bench.calls[-1][1]["SkipArchive"] is False
 
 
-def test_icebergs_pointer_moves_by_update_and_never_backwards(bench: Bench, source: Source, name: TableName) -> None:
-    target = bench.target()
-    commits = [
-        source.put_table(
-            table(name, LOCATION, parameters={"table_type": "ICEBERG", "metadata_location": f"s3a://b/{n}"})
-        )
-        for n in range(3)
-    ]
-    assert [target.apply(commit) for commit in commits] == [Outcome.APPLIED] * 3
-    assert bench.writes == ["create_table", "update_table", "update_table"]
-    assert target.apply(commits[1]) == Outcome.STALE
-    assert target.table(name).parameters["metadata_location"] == "s3://b/2"
-
-
 def test_what_was_added_by_hand_stays(bench: Bench, source: Source, name: TableName) -> None:
     target = bench.target()
     target.apply(source.put_table(table(name, LOCATION)))
@@ -283,24 +269,6 @@ def test_a_table_that_is_gone_already_is_no_failure_and_one_that_stays_is(bench:
     assert target.apply(drop) == Outcome.APPLIED
 
 
-@pytest.mark.parametrize(("mine", "expected"), [(False, Outcome.FOREIGN), (True, Outcome.STALE)])
-def test_a_database_with_other_tables_is_not_deleted(
-    bench: Bench, source: Source, mine: bool, expected: Outcome
-) -> None:
-    """Glue's call would take them with it: somebody's, or newer ones of the source's own."""
-    database = bench.database()
-    target, name = bench.target(on_conflict="adopt"), TableName(database, "t")
-    target.apply(source.put_database(database))
-    if mine:
-        target.apply(source.put_table(table(name, LOCATION), at=90))
-    else:
-        bench.create_table(DatabaseName=database, TableInput={"Name": "t"})
-    bench.restart()
-    assert target.apply(source.drop_database(database, at=50)) == expected
-    assert bench.writes == []
-    assert target.tables(database) == ["t"]
-
-
 def test_the_drop_of_a_database_stops_at_a_table_that_is_not_dropped(
     bench: Bench, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,16 +345,6 @@ def test_partitions_get_the_columns_before_the_table_does(bench: Bench, source: 
         target.apply(wide)
     assert target.apply(wide) == Outcome.APPLIED
     assert bench.writes == ["batch_update_partition", "batch_update_partition", "update_table"]
-    (part,) = target.partitions(name)
-    assert [col.name for col in part.sd.cols] == ["a", "b"]
-
-
-def test_a_cascade_counts_whatever_the_settings_say(bench: Bench, source: Source, name: TableName) -> None:
-    target, (old, new) = bench.target(), narrow_and_wide(name)
-    target.apply(source.put_table(old))
-    target.apply(source.put_partitions(old, partition(old, ["1"], cols=["z:int"])))
-    cascade = source.put_table(new, cascade=True)
-    assert [target.apply(cascade), target.apply(cascade)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     (part,) = target.partitions(name)
     assert [col.name for col in part.sd.cols] == ["a", "b"]
 

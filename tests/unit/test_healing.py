@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -165,37 +164,6 @@ def test_gaps_that_are_found_together_are_closed_together_and_a_later_one_by_its
     assert stand.source.opened == 2, "what was lost after the first comparison is compared anew"
 
 
-def test_while_the_source_is_away_the_gap_stays_open_and_is_tried_again(stands) -> None:
-    source = Source()
-    source.away = True
-    stand = stands(source)
-    stand.queue.gaps.open("a", "why")
-    stand.start()
-    wait_until(lambda: source.opened >= 3, what="three tries")
-    assert (stand.states(), stand.asked()) == (["open"], [])
-    source.away = False
-    stand.wait_for("closing")
-
-
-def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
-    source = Source(120)
-    read, failed = source.tables_by_name, threading.Event()
-
-    def fails_once(of: str, names: list[str]) -> list[Any]:
-        if names[0] == "t0100" and not failed.is_set():
-            failed.set()
-            raise MetastoreUnavailable("it went away")
-        return read(of, names)
-
-    source.tables_by_name = fails_once
-    stand = stands(source)
-    stand.queue.gaps.open("a", "why")
-    stand.start()
-    stand.wait_for("closing")
-    assert failed.is_set()
-    assert set(source.names) == set(stand.tables())
-
-
 def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes(stands) -> None:
     stand = stands(Source(3))
     stand.queue.gaps.open("a", "a listener is lost")
@@ -260,8 +228,10 @@ def test_a_resync_begins_once_in_the_log_however_often_it_is_tried(stands) -> No
     stand.start()
     wait_until(lambda: source.opened >= 3, what="three tries")
     assert stand.logged("resync_started") == [], "nothing has begun while the source is away"
+    assert (stand.states(), stand.asked()) == (["open"], [])
     source.away = False
     stand.wait_for("closing")
+    assert set(source.names) == set(stand.tables()), "it is begun anew"
     wait_until(lambda: stand.logged("worker_recovered") != [], what="the worker being well")
     assert [it["gaps"] for it in stand.logged("resync_started")] == [1]
     assert {it["worker"] for it in stand.logged("worker_waiting")} == {"gap-resync"}

@@ -35,12 +35,6 @@ def problems(found: Plan) -> list[str]:
     return list(found.problems)
 
 
-def test_planning_makes_nothing(host: Host) -> None:
-    before = host.tree()
-    assert set(states(host.plan()).values()) == {"create", "change"}
-    assert host.tree() == before
-
-
 def test_everything_that_a_sidecar_needs_is_made(host: Host) -> None:
     host.init()
     config = load_config(host.etc / "pysync.toml")
@@ -301,15 +295,6 @@ def test_a_spool_in_hive_site_that_only_hadoop_can_find_is_refused(host: Host) -
     property_ = "<property><name>pysync.spool.dir</name><value>${user.home}/spool</value></property></configuration>"
     host.site.write_text(host.site.read_text().replace("</configuration>", property_))
     assert problems(host.plan())[0].startswith("'${user.home}/spool' is not an absolute path")
-
-
-def test_an_unknown_user_and_a_missing_directory_are_told_together(host: Host) -> None:
-    with pytest.raises(UsageError) as refused:
-        host.plan(replace(host.places, hive_lib=host.root / "no"), user="nosuchuser")
-    assert refused.value.message.splitlines() == [
-        "this machine has no user 'nosuchuser'; name the user that HMS runs as: --user NAME",
-        f"there is no directory {host.root}/no; name the one with the jars of Hive: --hive-lib DIR",
-    ]
 
 
 def test_an_answer_that_does_not_load_is_refused_without_the_name_of_a_draft(host: Host) -> None:

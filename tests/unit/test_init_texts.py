@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError
 from pysync.config import Config, load_config
 from pysync.setup import files as place
 from pysync.setup.files import Service, shipped, unit_text
-from pysync.setup.questions import KINDS, ConfigValues, config_text, with_hive_version
+from pysync.setup.questions import KINDS, ConfigValues, config_text, hive_version
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -93,24 +93,18 @@ def test_each_key_that_is_shown_is_one_of_that_kind_and_shown_once(kind: str, tm
         (["hive-exec-2.3.10.jar", "hive-metastore-2.3.10.jar"], "2.3"),
         (["hive-exec-3.1.3.jar", "hive-standalone-metastore-3.1.3.jar"], "3.1"),
         (["hive-standalone-metastore-common-4.2.0.jar", "hive-standalone-metastore-server-4.2.0.jar"], "4"),
-        (["hive-exec-3.1.3.jar", "hive-metastore-2.3.9.jar"], None),
-        (["hive-exec-2.1.1.jar"], None),
-        (["hive-exec-3.1.3000.7.1.9.0-387.jar"], None),
-        (["hive-exec-3.1.3-amzn-9.jar", "hive-metastore-3.1.3.jar"], None),
-        (["hive-exec.jar", "hive-service-3.1.3.jar"], None),
-        ([], None),
+        (["hive-exec-3.1.3.jar", "hive-metastore-2.3.9.jar"], ""),
+        (["hive-exec-2.1.1.jar"], ""),
+        (["hive-exec-3.1.3000.7.1.9.0-387.jar"], ""),
+        (["hive-exec-3.1.3-amzn-9.jar", "hive-metastore-3.1.3.jar"], ""),
+        (["hive-exec.jar", "hive-service-3.1.3.jar"], ""),
+        ([], ""),
     ],
 )
-def test_the_version_of_hive_is_that_of_its_jars(jars: list[str], version: str | None, tmp_path: Path) -> None:
+def test_the_version_of_hive_is_that_of_its_jars(jars: list[str], version: str, tmp_path: Path) -> None:
     for name in jars:
         (tmp_path / name).touch()
-    for kind in ("glue", "athena"):
-        written = with_hive_version(text(kind), tmp_path)
-        (target,) = loaded(written, tmp_path).targets
-        assert target.model_dump()["hive_version"] == version
-        assert (written == text(kind)) == (version is None)
-        assert version is None or f"# from {jars[0]}; write another" in written
-    assert with_hive_version(text("hms"), tmp_path) == text("hms")
+    assert hive_version(tmp_path) == version
 
 
 def test_what_is_the_default_stays_a_comment() -> None:

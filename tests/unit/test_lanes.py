@@ -95,12 +95,6 @@ def run(site: Site, *works: Work, count: int = 4) -> list[tuple[int, Exception |
         return sorted(air.refused.items())
 
 
-def test_works_of_one_key_keep_their_order():
-    site = Site()
-    assert run(site, *(work(position, "db.t") for position in range(200))) == []
-    assert site.done == list(range(200))
-
-
 def test_works_of_different_tables_go_at_once():
     """Each waits for the other: one after the other they would never meet."""
     site = Site()
@@ -114,15 +108,6 @@ def test_two_works_go_no_more_at_once_than_there_are_lanes():
     assert site.done == list(range(50))
 
 
-def test_a_database_comes_before_its_tables_and_its_drop_after_them():
-    site = Site()
-    assert (
-        run(site, work(1, "db"), work(2, "db.t"), work(3, "db.u"), work(4, "db.*"), work(5, "db"), work(6, "db.t"))
-        == []
-    )
-    assert (site.done[0], sorted(site.done[1:3]), site.done[3:]) == (1, [2, 3], [4, 5, 6])
-
-
 def test_a_failure_takes_along_what_must_wait_behind_it_and_nothing_else():
     site, error = Site(), Rejected("no")
     site.fails = {1: error}
@@ -131,30 +116,12 @@ def test_a_failure_takes_along_what_must_wait_behind_it_and_nothing_else():
     assert sorted(site.done) == [2, 5, 6]
 
 
-def test_a_failure_of_a_database_holds_back_itself_but_not_its_tables():
-    site, error = Site(), Rejected("no")
-    site.fails = {1: error}
-    assert run(site, work(1, "db"), work(2, "db.t"), work(3, "db")) == [(1, error), (3, None)]
-    assert site.done == [2]
-
-
 def test_a_drop_of_a_database_waits_for_its_tables_past_a_function_that_need_not():
     """Dependencies are told from one to the next, being held back is not: the function between is done."""
     site, error = Site(), Rejected("no")
     site.fails = {1: error}
     assert run(site, work(1, "db.t"), work(2, "db"), work(3, "db.*")) == [(1, error), (3, None)]
     assert site.done == [2]
-
-
-def test_a_failed_drop_of_a_database_holds_back_all_that_comes_after_in_it():
-    site, error = Site(), Rejected("no")
-    site.fails = {1: error}
-    assert run(site, work(1, "db.*"), work(2, "db.t"), work(3, "db"), work(4, "other.t")) == [
-        (1, error),
-        (2, None),
-        (3, None),
-    ]
-    assert site.done == [4]
 
 
 def test_what_comes_after_a_stopped_work_is_left_undone_and_not_refused():
@@ -175,10 +142,6 @@ def test_every_error_is_handed_back_and_the_lanes_go_on():
     works = [work(position, f"db.t{position}") for position in range(40)]
     assert run(site, *works, count=2) == list(site.fails.items())
     assert sorted(site.done) == list(range(20, 40))
-
-
-def test_no_works_are_no_failures():
-    assert run(Site()) == []
 
 
 def test_while_a_work_hangs_later_windows_go_on_but_for_what_must_come_after_it():
@@ -257,14 +220,6 @@ def test_on_the_ground_nothing_is_begun_and_what_is_in_hand_is_waited_for():
         assert not air.flight.busy
     assert (site.done[0], taken.done_upto()) == (1, 1)
     assert 2 not in site.done
-
-
-def test_flights_on_the_same_lanes_one_after_the_other():
-    site = Site()
-    with Air(site, count=3) as air:
-        for position in range(100):
-            air.run(work(position, "db.t"), work(position + 1000, "db.u"))
-    assert len(site.done) == 200
 
 
 @pytest.mark.parametrize("seed", range(5))

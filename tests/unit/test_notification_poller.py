@@ -19,15 +19,7 @@ from structlog.testing import capture_logs
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from thrift.Thrift import TApplicationException
 
-from pysync.capture.notifications import (
-    LEFT_OUT,
-    Notification,
-    NotificationLogRefused,
-    Poller,
-    Position,
-    instance_of,
-    poller,
-)
+from pysync.capture.notifications import LEFT_OUT, Notification, NotificationLogRefused, Poller, Position, poller
 from pysync.capture.switch import note_capture
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.model.change import decode_change
@@ -79,40 +71,6 @@ def sequences(queue: EventQueue) -> list[int]:
     return [decode_event(found.data).sequence for found in queue.target("dr").window(10_000, 10**9)]
 
 
-def test_it_begins_with_what_comes_after_its_first_start(queue):
-    source, one = MemoryLog([row(1), row(2)]), made(queue)
-    turn(one, source)
-    assert (queued(queue), one.status()["position"], one.status()["state"]) == ([], 2, "running")
-    source.rows += [row(3), row(4)]
-    turn(one, source)
-    assert queued(queue) == [3, 4]
-    assert one.status()["counts"] == {"events": 2, "ignored": 0, "unread": 0, "gaps": 0}
-
-
-def test_it_goes_on_where_it_ended_with_the_next_sequence(queue):
-    source = MemoryLog([row(1)])
-    turn(made(queue), source)
-    source.rows += [row(2), row(3)]
-    turn(made(queue), source)
-    source.rows += [row(4)]
-    turn(made(queue), source)
-    assert (queued(queue), sequences(queue)) == ([2, 3, 4], [1, 2, 3])
-    (instance,) = queue.intake.instances()
-    assert (instance.instance, instance.source, instance.missing) == (INSTANCE, "onprem", ())
-    assert instance_of("onprem") == INSTANCE
-
-
-def test_an_empty_log_waits_with_a_hint_and_its_first_event_is_taken(queue):
-    source, one = MemoryLog(), made(queue)
-    turn(one, source)
-    status = one.status()
-    assert (status["state"], status["position"]) == ("waiting", 0)
-    assert "DbNotificationListener" in status["last_error"]["reason"]
-    source.rows.append(row(1))
-    turn(made(queue), source)
-    assert queued(queue) == [1]
-
-
 def test_kinds_and_catalogs_that_are_not_replayed_cost_no_sequence(queue):
     source, one = MemoryLog([row(1)]), made(queue)
     turn(one, source)
@@ -151,22 +109,6 @@ def test_a_gap_is_reported_and_the_rest_taken(queue):
     assert "2 to 4" in gaps[0]
     turn(one, source)
     assert (len(gaps), one.status()["counts"]["gaps"]) == (1, 1)
-
-
-def test_a_gap_that_could_not_be_reported_is_found_again_in_the_same_words(queue):
-    source, gaps = MemoryLog([row(1)]), Gaps()
-    turn(made(queue), source)
-    source.rows = [row(5)]
-    gaps.raises = RuntimeError("the healer stumbled")
-    with pytest.raises(RuntimeError):
-        turn(made(queue, gaps), source)
-    first = made(queue, gaps)
-    turn(first, source)
-    assert gaps == [
-        "the notification log no longer holds notifications 2 to 4: pysync did not read the log for longer than the "
-        "metastore keeps events"
-    ]
-    assert queued(queue) == [5, 5], "what was queued before comes again, it is not lost"
 
 
 # --- what cannot be read

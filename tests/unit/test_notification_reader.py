@@ -33,33 +33,10 @@ def rows(*ids: int) -> list:
     return [row(number) for number in ids]
 
 
-def test_everything_after_the_position_comes_in_order_and_once():
-    log = MemoryLog(rows(*range(1, 8)))
-    ids, position, gaps = read_all(log, Position(0))
-    assert (ids, position.last, gaps) == (list(range(1, 8)), 7, [])
-    assert read_all(log, position) == ([], position, [])
-
-
-@pytest.mark.parametrize("page", [1, 2, 3, 6, 7, 8])
-def test_a_page_may_be_of_any_size(page):
-    log = MemoryLog(rows(*range(1, 8)))
-    assert read_all(log, Position(0), page)[0] == list(range(1, 8))
-
-
 @pytest.mark.parametrize("page", [1, 2, 3, 5])
 def test_more_rows_than_a_page_may_share_an_id(page):
     log = MemoryLog([row(1), *(row(2, what) for what in "abcdefg"), row(3)])
     assert read_all(log, Position(0), page)[0] == [1, *[2] * 7, 3]
-
-
-def test_a_late_twin_is_found():
-    log = MemoryLog(rows(1, 2, 3))
-    _, position, _ = read_all(log, Position(0))
-    log.rows += [row(2, "late"), row(4)]
-    batch = step(log, position)
-    assert [(found.id, found.table) for found in batch.fresh] == [(2, "t2late"), (4, "t4")]
-    assert batch.gap is None
-    assert not step(log, batch.after).fresh
 
 
 def test_a_late_twin_is_found_though_the_current_id_went_back():
@@ -90,19 +67,6 @@ def test_a_row_that_came_while_the_first_start_looked_is_fresh():
     position = begin(log)
     log.newest = None
     assert read_all(log, position)[0] == [3]
-
-
-def test_what_the_log_has_forgotten_is_a_gap_and_the_rest_comes():
-    log = MemoryLog(rows(1, 2, 3))
-    _, position, _ = read_all(log, Position(0))
-    log.rows = rows(7, 8)
-    ids, position, gaps = read_all(log, position)
-    assert (ids, position.last) == ([7, 8], 8)
-    assert gaps == [
-        "the notification log no longer holds notifications 4 to 6: pysync did not read the log for longer than the "
-        "metastore keeps events",
-    ]
-    assert read_all(log, position) == ([], position, [])
 
 
 def test_a_log_that_has_forgotten_everything_is_a_gap_once():
@@ -173,11 +137,6 @@ def test_a_log_that_is_empty_again_is_a_gap():
     log.rows = []
     _, position, (gap,) = read_all(log, position)
     assert (position, "its newest id is 0, but pysync has read up to id 2" in gap) == (Position(0), True)
-
-
-def test_reading_again_gives_the_same_until_the_position_is_used():
-    log, position = MemoryLog(rows(1, 2, 3)), Position(1)
-    assert step(log, position) == step(log, position)
 
 
 def test_a_position_is_small_and_comes_back_from_its_text():

@@ -210,15 +210,6 @@ def test_a_redirect_is_not_followed(world: World) -> None:
         world.notifier.turn()
 
 
-def test_a_restart_goes_on_where_the_receiver_is(world: World) -> None:
-    world.write(*names(2))
-    world.turn()
-    world.restart()
-    world.write(*names(2, first=2))
-    world.turn()
-    assert (world.changed(), world.gaps()) == (names(4), [])
-
-
 def test_a_kill_repeats_events_with_their_ids_and_is_told_as_a_gap(world: World, monkeypatch: Any) -> None:
     with monkeypatch.context() as killed:
         killed.setattr(world.notifier, "_save", lambda _: None)  # sent, and not written down

@@ -87,11 +87,6 @@ def test_what_came_before_a_restart_is_recalled_as_it_came(tmp_path: Path, clock
 # --- what is suspicious
 
 
-def test_one_table_from_two_threads_at_once(overlaps: Overlaps) -> None:
-    one, two = of_thread(create_table("db.t"), 1), of_thread(create_table("db.t"), 2)
-    assert due(overlaps, one, two) == ["db.t"]
-
-
 def test_a_database_or_a_function_from_two_threads_at_once(overlaps: Overlaps) -> None:
     """Else the drop that came late takes what was made after it, or a function waits for a database for ever."""
     made, gone = event(Kind.CREATE_DATABASE, after=[database("db")]), event(Kind.DROP_DATABASE, before=[database("db")])
@@ -101,14 +96,6 @@ def test_a_database_or_a_function_from_two_threads_at_once(overlaps: Overlaps) -
         assert due(Overlaps(), of_thread(first, 1), of_thread(second, 1)) == []
     due(overlaps, of_thread(made, 1), of_thread(gone, 2), of_thread(create_table("db.t"), 3))
     assert overlaps.lately() == [TableName("db", "t")]
-
-
-def test_one_table_from_one_thread(overlaps: Overlaps) -> None:
-    assert due(overlaps, of_thread(create_table("db.t"), 1), of_thread(create_table("db.t"), 1)) == []
-
-
-def test_two_tables_from_two_threads(overlaps: Overlaps) -> None:
-    assert due(overlaps, of_thread(create_table("db.t"), 1), of_thread(create_table("db.u"), 2)) == []
 
 
 def test_threads_of_two_metastores_are_two_though_they_have_one_number(overlaps: Overlaps) -> None:

@@ -76,14 +76,6 @@ def test_a_rename_keeps_the_former_names(benches: Any) -> None:
     assert (found.source_object, found.source_former) == ("shop.b", "shop.a")
 
 
-def test_attempts_are_counted(benches: Any) -> None:
-    bench = benches()
-    bench.target.unavailable = 2
-    bench.append(create("db.t"), create("db.u"))
-    bench.run()
-    assert sum(it.attempts for it in bench.records) == 4
-
-
 def test_parked_events_make_records_with_their_reason_and_those_behind_them_one(benches: Any) -> None:
     bench = benches(databases={"db": "there"})
     bench.target.rejects.add("there.t")

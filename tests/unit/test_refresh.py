@@ -184,15 +184,6 @@ def test_tables_that_are_gone_at_the_source_are_dropped() -> None:
     assert target.dropped() == ["db.gone"]
 
 
-@pytest.mark.parametrize("source", [None, "elsewhere"])
-def test_tables_of_others_are_never_dropped(source: str | None) -> None:
-    target = Target()
-    target.has("db.t")
-    target.has("db.theirs", source=source)
-    apply(Hms("db.t"), target, DB)
-    assert target.dropped() == []
-
-
 def test_a_table_that_was_there_when_it_was_asked_for_is_not_dropped() -> None:
     """It may have been renamed since: of that an event tells."""
     target = Target()
@@ -223,15 +214,6 @@ def test_a_table_that_belongs_here_from_another_database_is_not_dropped() -> Non
     target.has("db.joined")
     source = Hms("db.t", "far.away", "joint.joined")
     apply(source, target, DB, tables={"far.away": "db.moved"}, databases={"joint": "db"})
-    assert target.dropped() == []
-
-
-def test_with_drops_suppressed_nothing_is_dropped() -> None:
-    target = Target()
-    target.has("db.gone", "1")
-    target.has("lost.t")
-    for names in (DB, ALL, {**T, "table": "gone", "absent": "true"}):
-        apply(Hms("db.t"), target, names, drops="suppress")
     assert target.dropped() == []
 
 

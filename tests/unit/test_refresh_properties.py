@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,22 +11,20 @@ from typing import Any
 import structlog
 from hypothesis import example, given, note
 
-from pysync.capture.overlaps import Overlaps
-from pysync.model.change import decode_change, named_in_event
+from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
-from pysync.replay.window.order import holds_back
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import everything
 from pysync.resync.refreshes import table as table_refresh
 from pysync.targets.settings import TargetSettings
 from tests.support.events import event, settings
 from tests.support.flying import OneLane, fly
-from tests.support.model.source import Source, summary
+from tests.support.model.source import summary
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.timeline import Reader, Timeline
 from tests.support.model.world import Database, Table, World
@@ -240,44 +237,6 @@ def test_refreshes_drop_nothing_where_drops_are_suppressed(steps, seed):
         replay_all(new_replayer(queue, values, losing.reader), queue, losing, target, order)
     drops = (DropTable, DropDatabase)
     assert not [operation for operation, _ in target.log if isinstance(operation, drops)]
-
-
-def shuffled(source: Source, order: random.Random) -> list[Event]:
-    """The events of tables as two threads may tell of them: those of one keep their order, neighbours are swapped."""
-    found = [replace(it, attributes={**it.attributes, "thread": str(order.randrange(2))}) for it in source.events]
-    for at in range(len(found) - 1):
-        one, two = found[at : at + 2]
-        apart = one.attributes["thread"] != two.attributes["thread"]
-        if apart and named_in_event(one) and named_in_event(two) and order.random() < 0.5:
-            found[at : at + 2] = [two, one]
-    return found
-
-
-@examples(150)
-@given(HISTORIES, SEEDS)
-def test_tables_whose_events_overlap_end_as_the_source_is_once_they_are_refreshed(steps, seed):
-    """But for those that are parked, because what came out of order was refused."""
-    source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
-    source.events = [it for it in source.events if it.kind not in NEVER_TOLD]
-    events, overlaps = shuffled(source, order), Overlaps()
-    note("\n".join(summary(events)))
-    for item in events:
-        overlaps.seen(item)
-    reader = Reader(source.moments)
-    reader.reach(len(source.moments))
-    due = overlaps.due(time.monotonic() + 100)
-    note(f"due {due}")
-    queue = ShortQueue([*events, *(refresh(table_refresh(reader, name)) for name in due)])
-    own = settings(window=order.choice([1, 3, 8, 100]), max_drops_per_window=0)
-    with structlog.testing.capture_logs():
-        replayer = new_replayer(queue, own, reader)
-        fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
-    blocked = queue.target("dr").parked.blocked()
-    assert free(target.world, blocked) == free(source.world, blocked)
-
-
-def free(world: World, blocked: set[str]) -> dict[str, Any]:
-    return {name: it for name, it in without_untold(world).items() if not holds_back(blocked, {name})}
 
 
 def test_a_database_whose_create_was_lost_is_made_and_what_was_parked_for_it_goes_on():

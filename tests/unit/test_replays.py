@@ -14,7 +14,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase, PutTable
 from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue, note_of
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.resync import replays
@@ -24,7 +24,7 @@ from pysync.resync.replays import Replays
 from pysync.worker import Finished
 from tests.support import wait_until
 from tests.support.events import create_table, database, event, rename_table, settings
-from tests.support.queues import Disk, Reopener, park
+from tests.support.queues import Disk, Reopener
 from tests.support.refreshing import Hms, Target
 
 
@@ -149,29 +149,6 @@ def test_what_is_not_in_scope_is_left_alone(stands, source) -> None:
     stand.replays.begin(Range(1, 3))
     stand.replays.turn()
     assert stand.asked() == ["sales", "sales.orders"]
-
-
-def test_parked_events_of_the_tables_are_made_good(stands, source) -> None:
-    stand = stands(source)
-    stand.put(create_table("sales.orders"))
-    stand.queue.target("dr").advance(1, [park(1)])
-    stand.replays.begin(Range(1, 1))
-    stand.run()
-    assert stand.queue.target("dr").parked.count() == 0
-
-
-def test_drops_that_are_too_many_are_held_by_the_brake(stands, source) -> None:
-    stand = stands(source, max_drops_per_window=1)
-    for number in range(3):
-        stand.target.has(f"sales.gone{number}")
-    stand.put(*(create_table(f"sales.gone{number}") for number in range(3)))
-    stand.replays.begin(Range(1, 3))
-    stand.replays.turn()
-    stand.drain.start()
-    wait_until(lambda: stand.drain.paused() is not None, seconds=60, what="the brake")
-    assert stand.target.dropped() == []
-    stand.replays.turn()
-    assert stand.state()["state"] == "running"
 
 
 # --- stops and kills
@@ -311,19 +288,6 @@ def test_without_a_source_or_its_history_nothing_begins(stands, source) -> None:
     with pytest.raises(PysyncError, match="deleted meanwhile"):
         stand.replays.begin(Range(1, 1))
     assert stand.replays.status() is None
-
-
-def test_a_target_that_is_renamed_takes_its_replay_along(stands, source) -> None:
-    stand = stands(source)
-    stand.put(create_table("sales.orders"))
-    stand.replays.begin(Range(1, 1))
-    note = stand.queue.notes.get(note_of("dr", "replay"))
-    assert note
-    stand.queue.target("dr").rename("standby")
-    assert (stand.queue.notes.get(note_of("standby", "replay")), stand.queue.notes.get(note_of("dr", "replay"))) == (
-        note,
-        None,
-    )
 
 
 def test_its_begin_and_end_are_logged(stands, source) -> None:

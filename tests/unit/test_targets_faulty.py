@@ -9,25 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from pysync.lab.faulty import KIND, FaultySettings
-from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import (
-    DropConstraint,
-    DropDatabase,
-    DropFunction,
-    DropPartitions,
-    DropTable,
-    PutConstraint,
-    PutDatabase,
-    PutFunction,
-    PutPartitions,
-    PutTable,
-    RenameTable,
-)
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable, target_kind
-from tests.support import partition, table
-from tests.support.events import database, one_of_each_kind
+from pysync.model.operation import PutDatabase, PutTable
+from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable, target_kind
+from tests.support import table
+from tests.support.events import database
 
 T = TableName.of("db", "t")
 U = TableName.of("db", "u")
@@ -56,93 +43,11 @@ def put(position: int = 2, name: TableName = T, source: str = "onprem") -> PutTa
     return PutTable(table=name, definition=keyed, mark=mark(position, source=source))
 
 
-def days(*values: str, position: int = 3) -> PutPartitions:
-    definition = put().definition
-    parts = [partition(definition, [value]) for value in values]
-    return PutPartitions(table=T, definition=definition, partitions=parts, mark=mark(position))
-
-
 @pytest.fixture
 def target():
     found = opened()
     found.apply(PutDatabase(database="db", definition=database("db"), mark=mark(1)))
     return found
-
-
-def test_it_holds_what_it_was_given(target):
-    assert target.apply(put()) is Outcome.APPLIED
-    assert target.apply(days("1", "2")) is Outcome.APPLIED
-    assert (target.database("db").name, target.tables("db"), target.table(T).tableName) == ("db", ["t"], "t")
-    assert [part.values for part in target.partitions(T)] == [["1"], ["2"]]
-    assert Mark.read(target.table(T).parameters).position == 2
-    drop = DropPartitions(table=T, keys=["day"], values=[["1"], ["9"]], mark=mark(4))
-    assert target.apply(drop) is Outcome.APPLIED
-    assert [part.values for part in target.partitions(T)] == [["2"]]
-    assert target.apply(DropTable(table=T, mark=mark(5))) is Outcome.APPLIED
-    assert target.apply(DropTable(table=T, mark=mark(5))) is Outcome.UNCHANGED
-    assert (target.tables("db"), target.table(T), list(target.partitions(T))) == ([], None, [])
-
-
-def test_it_leaves_the_operation_as_it_was(target):
-    operation = put()
-    target.apply(operation)
-    assert "pysync.source" not in operation.definition.parameters
-
-
-def test_what_is_older_than_what_it_has_changes_nothing(target):
-    target.apply(put(9))
-    assert target.apply(put(5)) is Outcome.STALE
-    assert target.apply(DropTable(table=T, mark=mark(5))) is Outcome.STALE
-    assert target.tables("db") == ["t"]
-
-
-@pytest.mark.parametrize(("on_conflict", "outcome"), [("adopt", Outcome.APPLIED), ("skip", Outcome.FOREIGN)])
-def test_what_is_another_source_s_is_treated_as_the_settings_say(on_conflict, outcome):
-    target = opened(on_conflict=on_conflict)
-    target.apply(PutDatabase(database="db", definition=database("db"), mark=mark(1)))
-    target.apply(put(source="elsewhere"))
-    assert target.apply(DropTable(table=T, mark=mark(5))) is Outcome.FOREIGN
-    assert target.apply(put(6)) is outcome
-
-
-def test_what_is_another_source_s_is_refused_by_default(target):
-    target.apply(put(source="elsewhere"))
-    with pytest.raises(Rejected, match=r"db\.t already exists at the target '.*'"):
-        target.apply(put(6))
-    assert target.apply(DropDatabase(database="db", mark=mark(7))) is Outcome.FOREIGN
-
-
-def test_a_rename_takes_the_partitions_along_and_comes_twice(target):
-    target.apply(put())
-    target.apply(days("1"))
-    rename = RenameTable(table=T, definition=put(name=U).definition, mark=mark(4))
-    assert target.apply(rename) is Outcome.APPLIED
-    assert (target.tables("db"), [part.values for part in target.partitions(U)]) == (["u"], [["1"]])
-    target.apply(rename)
-    assert (target.tables("db"), [part.values for part in target.partitions(U)]) == (["u"], [["1"]])
-
-
-def test_a_table_without_its_database_is_missing():
-    with pytest.raises(Missing, match="database db"):
-        opened().apply(put())
-
-
-def test_functions_and_constraints_come_and_go(target):
-    target.apply(put())
-    function = one_of_each_kind()[Kind.CREATE_FUNCTION]["after"][0]
-    key = one_of_each_kind()[Kind.ADD_PRIMARYKEY]["after"]
-    for there, gone in (
-        (
-            PutFunction(database="db", definition=function, mark=mark(3)),
-            DropFunction(database="db", function="f", mark=mark(4)),
-        ),
-        (PutConstraint(table=T, columns=key, mark=mark(5)), DropConstraint(table=T, constraint="pk", mark=mark(6))),
-    ):
-        assert [target.apply(it) for it in (there, gone, gone)] == [
-            Outcome.APPLIED,
-            Outcome.APPLIED,
-            Outcome.UNCHANGED,
-        ]
 
 
 def test_all_that_is_opened_under_one_name_sees_the_same_objects(target):

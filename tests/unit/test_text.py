@@ -16,7 +16,7 @@ import pysync.cli
 from pysync.base import logs
 from pysync.base.errors import PysyncError
 from pysync.base.text import LONGEST, error_text, meant, nearest, one_line, plain, quoted, shortened
-from pysync.cli.output import print_table, progress, say
+from pysync.cli.output import echo, print_table, progress
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.store import Refused, refused_as_one
@@ -71,8 +71,8 @@ def test_a_table_in_a_pipe_keeps_long_names_whole(
 
 def test_no_escape_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(ESCAPE, ("name",), [(ESCAPE,)])
-    say(ESCAPE)
-    say(ESCAPE, err=True)
+    echo(ESCAPE)
+    echo(ESCAPE, err=True)
     with progress(ESCAPE) as tell:
         tell("[/x]")
     reported = capsys.readouterr()

@@ -103,12 +103,6 @@ def test_every_name_is_one_that_every_metastore_accepts(database: str, table: st
 # --- what becomes of it
 
 
-def test_the_drain_moves_what_is_dropped_at_once(bench: FaultyDrain) -> None:
-    put_into_trash(bench, "db.a", "db.b")
-    assert sorted(tables_in_trash(bench)) == ["db.a", "db.b"]
-    assert bench.tables() == []
-
-
 def test_drop_create_and_drop_in_one_window(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a")
     bench.append(create("db.a"), drop("db.a"), create("db.a"))

@@ -215,14 +215,6 @@ def test_what_is_of_a_kind_that_the_target_does_not_take_is_told() -> None:
     assert place.unequal() == {"function db.f": (MISSING, False), "table db.t": (DIFFERENT, False)}
 
 
-def test_objects_of_others_beside_ours_are_told() -> None:
-    place = Place("db.t").sync()
-    theirs = Place("db.theirs", "their.t")
-    theirs.target = place.target
-    theirs.sync(Mark("elsewhere", 1, 1, 0))
-    assert place.unequal() == {"table db.theirs": (FOREIGN, False), "database their": (FOREIGN, False)}
-
-
 @pytest.mark.parametrize(
     ("on_conflict", "result"), [("park", (FOREIGN, True)), ("skip", (FOREIGN, False)), ("adopt", (DIFFERENT, True))]
 )
@@ -497,12 +489,6 @@ def test_whoever_keeps_the_pace_can_end_it(threads: int) -> None:
 
 
 # --- selections, second looks, reports
-
-
-def test_only_what_is_named_is_compared() -> None:
-    place = Place("db.a", "db.b", "cd.t").sync()
-    names = [(it.kind, it.name) for it in place.compare("db.A", "cd")]
-    assert names == [("database", "cd"), ("table", "cd.t"), ("table", "db.a")]
 
 
 def test_names_that_nothing_has_are_known() -> None:

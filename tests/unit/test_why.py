@@ -21,9 +21,7 @@ from pysync.model.event import SIDECAR, Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.ledger import Drop, Hold
-from pysync.replay.window.translate import Translator
-from pysync.sidecar.acts import recorded
-from pysync.sidecar.why import EndsReader, Why, why_offline
+from pysync.sidecar.why import EndsReader, Why
 from pysync.sidecar.why.events import Rename, Seen, Span, life, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.reasons import reasons
@@ -258,21 +256,6 @@ def test_what_waits_behind_another_table_names_that(place: Place) -> None:
     assert "behind event 1 of dr_shop.parent, which is parked: the target does not like dr_shop.parent" in text
 
 
-@pytest.mark.parametrize("asked", ["shop.a", "shop.b", "shop.c", "dr_shop.b"])
-def test_a_table_that_was_renamed_twice_has_one_life(place: Place, asked: str) -> None:
-    place.replay(create("shop.a"), create("shop.other"))
-    place.replay(rename("shop.a", "shop.b"))
-    place.replay(rename("shop.b", "shop.c"))
-    place.replay(create("shop.a"))
-    answer = place.why(asked)
-    if asked == "shop.a":
-        assert answer["names"] == ["shop.a"], "another table has the name by now"
-        return
-    assert answer["names"] == ["shop.c", "shop.b", "shop.a"]
-    operations = [(it["operation"], it["object"]) for it in answer["targets"][0]["records"]]
-    assert operations == [("RenameTable", "dr_shop.c"), ("RenameTable", "dr_shop.b"), ("PutTable", "dr_shop.a")]
-
-
 def test_names_are_told_apart_though_their_events_are_gone(tmp_path: Path) -> None:
     """The target keeps statistics of what it wrote, and the queue nothing: as in a sidecar without `retain`."""
     drain = FaultyDrain(tmp_path)
@@ -293,19 +276,6 @@ def test_names_are_told_apart_though_their_events_are_gone(tmp_path: Path) -> No
         drain.close()
 
 
-def test_a_table_that_was_dropped_and_made_again_is_there(place: Place) -> None:
-    place.replay(create("shop.t"))
-    place.replay(drop("shop.t"))
-    assert place.verdict("shop.t")[0] == "dropped"
-    place.replay(create("shop.t"))
-    assert place.verdict("shop.t")[0] == "applied"
-    assert [it["operation"] for it in place.why("shop.t")["targets"][0]["records"]] == [
-        "PutTable",
-        "DropTable",
-        "PutTable",
-    ]
-
-
 def test_a_table_that_went_with_its_database_was_dropped(place: Place) -> None:
     place.replay(create_database("shop"), create("shop.t"))
     place.replay(drop_database("shop"))
@@ -318,28 +288,6 @@ def test_a_suppressed_drop_is_told(tmp_path: Path) -> None:
         place.replay(drop("shop.t"))
         code, text = place.verdict("shop.t")
         assert (code, "DROP_TABLE" in text, 'drops = "suppress"' in text) == ("drop_suppressed", True, True)
-
-
-def test_who_paused_the_target_is_told(place: Place) -> None:
-    drain = place.bench.drain
-    assert drain is not None
-    pause = {"pause": lambda request: drain.pause(request["reason"]) or {"paused": request["reason"]}}
-    recorded(pause, place.journal.append)["pause"]({"target": "dr", "reason": "audit", "who": "uid 7 (command line)"})
-    place.bench.append(create("shop.t"))
-    wait_until(lambda: place.bench.status()["state"] == "paused", what="the pause")
-    code, text = place.verdict("shop.t")
-    assert code == "paused"
-    assert "by uid 7 (command line): audit" in text
-
-
-def test_what_a_spool_holds_may_be_it(place: Place) -> None:
-    place.listeners = [
-        {"instance": "i-1", "waiting_events": 3, "waiting_since": 1.7e9},
-        {"instance": "i-2", "waiting_events": 0, "waiting_since": None},
-    ]
-    code, text = place.verdict("shop.new")
-    assert code == "in_spool"
-    assert "i-1 holds 3 events" in text
 
 
 @pytest.mark.parametrize("name", [None, 5, "", " ", "a.b.c", ".", "a.", ".b", "..", ["db.t"]])
@@ -370,25 +318,6 @@ def test_only_the_newest_events_are_looked_at_where_there_are_many(place: Place)
     assert (len(every.events), every.first, every.whole) == (1200, 1, True)
     none = scan(place.bench.queue, frozenset({"shop"}), seconds=0.0)
     assert (list(none.events), none.whole) == ([], False)
-
-
-# --- without a sidecar
-
-
-def test_without_a_sidecar_the_journal_and_the_configuration_tell(place: Place) -> None:
-    place.replay(create("shop.a"))
-    place.replay(rename("shop.a", "shop.b"))
-    place.journal.write()
-    translators = {"dr": Translator.of(place.bench.settings.model_copy(update={"exclude": ("shop.secret",)}))}
-
-    def asked(name: str) -> tuple[list[str], str]:
-        answer = why_offline(place.reader, translators, {"table": name})
-        (target,) = answer["targets"]
-        return answer["names"], target["reasons"][0]["code"]
-
-    assert asked("shop.a") == asked("dr_shop.b") == (["shop.b", "shop.a"], "applied")
-    assert asked("shop.secret") == (["shop.secret"], "out_of_scope")
-    assert asked("shop.none") == (["shop.none"], "unknown")
 
 
 # --- what both ends have now

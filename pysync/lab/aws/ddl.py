@@ -230,7 +230,7 @@ class Ddl:
         """The lines of the result; Failure if it fails."""
         with self._lock:
             try:
-                return self._run(database.lower(), _without_end(text))
+                return self._run(database.lower(), text.strip().removesuffix(";").rstrip())
             except (NotForAthena, Refused) as refused:
                 raise failure(str(refused)) from refused
             except Refusal as refusal:
@@ -334,10 +334,6 @@ class Ddl:
             return None
         kind: str = table.get("TableType", "")
         return kind
-
-
-def _without_end(text: str) -> str:
-    return text.strip().removesuffix(";").rstrip()
 
 
 def _wrapped(refusal: Refusal) -> str:

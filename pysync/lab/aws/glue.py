@@ -34,12 +34,14 @@ class Glue:
         self._functions = functions
         self._strict = Strict("glue", "ValidationException")
         self._lock = threading.RLock()
+        indexes = PartitionIndexes(store)
         self._operations = {
             **_of_tables(Databases(store), Tables(store, ACCOUNT)),
             **_of_partitions(Partitions(store, ACCOUNT)),
             **_of_functions(functions),
             **_of_statistics(ColumnStatistics(store)),
-            **_of_indexes(PartitionIndexes(store)),
+            "GetPartitionIndexes": indexes.get,
+            "CreatePartitionIndex": indexes.create,
         }
         self._batches = _of_batches(Batches(store))
 
@@ -127,10 +129,6 @@ def _of_statistics(statistics: ColumnStatistics) -> dict[str, _Operation]:
         **{f"UpdateColumnStatisticsFor{kind}": statistics.update for kind in kinds},
         **{f"DeleteColumnStatisticsFor{kind}": statistics.delete for kind in kinds},
     }
-
-
-def _of_indexes(indexes: PartitionIndexes) -> dict[str, _Operation]:
-    return {"GetPartitionIndexes": indexes.get, "CreatePartitionIndex": indexes.create}
 
 
 def _of_batches(batches: Batches) -> dict[str, _Batch]:

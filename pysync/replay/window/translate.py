@@ -35,16 +35,13 @@ def as_refresh(change: Change) -> Change:
     name = change.table_name
     if change.kind is not Kind.INSERT or name is None:
         return change
-    attributes = {"database": name.database, "table": name.table, "created": str(_created(change))}
+    created = getattr(change.table, "createTime", None) or 0
+    attributes = {"database": name.database, "table": name.table, "created": str(created)}
     partition = _partition(change)
     if partition:
         attributes["partitions"] = partition
     event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
     return Change(event, change.position)
-
-
-def _created(change: Change) -> int:
-    return getattr(change.table, "createTime", None) or 0
 
 
 def _partition(change: Change) -> str:

@@ -165,10 +165,6 @@ def rule_against(policy: Policy, source: str) -> str | None:
     return policy.rule_against(_object(source))
 
 
-def _deciding(policy: Policy, source: str) -> Policy:
-    return policy.deciding(_object(source))
-
-
 def _object(source: str) -> TableName | str:
     database, dot, rest = source.partition(".")
     return database if not dot or rest.endswith("()") else TableName(database, rest)
@@ -193,7 +189,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         object=known["object"],
         rule=rule_against(policy, known["source"]),
         ignored=_ignored(queue, policy, last) if last is not None else None,
-        suppresses_drops=_deciding(policy, known["source"]).suppresses_drops,
+        suppresses_drops=policy.deciding(_object(known["source"])).suppresses_drops,
         records=known["records"],
         mode=drain.settings.mode,
         parked=parked,

@@ -267,9 +267,11 @@ class HmsStore(HiveStore):
 
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
         """Write them in one call."""
-        request = hive.SetPartitionsStatsRequest(
-            [hive.ColumnStatistics(_statistics_key(name, part), list(items)) for part, items in statistics.items()]
-        )
+        written = []
+        for part, items in statistics.items():
+            key = hive.ColumnStatisticsDesc(not part, name.database, name.table, part or None)
+            written.append(hive.ColumnStatistics(key, list(items)))
+        request = hive.SetPartitionsStatsRequest(written)
         self._call(lambda client: client.set_aggr_stats_for(request))
 
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
@@ -320,7 +322,3 @@ def _add(columns: list[Any], client: Any) -> None:
 
 def _named(call: str, arguments: tuple[str, ...], client: Any) -> Any:
     return getattr(client, call)(*arguments)
-
-
-def _statistics_key(name: TableName, part: str) -> Any:
-    return hive.ColumnStatisticsDesc(not part, name.database, name.table, part or None)
