@@ -138,7 +138,6 @@ def test_a_problem_is_named_with_its_key(problems, text, problem):
     ("text", "key"),
     [
         (SOURCE + "[bridge]\nport = 70000\n" + TARGET, "bridge.port"),
-        (SOURCE + "[bridge]\nport = 'http'\n" + TARGET, "bridge.port"),
         (SOURCE + "[queue]\nmin_free_mb = -1\n" + TARGET, "queue.min_free_mb"),
         *(
             (SOURCE + f"[queue]\nretain = {it}\n" + TARGET, "queue.retain")
@@ -149,8 +148,6 @@ def test_a_problem_is_named_with_its_key(problems, text, problem):
         ("[source]\nname = 'a,b'\n" + TARGET, "source.name"),
         ("source = 'onprem'\n" + TARGET, "source"),
         (SOURCE + TARGET + "exclude_kinds = ['DROP_MOON']\n", "targets[0].exclude_kinds[0]"),
-        (SOURCE + TARGET + "drops = 'sometimes'\n", "targets[0].drops"),
-        (SOURCE + TARGET + "window = 0\n", "targets[0].window"),
         (SOURCE + TARGET + "retry_attempts = 0\n", "targets[0].retry_attempts"),
         (SOURCE + TARGET + "[targets.locations]\na = 1\n", "targets[0].locations.a"),
     ],

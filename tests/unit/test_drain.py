@@ -191,13 +191,6 @@ def test_closing_the_queue_ends_the_drain(bench):
     assert bench.status()["state"] == "stopped"
 
 
-def test_the_target_is_closed_at_the_end(bench):
-    bench.append(create("db.t"))
-    bench.run()
-    bench.stop()
-    wait_until(lambda: (bench.target.opened, bench.target.closed) == (1, 1), what="closing what was opened")
-
-
 def test_a_target_is_opened_only_when_there_is_something_for_it(bench):
     bench.run()
     bench.stop()

@@ -30,13 +30,6 @@ def singly(benches):
     return benches(window=1, lanes=1)
 
 
-def test_of_a_window_only_what_is_left_of_it_is_applied(bench):
-    bench.append(*[create(f"db.t{number % 3}") for number in range(20)])
-    bench.run()
-    assert sorted(bench.target.positions()) == [18, 19, 20]
-    assert (bench.position(), bench.parked()) == (20, [])
-
-
 def test_what_does_not_concern_the_target_is_passed_over(benches):
     bench = benches(include=["db"])
     bench.append(create("other.t"), create("db.t"), create("other.t"))

@@ -122,11 +122,6 @@ def test_two_partitions_from_two_threads_do_not_mind_each_other(overlaps: Overla
     assert due(overlaps, of_thread(added("1"), 1), of_thread(added("2"), 2)) == []
 
 
-def test_one_partition_from_two_threads(overlaps: Overlaps) -> None:
-    dropped = of_thread(added("1", kind=Kind.DROP_PARTITION), 2)
-    assert due(overlaps, of_thread(added("1"), 1), dropped) == ["db.t"]
-
-
 @pytest.mark.parametrize("first", ["table", "partition"])
 def test_a_partition_and_its_table_from_two_threads(overlaps: Overlaps, first: str) -> None:
     both = [of_thread(create_table("db.t"), 1), of_thread(added("1"), 2)]

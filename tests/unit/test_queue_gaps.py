@@ -67,15 +67,6 @@ def test_a_gap_closes_when_the_slowest_target_is_past_what_heals_it(queue: Event
     assert queue.gaps.latest()[0].closed_at_ms == 2_000_000
 
 
-def test_a_gap_that_nothing_heals_yet_stays_open(queue: EventQueue) -> None:
-    fill(queue, 1, 3)
-    queue.target("dr").register()
-    queue.target("dr").advance(3)
-    queue.gaps.open("a", "why")
-    assert queue.gaps.close_passed() == 0
-    assert keys(queue) == ["a"]
-
-
 def test_without_a_target_none_is_closed(queue: EventQueue) -> None:
     fill(queue, 1, 3)
     queue.gaps.open("a", "why")

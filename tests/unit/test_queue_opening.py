@@ -261,11 +261,6 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["answered", "epoch", "queue.db"]
 
 
-def test_a_directory_is_made_with_those_above_it(tmp_path):
-    opened(tmp_path / "a" / "b" / "queue").close()
-    assert (tmp_path / "a" / "b" / "queue" / "queue.db").exists()
-
-
 @pytest.mark.parametrize(
     ("words", "error", "reported"),
     [

@@ -260,16 +260,6 @@ def test_below_the_floor_all_unused_space_is_given_back(queue, disk, tmp_path):
 # --- waiting
 
 
-def test_waiting_ends_with_the_event(queue):
-    queue.target("dr").register()
-    assert queue.target("dr").wait(0.01) is False
-    threading.Timer(0.1, fill, (queue, 1, 1)).start()
-    start = time.monotonic()
-    assert queue.target("dr").wait(20) is True
-    assert queue.target("dr").wait(20) is True
-    assert time.monotonic() - start < 19
-
-
 def test_no_wake_up_is_lost(queue):
     queue.target("dr").register()
     writer = threading.Thread(daemon=True, target=fill, args=(queue, 1, 1000))

@@ -63,19 +63,6 @@ def test_make_setup_installs_all_that_development_asks_for_and_what_builds_it(py
     assert {"pip", "setuptools", "wheel", "editables", *(it.name for it in tools)} <= build.keys()
 
 
-def test_make_setup_installs_nothing_without_a_hash() -> None:
-    """But pysync itself, which is here, and needs nothing more."""
-    makefile = (ROOT / "Makefile").read_text()
-    recipe = re.search(r"^\$\(SETUP\):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
-    assert recipe is not None
-    installs = [line for line in recipe[1].splitlines() if "pip install" in line]
-    assert len(installs) == 3
-    for line in installs:
-        hashed = "--require-hashes" in line and "-r .ci/" in line
-        assert hashed or ("--no-deps" in line and line.endswith("-e .")), line
-        assert "--no-build-isolation" in line or "build.txt" in line, "what builds it would come without a hash"
-
-
 def installs() -> list[str]:
     """Every command of the Makefile and the Containerfile that installs packages of Python."""
     texts = [(ROOT / it).read_text() for it in ("Makefile", "conf/container/Containerfile")]
