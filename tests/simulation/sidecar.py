@@ -90,7 +90,7 @@ class Sidecar:
     @property
     def compares(self) -> bool:
         """Whether something has to be read at the source, as an event may be missing, or out of order."""
-        return bool(self.overlaps._new or self.overlaps._asked or self.healer._due or self.queue.gaps.unclosed())
+        return bool(self.overlaps._new or self.overlaps._due or self.healer._due or self.queue.gaps.unclosed())
 
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""
