@@ -45,7 +45,7 @@ PARTS = {
             "mapping",
             ("pysync/replay/window/mapping.py",),
             (
-                *_units("mapping", "policies", "renames", "rivals", "view_renaming", "waiting_names"),
+                *_units("mapping", "catalogs", "policies", "renames", "rivals", "view_renaming", "waiting_names"),
                 *_units("copy", "table_formats", "reencoder"),
                 _HISTORIES,
             ),
