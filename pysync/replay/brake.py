@@ -203,6 +203,8 @@ class Brake:
             if why is None or self._goes_on(drops):
                 self._ledger.enter(new)
                 return False
+            # Nothing of it is applied, so it is not under way.
+            self._counts = [it for it in self._counts if it.last != draft.events[-1].position]
             # The next turn takes the window again, now without these drops.
             if not self._is_left_out_too(draft, drops):
                 self._hold = self._held(draft, why, drops)
@@ -238,7 +240,7 @@ class Brake:
         there = self._listed(doubtful)
         with self._counting:
             lately = self._refreshed()
-            why = self._over_refreshed(position, lately) or self._over_share(lately, there)
+            why = self._over_refreshed(position, lately) or self._over_share(there)
             if why is None or position <= self._decided:
                 return True
             self._hold_refresh(position, why)
@@ -299,7 +301,7 @@ class Brake:
 
     def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
         """Count the drops of a window from now on."""
-        # A window that was given up, or held, is taken again: its first count must not stay.
+        # A window that was given up is taken again: its first count must not stay.
         self._counts = [it for it in self._counts if it.last < draft.events[0].position]
         put = (it.key for work in draft.works for it in work.operations if isinstance(it, PutTable))
         self._counts.append(_Count(draft.events[-1].position, drops, frozenset(put)))
@@ -321,7 +323,7 @@ class Brake:
         """The limit that a window exceeds, if nobody decided about it."""
         if draft.events[-1].position <= self._decided:
             return None
-        return self._over(drops, new) or self._over_share(new, there)
+        return self._over(drops, new) or self._over_share(there)
 
     def _over(self, drops: Sequence[Drop], new: Sequence[Drop]) -> str | None:
         return self._limit_of(drops) or self._over_time(self._ledger.most(new) if new else 0)
@@ -349,28 +351,29 @@ class Brake:
         if not share or position <= self._decided:
             return []
         databases = sorted({it.database for it in new if it.lasting})
-        return [name for name in databases if len(self._gone(name, new)) > share * least]
+        return [name for name in databases if len(self._gone(name)) > share * least]
 
-    def _gone(self, database: str, new: Sequence[Drop]) -> set[str]:
-        """The tables of a database that are gone with these drops and the remembered ones."""
-        return _lasting(database, new) | self._ledger.tables(database)
+    def _gone(self, database: str) -> set[str]:
+        """The tables of a database that are gone for good, by the windows under way and by those before."""
+        drops = (drop for it in self._counts for drop in it.every)
+        return {it.key for it in drops if it.lasting and it.database == database} | self._ledger.tables(database)
 
-    def _over_share(self, new: Sequence[Drop], there: _Tables) -> str | None:
+    def _over_share(self, there: _Tables) -> str | None:
         """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
         share, least = self._limits.share, self._limits.share_from
         for database, tables in there.items():
             left = self._left(database, {f"{database}.{table}" for table in tables})
-            had = left | self._gone(database, new)
+            had = left | self._gone(database)
             lost = len(had) - len(left)
             if len(had) >= least and lost > share * len(had):
                 return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
         return None
 
     def _left(self, database: str, tables: set[str]) -> set[str]:
-        """Of these tables of the target, and those that the windows in hand put there, what is left after them."""
+        """The tables that the database has once all windows under way are applied; the target has `tables` now."""
         for it in self._counts:
-            put = {key for key in it.put if database_of(key) == database}
-            tables = (tables | put) - _lasting(database, it.every)
+            dropped = {drop.key for drop in it.every if drop.what == "table"}
+            tables = (tables - dropped) | {key for key in it.put if database_of(key) == database}
         return tables
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
@@ -412,7 +415,3 @@ class Brake:
 
     def _since(self) -> int:
         return self._hold.at_ms if self._hold else round(self._clock() * 1000)
-
-
-def _lasting(database: str, drops: Iterable[Drop]) -> set[str]:
-    return {it.key for it in drops if it.lasting and it.database == database}

@@ -35,7 +35,7 @@ def answer_to(port: int, sent: bytes, seconds: float = 3.0) -> bytes:
             while some := connection.recv(65_536):
                 found += some
         except (TimeoutError, ConnectionResetError):
-            pass
+            pass  # nothing more comes
     return found
 
 

@@ -212,6 +212,20 @@ def test_tables_of_windows_that_are_not_applied_yet_count_for_the_share():
     assert "4 of the 6 tables of db would be gone" in brake.held.reason
 
 
+def test_drops_that_are_held_do_not_count_for_the_share_of_a_comparison():
+    names = [f"db.t{number}" for number in range(20)]
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in names])
+    assert brake.holds(window(9, *names[:12]))
+    assert brake.allows(gone(*names[12:17]), 5), "5 of the 20 tables"
+
+
+def test_drops_by_a_comparison_that_is_not_applied_yet_count_for_the_share():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
+    assert not brake.holds(window(1))
+    assert brake.allows(gone(*TABLES[:2]), 1)
+    assert brake.holds(window(2, *TABLES[2:4])), "4 of the 6 tables"
+
+
 def test_drops_of_windows_that_are_not_applied_yet_count_for_the_share():
     brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
     assert not brake.holds(window(1, *TABLES[:3]))
