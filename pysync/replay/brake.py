@@ -57,13 +57,15 @@ class Limits:
 class _Count:
     """The drops of the window up to position `last`: by its events, and by each of its refreshes.
 
-    `put` are the names of the tables that it creates or alters.
+    `put` are the names of the tables that it creates or alters; `is_let_through`: a person let the drops of its events
+    through.
     """
 
     last: int
     drops: Sequence[Drop] = ()
     put: frozenset[str] = frozenset()
     refreshed: dict[int, list[Drop]] = field(default_factory=dict)
+    is_let_through: bool = False
 
     @property
     def every(self) -> list[Drop]:
@@ -161,6 +163,7 @@ class Brake:
         self._hold: Hold | None = None
         self._decision: _Decision | None = None
         self._let_through = 0
+        self._refreshes_let_through = set[int]()  # their positions
         self._left_out_upto = 0
         self._counting = threading.Lock()
         self._counts: list[_Count] = []  # of the windows in hand, in order
@@ -192,19 +195,23 @@ class Brake:
 
         Raises what the target raises; then it is neither held nor counted.
         """
-        drops = self._with_tables(drops_of(draft, self._limits.seconds), draft.events[-1].position)
+        last = draft.events[-1].position
+        drops = self._with_tables(drops_of(draft, self._limits.seconds), is_decided=last <= self._decided)
         with self._counting:
             self._begin(draft, drops)
             new = self._ledger.new(drops)
-            doubtful = self._doubtful(new, draft.events[-1].position) if self._over(drops, new) is None else []
+            doubtful = self._doubtful(new) if last > self._decided and self._over(drops, new) is None else []
         there = self._listed(doubtful)
         with self._counting:
-            why = self._why(draft, drops, new, there)
+            why = self._over(drops, new) or self._over_share(there) if last > self._decided else None
             if why is None or self._goes_on(drops):
                 self._ledger.enter(new)
+                if why is not None or last <= self._let_through:
+                    self._count(last).is_let_through = True
+                    self._ledger.clear()
                 return False
             # Nothing of it is applied, so it is not under way.
-            self._counts = [it for it in self._counts if it.last != draft.events[-1].position]
+            self._counts = [it for it in self._counts if it.last != last]
             # The next turn takes the window again, now without these drops.
             if not self._is_left_out_too(draft, drops):
                 self._hold = self._held(draft, why, drops)
@@ -218,7 +225,8 @@ class Brake:
         hold = self._hold
         if hold is None or hold.refreshes or not draft.events or draft.events[-1].position <= hold.last:
             return
-        drops = self._with_tables(drops_of(draft, self._limits.seconds), draft.events[-1].position)
+        is_decided = draft.events[-1].position <= self._decided
+        drops = self._with_tables(drops_of(draft, self._limits.seconds), is_decided=is_decided)
         with self._counting:
             if self._hold is hold:
                 # Without asking the target for its tables again: a share that was exceeded keeps its text.
@@ -231,17 +239,18 @@ class Brake:
         Called by the lanes: a refresh knows its drops only when it reads the source. May be called again for the same
         refresh. Raises what the target raises.
         """
-        drops = self._with_tables(drops_of_refresh(operations, position, round(self._clock() * 1000)), position)
+        # A person who let a window through has not seen what a comparison in it drops.
+        is_decided = position in self._refreshes_let_through or position <= self._left_out_upto
+        dropped = drops_of_refresh(operations, position, round(self._clock() * 1000))
+        drops = self._with_tables(dropped, is_decided=is_decided)
         with self._counting:
             # Replaced, not added: a refresh that is tried again passes all its drops again.
             self._count(position).refreshed[position] = drops
-            lately = self._refreshed()
-            doubtful = self._doubtful(lately, position) if self._over_refreshed(position, lately) is None else []
+            doubtful = self._doubtful(self._refreshed(self._counts)) if self._over_refreshed(position) is None else []
         there = self._listed(doubtful)
         with self._counting:
-            lately = self._refreshed()
-            why = self._over_refreshed(position, lately) or self._over_share(there)
-            if why is None or position <= self._decided:
+            why = self._over_refreshed(position) or self._over_share(there)
+            if why is None or is_decided:
                 return True
             self._hold_refresh(position, why)
             return False
@@ -249,8 +258,9 @@ class Brake:
     def passed(self, position: int) -> None:
         """Remember the drops of refreshes up to that position: the target is done with their windows."""
         with self._counting:
-            self._ledger.enter(self._refreshed(position))
+            self._ledger.enter(self._refreshed([it for it in self._counts if it.last <= position]))
             self._counts = [it for it in self._counts if it.last > position]
+            self._refreshes_let_through = {it for it in self._refreshes_let_through if it > position}
 
     def release(self, upto: int = 0, *, through: int | None = None, keeps: bool = False) -> bool:
         """Let go what is held, or with `keeps` all of it but the drops; False if nothing is, or the person saw another.
@@ -267,7 +277,10 @@ class Brake:
             if keeps:
                 self._left_out_upto = max(self._left_out_upto, last)
             else:
-                self._let_through = max(self._let_through, last)
+                if hold.refreshes:
+                    self._refreshes_let_through |= {it.position for it in hold.drops if it.position <= last}
+                else:
+                    self._let_through = max(self._let_through, last)
                 self._ledger.clear()
             self._hold = None
             seen = frozenset(it.database for it in hold.drops if it.position <= last)
@@ -280,10 +293,10 @@ class Brake:
         """The target's tables in these databases."""
         return {name: self._tables_of(name) for name in databases}
 
-    def _with_tables(self, dropped: Sequence[tuple[Drop, Operation]], position: int) -> list[Drop]:
+    def _with_tables(self, dropped: Sequence[tuple[Drop, Operation]], *, is_decided: bool) -> list[Drop]:
         """The drops, and those of the tables that go with a database; each object once."""
         drops = {(it.what, it.key, it.position if it.what == "partitions" else 0): it for it, _ in dropped}
-        if self._limits.are_set and position > self._decided:
+        if self._limits.are_set and not is_decided:
             for database, operation in dropped:
                 if isinstance(operation, DropDatabase):
                     for table in self._tables_with(operation):
@@ -314,22 +327,22 @@ class Brake:
             self._counts.append(count)
         return count
 
-    def _refreshed(self, upto: int | None = None) -> list[Drop]:
-        """The drops by refreshes of the windows in hand, or of the windows up to a position."""
-        windows = (it for it in self._counts if upto is None or it.last <= upto)
-        return [drop for it in windows for drops in it.refreshed.values() for drop in drops]
+    def _refreshed(self, counts: Iterable[_Count]) -> list[Drop]:
+        """The drops by refreshes of these windows, without those that a person let through."""
+        refreshes = (refresh for it in counts for refresh in it.refreshed.items())
+        return [it for position, drops in refreshes if position not in self._refreshes_let_through for it in drops]
 
-    def _why(self, draft: Draft, drops: Sequence[Drop], new: Sequence[Drop], there: _Tables) -> str | None:
-        """The limit that a window exceeds, if nobody decided about it."""
-        if draft.events[-1].position <= self._decided:
-            return None
-        return self._over(drops, new) or self._over_share(there)
+    def _undecided(self, counts: Sequence[_Count]) -> list[Drop]:
+        """The drops of these windows, by events and by refreshes, without those that a person let through."""
+        by_events = [drop for it in counts if not it.is_let_through for drop in it.drops]
+        return [*by_events, *self._refreshed(counts)]
 
     def _over(self, drops: Sequence[Drop], new: Sequence[Drop]) -> str | None:
         return self._limit_of(drops) or self._over_time(self._ledger.most(new) if new else 0)
 
-    def _over_refreshed(self, position: int, lately: Sequence[Drop]) -> str | None:
-        return self._limit_of(self._count(position).every) or self._over_time(self._ledger.most(lately))
+    def _over_refreshed(self, position: int) -> str | None:
+        lately = self._ledger.most(self._refreshed(self._counts))
+        return self._limit_of(self._undecided([self._count(position)])) or self._over_time(lately)
 
     def _limit_of(self, drops: Sequence[Drop]) -> str | None:
         limit = self._limits.window
@@ -341,22 +354,25 @@ class Brake:
             return None
         return f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
 
-    def _doubtful(self, new: Sequence[Drop], position: int) -> list[str]:
-        """The databases that these drops may take too large a share of, if events up to `position` are undecided.
+    def _doubtful(self, new: Sequence[Drop]) -> list[str]:
+        """The databases that these drops may take too large a share of.
 
         Only those with enough drops to exceed the share of the smallest database that counts: the target has to list
         the tables of each.
         """
         share, least = self._limits.share, self._limits.share_from
-        if not share or position <= self._decided:
+        if not share:
             return []
         databases = sorted({it.database for it in new if it.lasting})
         return [name for name in databases if len(self._gone(name)) > share * least]
 
     def _gone(self, database: str) -> set[str]:
-        """The tables of a database that are gone for good, by the windows under way and by those before."""
-        drops = (drop for it in self._counts for drop in it.every)
-        return {it.key for it in drops if it.lasting and it.database == database} | self._ledger.tables(database)
+        """The tables of a database that are gone for good, by the windows under way and by those before.
+
+        Without those that a person let through.
+        """
+        gone = {it.key for it in self._undecided(self._counts) if it.lasting and it.database == database}
+        return gone | self._ledger.tables(database)
 
     def _over_share(self, there: _Tables) -> str | None:
         """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
@@ -410,8 +426,9 @@ class Brake:
         return Hold(first, last, self._since(), why, tuple(drops))
 
     def _hold_refresh(self, position: int, why: str) -> None:
-        last = max(position, self._hold.last if self._hold else 0)
-        self._hold = Hold(position, last, self._since(), why, tuple(self._count(position).every), refreshes=True)
+        drops = tuple(self._undecided([self._count(position)]))
+        last = max(position, *(it.position for it in drops))
+        self._hold = Hold(position, last, self._since(), why, drops, refreshes=True)
 
     def _since(self) -> int:
         return self._hold.at_ms if self._hold else round(self._clock() * 1000)
