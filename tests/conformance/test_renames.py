@@ -172,6 +172,19 @@ def test_a_foreign_table_of_the_old_name(harness: TargetHarness, source: Source,
     assert harness.open().tables(name.database) == ["t_new"]
 
 
+def test_a_rename_comes_again_when_somebody_has_a_table_of_the_old_name(
+    harness: TargetHarness, source: Source, pair: Pair
+) -> None:
+    name, location, new, new_location = pair
+    target = harness.open(on_conflict="park")
+    target.apply(source.put_table(table(name, location)))
+    rename = source.rename_table(name, table(new, new_location))
+    assert target.apply(rename) == Outcome.APPLIED
+    harness.create(table(name, location, parameters={"v": "theirs"}))
+    assert target.apply(rename) == Outcome.UNCHANGED, "it is done already, so their table is no conflict"
+    assert target.table(name).parameters["v"] == "theirs"
+
+
 def test_renamed_with_other_partition_keys(target: Target, source: Source, pair: Pair) -> None:
     """Two changes folded into one: the table is another one, of which the rename tells a part."""
     name, location, new, new_location = pair

@@ -10,9 +10,17 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.difference import Difference
-from pysync.model.mark import Condition, Mark, Stance
+from pysync.model.mark import Condition, Mark, Stance, births_of
 from pysync.model.names import TableName
-from pysync.model.operation import DropTable, Operation, PutDatabase, PutPartitions, PutTable, RenameTable
+from pysync.model.operation import (
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutDatabase,
+    PutPartitions,
+    PutTable,
+    RenameTable,
+)
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.store import Refused, Written
@@ -104,6 +112,41 @@ def test_a_drop_of_what_was_born_at_both_ends_is_parked_if_no_alter_makes_one(an
     with pytest.raises(Rejected, match="was created both at the source and at the target") as refused:
         target.apply(drop)
     assert "on_conflict" not in refused.value.hint
+
+
+def test_a_database_born_here_gets_no_mark_when_its_home_becomes_another() -> None:
+    """A mark would hide from clusters that have the database from here that it was born elsewhere, too."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
+    MemoryMetastore(store).call(lambda client: client.create_database(hive.Database("db", "", "/db", {})))
+    assert target.apply(put("database", 1)) is Outcome.APPLIED
+    parameters = target.database("db").parameters
+    assert Mark.read(parameters) is None
+    assert births_of(parameters, "west") == {"east", "west"}
+
+
+@pytest.mark.parametrize("what", ["drop", "put"])
+def test_requests_on_different_paths_have_different_names(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one name, of two that are sent at once only one would arrive."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
+    target.apply(put("database", 1))
+    ours = table("db", "t", partition_keys=[("day", "string")], parameters={"value": "ours"})
+    MemoryMetastore(store).call(lambda client: client.create_table(ours))
+    names = set()
+    monkeypatch.setattr(HmsStore, "broadcast", lambda _, function: names.add(function.functionName))
+    seen = table("db", "t", partition_keys=[("day", "string")], parameters={"value": "older"})
+    for path in (("west", "east"), ("west", "north")):
+        origin: dict[str, Any] = {"mark": Mark("west", 1, 5, 100), "visited": path, "table": NAME}
+        request: Operation = (
+            DropPartitions(
+                values=[["1", "2"]], keys=["day", "hour"], condition=Condition(Stance.REQUEST, [seen]), **origin
+            )
+            if what == "drop"
+            else PutTable(definition=seen, condition=Condition(Stance.REQUEST, [seen]), **origin)
+        )
+        assert target.apply(request) is Outcome.CONFLICT
+    assert len(names) == 2
 
 
 @pytest.mark.parametrize(
