@@ -155,7 +155,7 @@ class Applier:
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
-            job.done, job.tries, job.failures, job.reason = job.done + 1, 0, 0, None
+            job.done, job.tries, job.failures, job.last_try, job.reason = job.done + 1, 0, 0, 0, None
             self._ended(job, operation, outcome)
         self._visible.ends(job)
 

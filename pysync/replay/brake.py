@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from pysync.base.text import duration
 from pysync.model.operation import DropDatabase, Operation, PutTable
-from pysync.queue import Queued
+from pysync.queue import Notes, Queued, note_of
 from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import database_of
@@ -113,9 +114,12 @@ class Probe:
         with self._target() as target:
             return target.tables_with(drop) if target else ()
 
-    def answers(self) -> bool:
-        """Whether the target answers a call that concerns no object. Asked every 30 s at most: False in between."""
-        if self._clock() - self._checked_at < _PAUSE_SECONDS:
+    def answers(self, *, is_due: bool = False) -> bool:
+        """Whether the target answers a call that concerns no object.
+
+        Unless `is_due`, it is asked every 30 s at most, and this is False in between.
+        """
+        if not is_due and self._clock() - self._checked_at < _PAUSE_SECONDS:
             return False
         self._checked_at = self._clock()
         try:
@@ -167,6 +171,13 @@ class Brake:
         self._left_out_upto = 0
         self._counting = threading.Lock()
         self._counts: list[_Count] = []  # of the windows in hand, in order
+
+    @classmethod
+    def of(cls, settings: TargetSettings, notes: Notes, probe: Probe) -> Brake:
+        """The brake of a target, whose ledger is stored in the queue's file."""
+        limits, note = Limits.of(settings), note_of(settings.name, "drops")
+        ledger = Ledger(limits.seconds, partial(notes.put, note), notes.get(note))
+        return cls(limits, ledger, tables_of=probe.tables_of, tables_with=probe.tables_with)
 
     @property
     def held(self) -> Hold | None:

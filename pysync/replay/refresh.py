@@ -13,8 +13,10 @@ from queue import Empty, SimpleQueue
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.Thrift import TException
 
 from pysync.base.crashpoints import crash_point
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads, is_of_call
 from pysync.metastore.errors import MetastoreError
 from pysync.model import idl
@@ -103,6 +105,11 @@ Allow = Callable[[Sequence[Operation], int], bool]
 OpenSource = Callable[[], AbstractContextManager[Reads]]
 """Opens the source metastore, which connects at its first call, or a dump of it."""
 
+
+class SourceUnavailable(Unavailable):
+    """The source cannot be read now; nothing is wrong with the target or the operation."""
+
+
 _KINDS: Mapping[type[Operation], Kind] = {
     PutDatabase: Kind.CREATE_DATABASE,
     DropDatabase: Kind.DROP_DATABASE,
@@ -154,8 +161,8 @@ class Refresher:
     def apply(self, target: Target, refresh: Refresh) -> Outcome:
         """Apply the operations that the refresh becomes.
 
-        Idempotent. Raises what the target raises, Unavailable if the source cannot be read, and Stopped if the brake
-        holds its drops.
+        Idempotent. Raises what the target raises, SourceUnavailable if the source cannot be read, and Stopped if the
+        brake holds its drops.
         """
         if refresh.statistics and not wants_statistics(target):
             return Outcome.UNCHANGED
@@ -215,6 +222,16 @@ class Refresher:
         mark = replace(operation.mark, object=operation.mark.object.partition(".")[0])
         return Refresh(source_database=source, database=name, needed=True, mark=mark, visited=operation.visited)
 
+    def source_answers(self) -> bool:
+        """Whether the source answers a call that concerns no object."""
+        if self._source is None:
+            return False
+        try:
+            with self._reading(self._source) as source:
+                return source.databases() is not None
+        except (PysyncError, TException):
+            return False
+
     def is_gone(self, operation: Operation) -> bool:
         """Whether the source has no database for the operation; False if it cannot be asked now."""
         if self._source is None:
@@ -264,7 +281,7 @@ class Refresher:
             stack.close()
             if is_of_call(error):
                 raise  # the source fails on this object only: other objects must not wait
-            raise Unavailable(f"cannot read the source at {source.uri}: {error}") from error
+            raise SourceUnavailable(f"cannot read the source at {source.uri}: {error}") from error
         # A call that was cut short may leave half an answer in the connection, for the next call to read.
         except BaseException:
             stack.close()

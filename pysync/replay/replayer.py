@@ -18,12 +18,11 @@ from pysync.model.mark import Writer
 from pysync.model.operation import Operation
 from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
-from pysync.replay.brake import Brake, Limits, Probe
-from pysync.replay.ledger import Ledger
+from pysync.replay.brake import Brake, Probe
 from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, note, report_parked
 from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
-from pysync.replay.refresh import OpenSource, Refresher
+from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
 from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
 from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all, removals, removes
 from pysync.replay.window.order import Holds, Standing
@@ -46,7 +45,7 @@ _LOOK_AHEAD = 10_000
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
 _STUCK_SECONDS = 30.0
-"""Works that fail for so long are parked once all others wait for them, if the target answers otherwise."""
+"""Works that fail for so long are parked once all others wait for them, if source and target answer otherwise."""
 
 log = structlog.get_logger(__name__)
 
@@ -78,8 +77,7 @@ class Replayer:
     ) -> None:
         self.shadow = settings.mode == "shadow"
         self._probe = probe = Probe(clock)
-        ledger = _ledger(queue, settings)
-        self.brake = Brake(Limits.of(settings), ledger, tables_of=probe.tables_of, tables_with=probe.tables_with)
+        self.brake = Brake.of(settings, queue.notes, probe)
         self.halt = threading.Event()
         self._looked_at = 0  # the queue's last position then
         self._logged_hold_ms = 0  # when the hold began that the log has
@@ -325,11 +323,25 @@ class Replayer:
     def _park_what_others_wait_for(self) -> None:
         """Park works that are tried again and again, if the target answers: nothing may wait for one object for ever.
 
-        Parked events are retried from time to time, too.
+        They may have failed because it was away, so they are tried once more while it answers. Parked events are
+        retried from time to time, too.
         """
         jobs = self._scheduler.stuck(_STUCK_SECONDS)
-        if jobs and self._probe.answers():
-            self._scheduler.give_up(jobs, _refusal_of)
+        failed_last = [job for job in jobs if job.last_try and job.tries >= job.last_try]
+        if not jobs or not self._answer(jobs, is_due=bool(failed_last)):
+            for job in failed_last:
+                job.last_try = 0
+        elif failed_last:
+            self._scheduler.give_up(failed_last, _refusal_of)
+        else:
+            for job in jobs:
+                job.last_try = job.tries + 1
+            self._scheduler.try_now(jobs)
+
+    def _answer(self, jobs: Sequence[Job], *, is_due: bool) -> bool:
+        """Whether the target answers, and the source if jobs failed to read it; see `Probe.answers`."""
+        read_source = any(isinstance(job.error, SourceUnavailable) for job in jobs)
+        return self._probe.answers(is_due=is_due) and (not read_source or self._refresher.source_answers())
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked.
@@ -471,12 +483,6 @@ class Replayer:
             if not job.batch.parked:
                 self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)
-
-
-def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
-    """The ledger of the target's recent drops, kept in the queue's file."""
-    note = note_of(settings.name, "drops")
-    return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, note), queue.notes.get(note))
 
 
 def _unfinished(queue: EventQueue, target: str) -> Unfinished:

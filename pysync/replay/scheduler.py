@@ -85,10 +85,10 @@ class Job:
     """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
     `failures` are those of these tries in which the target was available. `failing_since` is when the first of these
-    tries failed, by the scheduler's clock, and `error` is why the last one did. `applied` is how many operations of
-    all works were done when that operation was first tried. `begun` is when the work was first begun, in seconds since
-    1970. `hidden`: an operation has left the target without the change. `reason` is why it is not applied as it was
-    planned, if so.
+    tries failed, by the scheduler's clock, and `error` is why the last one did. `last_try` is the number of the try
+    after which it is parked, 0 if that is not decided. `applied` is how many operations of all works were done when
+    that operation was first tried. `begun` is when the work was first begun, in seconds since 1970. `hidden`: an
+    operation has left the target without the change. `reason` is why it is not applied as it was planned, if so.
     """
 
     batch: Batch
@@ -98,6 +98,7 @@ class Job:
     failures: int = 0
     failing_since: float = 0.0
     error: BaseException | None = None
+    last_try: int = 0
     applied: int = 0
     begun: float = 0.0
     hidden: bool = False
@@ -353,6 +354,11 @@ class Scheduler:
         jobs = [job for _, _, job, _ in self._resting]
         since = self._clock() - seconds
         return jobs if all(job.failing_since <= since for job in jobs) else []
+
+    def try_now(self, jobs: Sequence[Job]) -> None:
+        """Begin works that wait to be tried again as soon as a lane has room."""
+        self._resting = [(self._clock() if it[2] in jobs else it[0], *it[1:]) for it in self._resting]
+        heapq.heapify(self._resting)
 
     def give_up(self, jobs: Sequence[Job], error: Callable[[Job], Exception]) -> None:
         """Refuse works that wait to be tried again, each with its error."""

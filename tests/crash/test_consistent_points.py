@@ -79,7 +79,7 @@ class Counting:
         source.call(lambda client: client.alter_table(self.database, name, altered))
         if number % TABLES == 0:
             self._create(source, f"c{oldest + KEPT}")
-            source.call(lambda client: client.drop_table(self.database, f"c{oldest}", deleteData=False))
+            source.call(lambda client: client.drop_table(self.database, f"c{oldest}", False))
 
     def _create(self, source: Metastore, name: str, **parameters: str) -> None:
         source.call(lambda client: client.create_table(table(self.database, name, parameters=parameters)))

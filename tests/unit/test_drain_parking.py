@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pysync.metastore.errors import MetastoreError
 from pysync.model.event import Kind
 from pysync.model.operation import Operation, RenameTable
 from pysync.replay.window.translate import Translator
@@ -361,6 +363,45 @@ def test_while_the_whole_target_is_away_nothing_is_parked(bench):
     bench.target.is_away, bench.target.unreachable = False, set[str]()
     bench.finish()
     assert (bench.target.positions(), bench.parked()) == ([1, 3], [])
+
+
+def test_what_failed_in_an_outage_is_tried_once_more_before_it_is_parked(benches, monkeypatch):
+    """Before: a work that had failed in an outage of half a minute was parked as soon as the target was back."""
+    monkeypatch.setattr("pysync.replay.apply._FIRST_WAIT_SECONDS", 1e9)
+    bench = benches(retry_max_seconds=1e8)
+    bench.target.is_away = True
+    bench.append(create("db.slow"), whole(upto=1, present="db"), create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.target.probed >= 2, what="the outage")
+    bench.target.is_away = False
+    bench.finish()
+    assert (bench.target.positions(), bench.parked()) == ([1, 3], [])
+
+
+def test_what_fails_while_the_source_is_away_is_not_parked(bench):
+    """Before: after half a minute it was parked, as the target answered."""
+    asked, is_away = [], threading.Event()
+    is_away.set()
+
+    class Source(OneTable):
+        def table(self, database: str, name: str):
+            self.databases()
+            return super().table(database, name)
+
+        def databases(self) -> list[str]:
+            asked.append("databases")
+            if is_away.is_set():
+                raise MetastoreError("connection refused")
+            return ["db"]
+
+    bench.source = Source
+    bench.append(refresh("db.t"), whole(upto=1, present="db"))
+    bench.start()
+    wait_until(lambda: bench.target.probed >= 3 and len(asked) >= 9, what="the outage")
+    assert bench.parked() == []
+    is_away.clear()
+    wait_until(lambda: bench.target.positions("db.t") == [1], what="the table")
+    assert bench.parked() == []
 
 
 def test_an_alter_of_a_database_waits_for_no_table_and_holds_up_none(benches):
