@@ -23,8 +23,13 @@ ODD_NAMES = ["plain", "a b%20c", "Zürich/ß.txt", "tab\tnew\nline", "day=2026-0
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
-    lake = tmp_path_factory.mktemp("lake")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory behind the file system `s3a://lake`."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory, lake: Path) -> Iterator[SparkWorkers]:
     settings = {
         "spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
@@ -33,7 +38,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
         "spark.hadoop.fs.viewfs.mounttable.all.link./mounted": f"file://{lake}/behind",
     }
     workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), tmp_path_factory.mktemp("spark"))
-    workers.lake = lake
     yield workers
     workers.close()
 
@@ -143,24 +147,25 @@ def test_how_files_are_compared(spark: SparkWorkers, tmp_path: Path, compare: st
     place.copier.close()
 
 
-def test_another_file_system_is_reached_with_the_settings_of_the_session(spark: SparkWorkers, tmp_path: Path) -> None:
+def test_another_file_system_is_reached_with_the_settings_of_the_session(
+    spark: SparkWorkers, lake: Path, tmp_path: Path
+) -> None:
     place = Place(spark, tmp_path)
     for name in ("a b", "day=1/part-0"):
         place.write(name, name.encode())
-    lake = Pair(place.pair.source, "s3a://lake/t")
-    assert place.copier.copy([lake], delete=True).files == 2
-    there = spark.lake / "t"
+    there, pair = lake / "t", Pair(place.pair.source, "s3a://lake/t")
+    assert place.copier.copy([pair], delete=True).files == 2
     assert (there / "day=1" / "part-0").read_bytes() == b"day=1/part-0"
     place.write("a b", b"other")
     (place.here / "day=1" / "part-0").unlink()
-    done = place.copier.copy([lake], delete=True)
+    done = place.copier.copy([pair], delete=True)
     assert (done.files, done.removed) == (1, 1)
     assert (there / "a b").read_bytes() == b"other"
     place.copier.close()
 
 
-def test_a_view_of_several_file_systems_is_written_and_read(spark: SparkWorkers, place: Place) -> None:
-    (spark.lake / "behind").mkdir()
+def test_a_view_of_several_file_systems_is_written_and_read(lake: Path, place: Place) -> None:
+    (lake / "behind").mkdir()
     place.write("changes", b"1")
     place.write("day=1/goes", b"2")
     view = "viewfs://all/mounted/t"
@@ -170,7 +175,7 @@ def test_a_view_of_several_file_systems_is_written_and_read(spark: SparkWorkers,
     (place.here / "day=1" / "goes").unlink()
     done = place.copier.copy([there], delete=True)
     assert (done.files, done.removed) == (1, 1)
-    assert place.files_below(spark.lake / "behind" / "t") == {"changes": b"other"}
+    assert place.files_below(lake / "behind" / "t") == {"changes": b"other"}
     assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
     assert place.files_below() == {"changes": b"other"}
 

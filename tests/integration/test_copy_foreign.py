@@ -31,13 +31,13 @@ def test_files_that_pysync_did_not_copy_stay_and_are_reported(place: Place) -> N
     write_there(place, "theirs/part-0")
     write_there(place, "thesis")
     done = place.copy(delete=True)
-    assert place.found() == {"part-0": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
+    assert place.files_below() == {"part-0": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
     assert done.removed == 0
     assert sorted(done.foreign) == [f"file:{place.there}/theirs/part-0", f"file:{place.there}/thesis"]
     (place.here / "part-0").unlink()
     place.write("part-1", b"ours")
     done = place.copy(delete=True)
-    assert place.found() == {"part-1": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
+    assert place.files_below() == {"part-1": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
     assert (done.removed, done.first_removed) == (1, f"file:{place.there}/part-0")
 
 
@@ -46,7 +46,7 @@ def test_a_file_of_others_is_not_replaced(place: Place) -> None:
     write_there(place, "part-0", b"another content")
     with pytest.raises(Rejected, match=r"there/part-0 .*not copied by pysync"):
         place.copy()
-    assert place.found() == {"part-0": b"another content"}
+    assert place.files_below() == {"part-0": b"another content"}
     (place.there / "part-0").unlink()
     assert place.copy().files == 1
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_the_same_already_counts_as_copied(place: Place) -> None:
     (place.here / "goes").unlink()
     (place.here / "day=1" / "goes").unlink()
     assert place.copy().removed == 2
-    assert place.found() == {"stays": b"1234"}
+    assert place.files_below() == {"stays": b"1234"}
 
 
 def test_a_name_is_forgotten_once_its_file_is_removed(place: Place) -> None:
@@ -71,7 +71,7 @@ def test_a_name_is_forgotten_once_its_file_is_removed(place: Place) -> None:
     assert place.copy().removed == 1
     write_there(place, "a")
     assert place.copy().foreign == (f"file:{place.there}/a",)
-    assert place.found() == {"a": b"theirs", "b": b"2"}
+    assert place.files_below() == {"a": b"theirs", "b": b"2"}
 
 
 @pytest.mark.parametrize("record", [b"", b"%zz\n%", None], ids=["empty", "damaged", "lost"])
@@ -86,7 +86,7 @@ def test_without_the_record_nothing_is_removed_until_files_are_found_the_same(
         (place.there / RECORD).write_bytes(record)
     (place.here / "a").unlink()
     assert place.copy().removed == 0
-    assert place.found() == {"a": b"1", "b": b"2"}
+    assert place.files_below() == {"a": b"1", "b": b"2"}
     (place.here / "b").unlink()
     assert place.copy().removed == 1, "it was found to be the same, so it was recorded again"
 
@@ -120,16 +120,16 @@ def test_a_kill_between_any_two_steps_costs_no_file_of_others(
     try:
         place.copy()
     except Unavailable:
-        assert place.found()["thesis"] == b"theirs"
+        assert place.files_below()["thesis"] == b"theirs"
     monkeypatch.undo()
     # Another process spares no unfinished files of the one that died.
     place.copier.close()
     place.copier = Copier(spark, CopySettings(settle_seconds=0))
     place.copy()
-    assert place.found() == {"stays": b"1", "comes": b"2", "thesis": b"theirs"}
+    assert place.files_below() == {"stays": b"1", "comes": b"2", "thesis": b"theirs"}
     write_there(place, "goes")
     place.copy()
-    assert place.found()["goes"] == b"theirs"
+    assert place.files_below()["goes"] == b"theirs"
 
 
 def test_the_record_is_not_copied_on(place: Place) -> None:
@@ -137,7 +137,7 @@ def test_the_record_is_not_copied_on(place: Place) -> None:
     place.write(RECORD, b"theirs\n")
     write_there(place, "theirs")
     place.copy()
-    assert place.found() == {"a": b"1", "theirs": b"theirs"}
+    assert place.files_below() == {"a": b"1", "theirs": b"theirs"}
     assert (place.there / RECORD).read_bytes() == b"a\n"
 
 
@@ -171,5 +171,5 @@ def test_a_look_changes_nothing_at_the_target(spark: SparkWorkers, tmp_path: Pat
     assert not place.there.exists()
     write_there(place, ".pysync-copy-of-another-run")
     place.copier.survey([place.pair])
-    assert place.found() == {".pysync-copy-of-another-run": b"theirs"}
+    assert place.files_below() == {".pysync-copy-of-another-run": b"theirs"}
     place.copier.close()

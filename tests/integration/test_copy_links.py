@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from pysync.copy.copier import SparkWorkers
 from pysync.copy.run import RECORD, Pair
 from pysync.jobs.dumping import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files
 from pysync.verify.rules import DIFFERENT
-from tests.integration.test_copy import Place, place, spark
+from tests.integration.test_copy import Place, lake, place, spark
 
 pytestmark = pytest.mark.spark
 
-__all__ = ["place", "spark"]
+__all__ = ["lake", "place", "spark"]
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def test_what_a_link_at_the_source_leads_to_is_not_copied(place: Place, victim: 
     (place.here / "day=2").symlink_to(victim)
     (place.here / "day=1" / "secret").symlink_to(victim / "f")
     done = place.copy()
-    assert place.found() == {"day=1/a": b"1"}
+    assert place.files_below() == {"day=1/a": b"1"}
     assert sorted(done.links) == [f"file:{place.here}/day=1/secret", f"file:{place.here}/day=2"]
     assert not (place.there / "day=2").exists()
 
@@ -102,7 +101,7 @@ def test_a_source_that_becomes_a_link_after_the_survey_is_not_read(
     monkeypatch.setattr(place.copier, "_copy_some", swap_first)
     with pytest.raises(Rejected, match="symbolic link"):
         place.copy()
-    assert place.found() == {}
+    assert place.files_below() == {}
 
 
 def test_a_link_that_comes_before_files_are_removed_is_not_followed(
@@ -134,8 +133,8 @@ def test_what_killed_copies_have_left_may_be_a_link_too(place: Place, victim: Pa
     assert sorted(it.name for it in place.there.iterdir()) == [RECORD, ".pysync-copy-old", "a"]
 
 
-def test_a_view_of_a_local_disk_is_no_way_round(spark: SparkWorkers, place: Place, victim: Path) -> None:
-    behind = spark.lake / "behind" / "linked"
+def test_a_view_of_a_local_disk_is_no_way_round(lake: Path, place: Place, victim: Path) -> None:
+    behind = lake / "behind" / "linked"
     behind.mkdir(parents=True)
     (behind / "sub").symlink_to(victim)
     view = "viewfs://all/mounted/linked"
@@ -143,7 +142,7 @@ def test_a_view_of_a_local_disk_is_no_way_round(spark: SparkWorkers, place: Plac
     done = place.copier.copy([Pair(place.pair.source, view)], delete=True)
     assert (done.files, done.removed, done.links) == (1, 0, (f"{view}/sub",))
     assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
-    assert place.found() == {"a": b"1"}
+    assert place.files_below() == {"a": b"1"}
 
 
 def test_a_location_that_is_a_link_itself_is_where_the_metastore_says(place: Place, tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_a_location_that_is_a_link_itself_is_where_the_metastore_says(place: Pla
     (tmp_path / "disk").mkdir()
     place.there.symlink_to(tmp_path / "disk")
     assert place.copy().files == 1
-    assert place.found(tmp_path / "disk") == {"a": b"1"}
+    assert place.files_below(tmp_path / "disk") == {"a": b"1"}
 
 
 def test_verify_and_the_list_of_a_dump_tell_of_links_and_do_not_follow_them(place: Place, victim: Path) -> None:

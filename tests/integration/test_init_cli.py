@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -260,7 +261,7 @@ def test_an_athena_target_takes_a_work_group_in_place_of_a_location(host: Host) 
     given = ["--source-name=east", "--target-kind=athena", "--region=eu-west-1", "--work-group=etl"]
     done = pysync("init", *host.options(), *given)
     assert done.returncode == 0, done.stderr
-    (target,) = load_config(host.etc / "pysync.toml").targets
+    target: Any = load_config(host.etc / "pysync.toml").targets[0]
     assert (target.work_group, target.staging) == ("etl", None)
 
 
@@ -278,7 +279,7 @@ def test_an_athena_target_is_asked_about_its_work_group_first(host: Host) -> Non
         asked.answer("  staging", "s3://bucket/athena/")
         asked.answer("Do this? [y/N]", "y")
         assert asked.end() == 0, asked.shown
-    (target,) = load_config(host.etc / "pysync.toml").targets
+    target: Any = load_config(host.etc / "pysync.toml").targets[0]
     assert (target.work_group, target.staging) == (None, "s3://bucket/athena/")
 
 

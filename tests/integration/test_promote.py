@@ -120,9 +120,9 @@ def test_nothing_changes_sides_where_the_ends_differ(sites: tuple[Site, Site], t
     onprem.command("pause", "dr")
     onprem.change("shop", "plain")
     wait_until(lambda: onprem.status()["targets"][0]["queued"] > 0, seconds=60, what="the event")
-    done = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s")
-    assert done.returncode == 1
-    assert "1 event not at target dr yet" in done.stderr
+    late = pysync("promote", "dr", "-c", onprem.file, "--out", back, "--yes", "--timeout", "1s")
+    assert late.returncode == 1
+    assert "1 event not at target dr yet" in late.stderr
     assert not back.exists()
 
 

@@ -11,6 +11,7 @@ import socket
 import stat
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -338,7 +339,7 @@ def test_hive_site_holds_all_that_the_listener_needs_and_no_secret(place):
 
 
 def test_every_command_is_known_to_these_tests():
-    group = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
     assert sorted(group.list_commands(None)) == sorted(COMMANDS)
     assert group.get_command(None, "explode") is None
     assert [name for name in COMMANDS if group.get_command(None, name) is None] == []
@@ -347,7 +348,8 @@ def test_every_command_is_known_to_these_tests():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_says_what_it_is_for(name):
-    found = typer.main.get_command(app).get_command(None, name)
+    group: Any = typer.main.get_command(app)
+    found = group.get_command(None, name)
     assert found.help
     silent = [item.name for item in found.params if not getattr(item, "help", None)]
     assert silent == []

@@ -200,7 +200,8 @@ class _Processor(ThriftHiveMetastore.Processor):
         arguments = ThriftHiveMetastore.get_next_notification_args()
         arguments.read(source)
         source.readMessageEnd()
-        kind, answer = TMessageType.REPLY, _Answer()
+        answer: Any = _Answer()
+        kind = TMessageType.REPLY
         try:
             answer.success = _Page()
             answer.success.events = [as_struct(found) for found in self._served.next_notification(arguments.rqst)]

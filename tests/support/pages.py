@@ -254,7 +254,8 @@ def parked_tables(number: int, now: float = NOW) -> list[dict[str, Any]]:
 def parked_answer(target: str, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """An answer of `parked list` with its groups."""
     keys = ("table", "events", "position", "kind", "reason", "attempts")
-    known = [ParkedTable(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
+    values: list[tuple[Any, ...]] = [(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
+    known = [ParkedTable(*it) for it in values]
     rows = [
         {**it, "group": common_reason(it["reason"] or "", it["table"]), "adoptable": is_adoptable(table)}
         for it, table in zip(tables, known, strict=True)

@@ -29,7 +29,7 @@ class Steps:
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.count = 0
-        self._nodes = list(parser.parse(pattern.pattern, pattern.flags))
+        self._nodes = [*parser.parse(pattern.pattern, pattern.flags)]
         self._flags = pattern.flags
         self._compiled: dict[int, re.Pattern[str]] = {}
 

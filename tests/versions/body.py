@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -293,7 +294,7 @@ class Body:
         files = [f"{self._root}/tables/new_file"]
         for database, name, values in (("shop", "plain", None), ("lab", "parted", ["2026-01-01", "1"])):
             if self._version >= (3, 0):
-                self.do(lambda c, of=(database, name, values): calls.fire_insert(c, *of, files))
+                self.do(partial(calls.fire_insert, database=database, table=name, values=values, files=files))
             else:
                 data = hive.FireEventRequestData(hive.InsertEventRequestData(filesAdded=files))
                 request = hive.FireEventRequest(True, data, database, name, values)

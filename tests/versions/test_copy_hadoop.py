@@ -139,7 +139,7 @@ def old_times(store: Store) -> None:
 
 
 def test_what_is_copied_keeps_its_time_on_hdfs(field: Field, copier: Copier, tmp_path: Path) -> None:
-    here, there = place(field, "hdfs", "times-from", tmp_path), place(field, "other hdfs", "times-to", tmp_path)
+    here, there = (HadoopDirectory(f"{root}/times", tmp_path / "scratch") for root in field.hdfs)
     here.put({"a": b"1", "b": b"2"})
     copier.copy([Pair(here.uri, there.uri)], delete=True)
     assert there.times() == here.times()

@@ -29,7 +29,7 @@ from tests.support.statistics import columns, delete, of_columns, plain, read, w
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
 from tests.versions.server import metastore_of
-from tests.versions.test_catalogs import Second, create_ours, ours
+from tests.versions.test_catalogs import Other, create_ours, ours
 from tests.versions.test_pairs import judged, need, settle
 
 VERSIONS = ("3.1.3", "4.2.0")
@@ -187,7 +187,7 @@ def test_nothing_of_another_catalog_comes_by_the_log(version: str, tmp_path: Pat
             settle(stage)
             before = ours(target)
             assert (before["tables"], len(before["partitions"]), len(before["constraints"])) == (["t"], 2, 1)
-            second = Second(source, version_of(version), f"file:{tmp_path}/data")
+            second = Other(source, version_of(version), f"file:{tmp_path}/data")
             done = list(second.statements(inserts=False))
             settle(stage)
             assert ours(target) == before
