@@ -13,11 +13,11 @@ from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import RECORD
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
-from tests.integration.test_copy import Place, place, spark
+from tests.integration.test_copy import Place, lake, place, spark
 
 pytestmark = pytest.mark.spark
 
-__all__ = ["place", "spark"]
+__all__ = ["lake", "place", "spark"]
 
 
 def write_there(place: Place, name: str, content: bytes = b"theirs") -> None:
