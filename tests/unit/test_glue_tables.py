@@ -217,6 +217,7 @@ def test_a_missing_database_is_created_if_so_set(bench: Bench, source: Source) -
         bench.target().apply(put)
     target = bench.target(create_missing_databases=True)
     assert target.apply(put) == Outcome.APPLIED
+    assert target.tables(database) == ["t"]
     assert Mark.read(target.database(database).parameters) == Mark("onprem", 1, 0, 0)
     late = source.put_database(database, LOCATION, description="mine")
     assert target.apply(late) == Outcome.APPLIED, "it is its source's, and every event of it is newer"
