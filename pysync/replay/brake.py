@@ -215,7 +215,7 @@ class Brake:
         there = self._listed(doubtful)
         with self._counting:
             why = self._over(drops, new) or self._over_share(there) if last > self._decided else None
-            if why is None or self._goes_on(drops):
+            if why is None or self._belong(drops, keeps=False):
                 self._ledger.enter(new)
                 if why is not None or last <= self._let_through:
                     self._count(last).is_let_through = True
@@ -250,10 +250,8 @@ class Brake:
         Called by the lanes: a refresh knows its drops only when it reads the source. May be called again for the same
         refresh. Raises what the target raises.
         """
-        # A person who let a window through has not seen what a comparison in it drops.
-        is_decided = position in self._refreshes_let_through or position <= self._left_out_upto
         dropped = drops_of_refresh(operations, position, round(self._clock() * 1000))
-        drops = self._with_tables(dropped, is_decided=is_decided)
+        drops = self._with_tables(dropped, is_decided=self._is_refresh_decided(position))
         with self._counting:
             # Replaced, not added: a refresh that is tried again passes all its drops again.
             self._count(position).refreshed[position] = drops
@@ -261,7 +259,7 @@ class Brake:
         there = self._listed(doubtful)
         with self._counting:
             why = self._over_refreshed(position) or self._over_share(there)
-            if why is None or is_decided:
+            if why is None or self._is_refresh_decided(position):  # maybe while the target listed its tables
                 return True
             self._hold_refresh(position, why)
             return False
@@ -271,7 +269,6 @@ class Brake:
         with self._counting:
             self._ledger.enter(self._refreshed([it for it in self._counts if it.last <= position]))
             self._counts = [it for it in self._counts if it.last > position]
-            self._refreshes_let_through = {it for it in self._refreshes_let_through if it > position}
 
     def release(self, upto: int = 0, *, through: int | None = None, keeps: bool = False) -> bool:
         """Let go what is held, or with `keeps` all of it but the drops; False if nothing is, or the person saw another.
@@ -322,6 +319,10 @@ class Brake:
     def _decided(self) -> int:
         """The last position that a person decided about."""
         return max(self._let_through, self._left_out_upto)
+
+    def _is_refresh_decided(self, position: int) -> bool:
+        """Whether a person decided about the refresh; one who let its window through has not seen what it drops."""
+        return position in self._refreshes_let_through or position <= self._left_out_upto
 
     def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
         """Count the drops of a window from now on."""
@@ -402,13 +403,6 @@ class Brake:
             dropped = {drop.key for drop in it.every if drop.what == "table"}
             tables = (tables - dropped) | {key for key in it.put if database_of(key) == database}
         return tables
-
-    def _goes_on(self, drops: Sequence[Drop]) -> bool:
-        """Whether these drops belong to what a person let go."""
-        if not self._belong(drops, keeps=False):
-            return False
-        self._ledger.clear()
-        return True
 
     def _is_left_out_too(self, draft: Draft, drops: Sequence[Drop]) -> bool:
         """Whether these drops belong to what a person has left out, so that their window is taken without them."""

@@ -594,3 +594,12 @@ def test_a_window_that_waits_behind_a_held_comparison_is_held_for_itself():
     assert brake.release()
     assert brake.allows(gone("other.a", "other.b", "other.c"), 5)
     assert brake.holds(window(9, *TABLES[:3]))
+
+
+def test_a_parked_comparison_that_a_person_let_through_is_not_held_again():
+    """It is tried again from time to time, long after its position."""
+    brake = Brake(Limits(window=2))
+    assert not brake.allows(gone(*TABLES[:3]), 9)
+    assert brake.release()
+    brake.passed(20)
+    assert brake.allows(gone(*TABLES[:3]), 9)
