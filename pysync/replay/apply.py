@@ -20,7 +20,7 @@ from pysync.model.operation import Operation, Refresh, describe
 from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder
-from pysync.replay.refresh import Refresher
+from pysync.replay.refresh import Refresher, SourceUnavailable
 from pysync.replay.scheduler import Again, Job, Lane, Stopped
 from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
@@ -267,7 +267,7 @@ class Applier:
             seconds = self._wait(job.tries)
             self._progress.again(seconds)
             raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
-        self._progress.succeeds()
+        self._progress.succeeds(read_source=isinstance(operation, Refresh))
         return outcome
 
     def _is_forbidden_alone(self, job: Job) -> bool:
@@ -292,7 +292,9 @@ class Applier:
         return self._chance() * min(longest, self._settings.retry_max_seconds)
 
     def _report_failure(self, error: Exception, tries: int, *, away: bool) -> None:
-        if away:
+        if isinstance(error, SourceUnavailable):
+            self._progress.waits_for_source(error, tries)
+        elif away:
             self._progress.waits(error, tries)
         elif tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: not each of them is logged
             log.warning("operation_failed", target=self._settings.name, reason=str(error), attempt=tries)

@@ -101,6 +101,29 @@ class State(str, Enum):
         return self.value
 
 
+class _Outage:
+    """An outage as the log reports it: its 1st, 2nd, 4th, 8th … attempt and its end, once for all operations."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._logged_attempt = 0
+
+    def is_logged(self, attempt: int) -> bool:
+        """Whether an operation that met the outage at this attempt of its own is the first that did so."""
+        with self._lock:
+            if attempt <= self._logged_attempt or attempt & (attempt - 1):
+                return False
+            self._logged_attempt, self._since = attempt, self._since or time.time()
+            return True
+
+    def end(self) -> float | None:
+        """End the outage, if there is one: how many seconds it took."""
+        with self._lock:
+            since, self._since, self._logged_attempt = self._since, None, 0
+        return None if since is None else round(time.time() - since, 1)
+
+
 class Progress:
     """The state, the counts, the latency and the last error of one drain since its start.
 
@@ -127,8 +150,8 @@ class Progress:
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
         self._waiting_since: float | None = None
-        self._away_since: float | None = None  # as the log says
-        self._logged_attempt = 0  # the last attempt that the log has reported since then
+        self._target_outage = _Outage()
+        self._source_outage = _Outage()
 
     def count(self, what: str, number: int = 1) -> None:
         """Count outcomes, or skipped or parked events."""
@@ -175,32 +198,25 @@ class Progress:
             self._last_done = {"position": position, "at": now, "seconds_after": now - at_ms / 1000}
 
     def waits(self, error: BaseException, attempt: int = 1) -> None:
-        """The target is unavailable for an operation, at this attempt of the operation's.
-
-        Logged at the 1st, 2nd, 4th, 8th … attempt, once for all operations.
-        """
+        """The target is unavailable for an operation, at this attempt of the operation's."""
         self.failed(State.WAITING, str(error))
-        with self._lock:
-            # Where many operations wait, each meets the same outage: only the one that was tried most is of interest.
-            new = attempt > self._logged_attempt and attempt & (attempt - 1) == 0
-            if new:
-                self._logged_attempt, self._away_since = attempt, self._away_since or time.time()
-        if new:
+        if self._target_outage.is_logged(attempt):
             log.warning("target_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
-    def succeeds(self) -> None:
-        """The target has answered an operation: it is available."""
+    def waits_for_source(self, error: BaseException, attempt: int) -> None:
+        """The source is unavailable for a refresh, at this attempt of the refresh's."""
+        self.failed(State.WAITING, str(error))
+        if self._source_outage.is_logged(attempt):
+            log.warning("source_unavailable", target=self.name, attempt=attempt, reason=str(error))
+
+    def succeeds(self, *, read_source: bool) -> None:
+        """The target has answered an operation: it is available, and so is the source if it was read."""
         self.state = State.RUNNING
         self._waiting_since = None
-        if self._logged_attempt:
-            self._is_back()
-
-    def _is_back(self) -> None:
-        with self._lock:
-            since, self._away_since, self._logged_attempt = self._away_since, None, 0
-        # Another lane may have reported it.
-        if since is not None:
-            log.info("target_available", target=self.name, seconds=round(time.time() - since, 1))
+        if (seconds := self._target_outage.end()) is not None:
+            log.info("target_available", target=self.name, seconds=seconds)
+        if read_source and (seconds := self._source_outage.end()) is not None:
+            log.info("source_available", target=self.name, seconds=seconds)
 
     def failed(self, state: State, reason: str) -> None:
         """Nothing goes on; `state` is waiting or failing."""

@@ -239,8 +239,18 @@ def test_a_table_that_fails_alone_does_not_make_its_target_come_and_go(bench):
     with capture_logs() as lines:
         for attempt in range(1, 100):
             progress.waits(OutcomeUnknown("no answer came"), attempt)
-            progress.succeeds()
+            progress.succeeds(read_source=True)
     assert [it["event"] for it in lines] == ["target_unavailable", "target_available"] * 7
+
+
+def test_operations_that_do_not_read_the_source_say_nothing_of_its_outage():
+    progress = Progress("dr", "hms")
+    with capture_logs() as lines:
+        for attempt in range(1, 100):
+            progress.waits_for_source(Unavailable("connection refused"), attempt)
+            progress.succeeds(read_source=False)
+        progress.succeeds(read_source=True)
+    assert [it["event"] for it in lines] == ["source_unavailable"] * 7 + ["source_available"]
 
 
 def test_a_target_that_cannot_say_how_many_tables_it_has_is_away_in_the_log_too(benches, monkeypatch):

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.metastore.errors import MetastoreError
 from pysync.model.event import Kind
@@ -396,12 +397,16 @@ def test_what_fails_while_the_source_is_away_is_not_parked(bench):
 
     bench.source = Source
     bench.append(refresh("db.t"), whole(upto=1, present="db"))
-    bench.start()
-    wait_until(lambda: bench.target.probed >= 3 and len(asked) >= 9, what="the outage")
+    with capture_logs() as lines:
+        bench.start()
+        wait_until(lambda: bench.target.probed >= 3 and len(asked) >= 9, what="the outage")
+        assert bench.parked() == []
+        is_away.clear()
+        wait_until(lambda: bench.target.positions("db.t") == [1], what="the table")
+        bench.finish()
     assert bench.parked() == []
-    is_away.clear()
-    wait_until(lambda: bench.target.positions("db.t") == [1], what="the table")
-    assert bench.parked() == []
+    outage = [it["event"] for it in lines if it["event"].endswith("available")]
+    assert (outage[-1], {*outage[:-1]}) == ("source_available", {"source_unavailable"}), "the target was never away"
 
 
 def test_an_alter_of_a_database_waits_for_no_table_and_holds_up_none(benches):
