@@ -117,7 +117,7 @@ def checked(*arguments: str | Path) -> str:
 
 @needs_promtool
 def test_the_rules_are_valid() -> None:
-    assert "14 rules found" in checked("check", "rules", "--lint-fatal", RULES)
+    assert f"{len(rules())} rules found" in checked("check", "rules", "--lint-fatal", RULES)
 
 
 @needs_promtool
