@@ -21,7 +21,7 @@ from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder
 from pysync.replay.refresh import Refresher, SourceUnavailable
-from pysync.replay.scheduler import Again, Job, Lane, Stopped
+from pysync.replay.scheduler import Again, Job, Lane, Stopped, Tries
 from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
     Forbidden,
@@ -154,8 +154,10 @@ class Applier:
                 raise
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
-            self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
-            job.done, job.tries, job.failures, job.last_try, job.reason = job.done + 1, 0, 0, 0, None
+            self._recorder.applied(
+                job, operation, Done(outcome.value, seconds, job.tries.count + 1, changes, job.reason)
+            )
+            job.done, job.tries, job.reason = job.done + 1, Tries(), None
             self._ended(job, operation, outcome)
         self._visible.ends(job)
 
@@ -171,7 +173,7 @@ class Applier:
         """Record what a try that failed has changed, if anything: the next one finds nothing of it left to do."""
         if changes := lane.changes():
             why = str(error.__cause__ if isinstance(error, Again) else error)
-            self._recorder.applied(job, operation, Done("failed", None, max(job.tries, 1), changes, why))
+            self._recorder.applied(job, operation, Done("failed", None, max(job.tries.count, 1), changes, why))
 
     def _ended(self, job: Job, operation: Operation, outcome: Outcome) -> None:
         self._progress.count(outcome.value)
@@ -251,20 +253,21 @@ class Applier:
         except Exception as error:
             self._progress.errors.add(kind_of(error))
             # To see later whether other operations have succeeded since the first try (`_is_forbidden_alone`).
-            job.applied = self._progress.applied if job.tries == 0 else job.applied
-            job.tries += 1
+            tries = job.tries
+            tries.applied_before = self._progress.applied if tries.count == 0 else tries.applied_before
+            tries.count += 1
             away = isinstance(error, (Unavailable, OutcomeUnknown))
             # An outage says nothing of the operation: only what fails beside it counts towards parking.
-            job.failures += isinstance(error, Forbidden) or not away
+            tries.failures += isinstance(error, Forbidden) or not away
             if isinstance(error, Forbidden) and self._is_forbidden_alone(job):
                 raise Rejected(error.message, error.hint) from error
             # A stop cuts the tries short: the work has not failed, and runs again after the next start.
             if self._stop.is_set():
                 raise Stopped from error
-            if not away and job.failures >= job.batch.attempts:
+            if not away and tries.failures >= job.batch.attempts:
                 raise
-            self._report_failure(error, job.tries, away=away)
-            seconds = self._wait(job.tries)
+            self._report_failure(error, tries.count, away=away)
+            seconds = self._wait(tries.count)
             self._progress.again(seconds)
             raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
         self._progress.succeeds(read_source=isinstance(operation, Refresh))
@@ -275,7 +278,9 @@ class Applier:
 
         It is if other operations have succeeded since its first try, or if it was parked already.
         """
-        return job.failures >= job.batch.attempts and (job.batch.parked or self._progress.applied > job.applied)
+        if job.tries.failures < job.batch.attempts:
+            return False
+        return job.batch.parked or self._progress.applied > job.tries.applied_before
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
         if not self._progress.throttle.wait(self._stop):

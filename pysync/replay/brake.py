@@ -114,13 +114,12 @@ class Probe:
         with self._target() as target:
             return target.tables_with(drop) if target else ()
 
-    def answers(self, *, is_due: bool = False) -> bool:
-        """Whether the target answers a call that concerns no object.
+    def is_due(self) -> bool:
+        """Whether `answers` was not called for 30 s."""
+        return self._clock() - self._checked_at >= _PAUSE_SECONDS
 
-        Unless `is_due`, it is asked every 30 s at most, and this is False in between.
-        """
-        if not is_due and self._clock() - self._checked_at < _PAUSE_SECONDS:
-            return False
+    def answers(self) -> bool:
+        """Whether the target answers a call that concerns no object."""
         self._checked_at = self._clock()
         try:
             with self._target() as target:

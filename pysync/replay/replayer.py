@@ -327,21 +327,23 @@ class Replayer:
         retried from time to time, too.
         """
         jobs = self._scheduler.stuck(_STUCK_SECONDS)
-        failed_last = [job for job in jobs if job.last_try and job.tries >= job.last_try]
-        if not jobs or not self._answer(jobs, is_due=bool(failed_last)):
+        failed_last = [job for job in jobs if 0 < job.tries.last <= job.tries.count]
+        if not (failed_last or (jobs and self._probe.is_due())):
+            return
+        if not self._answer(jobs):
             for job in failed_last:
-                job.last_try = 0
+                job.tries.last = 0
         elif failed_last:
             self._scheduler.give_up(failed_last, _refusal_of)
         else:
             for job in jobs:
-                job.last_try = job.tries + 1
+                job.tries.last = job.tries.count + 1
             self._scheduler.try_now(jobs)
 
-    def _answer(self, jobs: Sequence[Job], *, is_due: bool) -> bool:
-        """Whether the target answers, and the source if jobs failed to read it; see `Probe.answers`."""
-        read_source = any(isinstance(job.error, SourceUnavailable) for job in jobs)
-        return self._probe.answers(is_due=is_due) and (not read_source or self._refresher.source_answers())
+    def _answer(self, jobs: Sequence[Job]) -> bool:
+        """Whether the target answers, and the source if jobs failed to read it."""
+        read_source = any(isinstance(job.tries.error, SourceUnavailable) for job in jobs)
+        return self._probe.answers() and (not read_source or self._refresher.source_answers())
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked.
@@ -492,6 +494,6 @@ def _unfinished(queue: EventQueue, target: str) -> Unfinished:
 
 def _refusal_of(job: Job) -> Rejected:
     return Rejected(
-        f"the target answers, but this has failed {job.tries} times: {job.error}",
+        f"the target answers, but this has failed {job.tries.count} times: {job.tries.error}",
         "it is retried from time to time; look at the object at the target",
     )

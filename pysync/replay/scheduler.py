@@ -80,26 +80,35 @@ class Batch:
             self.size = sum(len(refusal.event.data) for refusal in self.refused)
 
 
+@dataclass(slots=True)
+class Tries:
+    """The failed tries of an operation: their `count`, and why the last one failed.
+
+    `failures` are those in which the target was available. `since` is when the first one failed, by the scheduler's
+    clock. `applied_before` is how many operations of all works were done before it. `last` is the count at which the
+    work is parked, 0 if that is not decided.
+    """
+
+    count: int = 0
+    failures: int = 0
+    since: float = 0.0
+    applied_before: int = 0
+    error: BaseException | None = None
+    last: int = 0
+
+
 @dataclass(eq=False, slots=True)
 class Job:
-    """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
+    """One work on its way: how many of its operations are `done`, and the `tries` of the next one.
 
-    `failures` are those of these tries in which the target was available. `failing_since` is when the first of these
-    tries failed, by the scheduler's clock, and `error` is why the last one did. `last_try` is the number of the try
-    after which it is parked, 0 if that is not decided. `applied` is how many operations of all works were done when
-    that operation was first tried. `begun` is when the work was first begun, in seconds since 1970. `hidden`: an
-    operation has left the target without the change. `reason` is why it is not applied as it was planned, if so.
+    `begun` is when the work was first begun, in seconds since 1970. `hidden`: an operation has left the target without
+    the change. `reason` is why the next operation is not applied as it was planned, if so.
     """
 
     batch: Batch
     work: Work
     done: int = 0
-    tries: int = 0
-    failures: int = 0
-    failing_since: float = 0.0
-    error: BaseException | None = None
-    last_try: int = 0
-    applied: int = 0
+    tries: Tries = field(default_factory=Tries)
     begun: float = 0.0
     hidden: bool = False
     reason: str | None = None
@@ -353,7 +362,7 @@ class Scheduler:
             return []
         jobs = [job for _, _, job, _ in self._resting]
         since = self._clock() - seconds
-        return jobs if all(job.failing_since <= since for job in jobs) else []
+        return jobs if all(job.tries.since <= since for job in jobs) else []
 
     def try_now(self, jobs: Sequence[Job]) -> None:
         """Begin works that wait to be tried again as soon as a lane has room."""
@@ -396,9 +405,9 @@ class Scheduler:
             # Its place in the order stays taken, so nothing that depends on it begins.
             self.broken = True
         elif isinstance(error, Again):
-            if job.tries == 1:
-                job.failing_since = self._clock()
-            job.error = error.__cause__
+            if job.tries.count == 1:
+                job.tries.since = self._clock()
+            job.tries.error = error.__cause__
             at = self._clock() + error.seconds
             heapq.heappush(self._resting, (at, next(self._numbers), job, error.forbidden))
         else:

@@ -58,7 +58,7 @@ class OneByOne:
         job = able[self._dice.randrange(len(able))]
         self._begun.remove(job)
         if self._hangs(job):
-            job.tries += 1
+            job.tries.count += 1
             return [(job, Again(_AGAIN_SECONDS))]
         try:
             self._apply(self._lane, job)
