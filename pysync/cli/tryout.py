@@ -25,7 +25,8 @@ if TYPE_CHECKING:  # an extra: `pysync --help` and `man` work without it
     from pysync.lab.demo.show import Result
     from pysync.lab.demo.stage import Stage
 
-_PACKAGES = ("flask", "moto", "pyspark")
+_PACKAGES = {"embedded": ("pyspark",), "embedded-aws": ("flask", "moto", "pyspark")}
+"""What to look for to know whether an extra is installed."""
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +66,7 @@ def demo(
     With --target glue or athena the target is a Glue Data Catalog on this machine; no AWS account is needed.
     With --copy the data files are copied, too: a Spark session that knows only the second metastore reads the rows.
     """
-    _assert_installed("pysync demo")
+    _assert_installed("pysync demo", "embedded-aws" if target in {"glue", "athena"} else "embedded")
     from pysync.lab.demo.show import Show  # noqa: PLC0415
     from pysync.lab.demo.stage import Lake, Stage  # noqa: PLC0415
 
@@ -87,10 +88,10 @@ def demo(
         raise typer.Exit(1)
 
 
-def _assert_installed(command: str) -> None:
+def _assert_installed(command: str, extra: str) -> None:
     """Raises UsageError without the extra."""
-    if any(find_spec(name) is None for name in _PACKAGES):
-        raise UsageError(f"{command} needs packages that are not installed", "pip install 'pysync[embedded-aws]'")
+    if any(find_spec(name) is None for name in _PACKAGES[extra]):
+        raise UsageError(f"{command} needs packages that are not installed", f"pip install 'pysync[{extra}]'")
 
 
 def _print_demo(result: Result, as_json: bool) -> None:
@@ -190,7 +191,7 @@ def embedded(
     address instead. They keep everything in memory, and targets of kind glue and athena can be tried without an AWS
     account.
     """
-    _assert_installed("pysync embedded")
+    _assert_installed("pysync embedded", "embedded-aws" if aws else "embedded")
     if aws:
         _run_aws(directory, port or 0)
         return

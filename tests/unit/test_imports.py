@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -103,13 +104,17 @@ def test_a_sidecar_imports_nothing_of_other_commands_or_of_unconfigured_kinds():
 
 OF_EXTRAS = {"argon2", "boto3", "botocore", "cryptography", "fastavro", "flask", "gssapi", "jinja2", "moto", "pyarrow"}
 OF_EXTRAS |= {"prometheus_client", "pyathena", "pyspark", "sqlglot", "starlette", "uvicorn"}
-WITHOUT_EXTRAS = f"""
+
+
+def without(packages: Iterable[str]) -> str:
+    """What a process runs first that is to have none of these packages."""
+    return f"""
 import sys
 class NoExtras:
     def __init__(self, finders):
         self.finders = finders
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {OF_EXTRAS}:
+        if name.partition(".")[0] in {set(packages)}:
             return None
         return next((it for finder in self.finders if (it := finder.find_spec(name, path, target))), None)
     def find_distributions(self, *context):
@@ -129,15 +134,31 @@ def test_without_any_extra_every_command_is_there_and_a_metastore_can_be_a_targe
     names = sorted(it.stem for it in Path(cli.__file__).parent.glob("[a-z]*.py"))
     code = "".join(f"import pysync.cli.{name}\n" for name in names)
     code += f"from pathlib import Path\nfrom pysync.config import load_config\nload_config(Path({str(only_hms)!r}))"
-    run = [sys.executable, "-c", WITHOUT_EXTRAS + code]
+    run = [sys.executable, "-c", without(OF_EXTRAS) + code]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("command", ["demo", "embedded --aws", "verify --html x.html", "web-password file ann"])
-def test_a_command_that_needs_an_extra_says_which(command, only_hms, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("demo", "embedded"),
+        ("demo --target glue", "embedded-aws"),
+        ("embedded somewhere", "embedded"),
+        ("embedded --aws", "embedded-aws"),
+        ("verify --html x.html", "web"),
+        ("web-password file ann", "web"),
+    ],
+)
+def test_a_command_that_needs_an_extra_says_which(command, extra, only_hms, monkeypatch):
     monkeypatch.setenv("PYSYNC_CONFIG", str(only_hms))
-    run = [sys.executable, "-c", WITHOUT_EXTRAS + MAIN, *command.split()]
+    run = [sys.executable, "-c", without(OF_EXTRAS) + MAIN, *command.split()]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
-    wanted = r"pysync: .* needs packages that are not installed; pip install 'pysync\[[a-z-]+\]'\n"
+    wanted = rf"pysync: .* needs packages that are not installed; pip install 'pysync\[{extra}\]'\n"
     assert (done.returncode, bool(re.fullmatch(wanted, done.stderr))) == (2, True), done.stderr
+
+
+def test_the_demo_of_two_metastores_needs_no_extra_of_aws():
+    code = without(OF_EXTRAS - {"pyspark"}) + "import pysync.lab.demo.show"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

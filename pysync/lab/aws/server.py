@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
@@ -187,7 +186,6 @@ def _seconds(value: object) -> float:
 # --- EmbeddedAws: the bench in a process of its own
 
 REGION = "us-east-1"
-_NEEDED = ("moto", "flask", "flask_cors", "boto3")
 _POLL = 0.02
 _PATIENCE = 10.0
 _TAIL_LINES = 30
@@ -259,7 +257,6 @@ class EmbeddedAws:
         """Start it and return when it answers; PysyncError, with the end of its log, if it does not."""
         if self.running:
             raise PysyncError(f"the embedded AWS is already running, at {self._url}")
-        _need_packages()
         self.directory.mkdir(parents=True, exist_ok=True)
         url_file = self.directory / "url"
         url_file.unlink(missing_ok=True)
@@ -349,12 +346,6 @@ class EmbeddedAws:
                 end = tail(self.log_file, _TAIL_LINES)
                 raise PysyncError(f"the embedded AWS {problem}", f"see the end of its log, {self.log_file}:\n{end}")
             time.sleep(_POLL)
-
-
-def _need_packages() -> None:
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise PysyncError(f"the embedded AWS needs {', '.join(missing)}", "pip install 'pysync[embedded-aws]'")
 
 
 def _child_environment() -> dict[str, str]:

@@ -20,7 +20,6 @@ from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
 from pysync.lab import EmbeddedMetastore, free_port
-from pysync.lab.aws import EmbeddedAws
 from pysync.setup import listener_settings
 from pysync.targets.settings import TargetSettings
 
@@ -45,6 +44,8 @@ class Lake:
     """An embedded Glue, with an Athena that runs DDL if the target is of that kind."""
 
     def __init__(self, directory: Path, kind: LakeKind) -> None:
+        from pysync.lab.aws import EmbeddedAws  # noqa: PLC0415, an extra
+
         port = free_port()
         self.kind = kind
         self.aws = EmbeddedAws(directory, port=port, athena=kind == "athena")
