@@ -21,7 +21,7 @@ from pysync.queue import EventQueue, Instance
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
-TOLD = "told:"
+REPORTED = "reported:"
 """How the keys of gaps begin that another cluster has reported."""
 MOST = 2**53
 """The largest number of an event, or of bytes, that is believed."""
@@ -150,7 +150,7 @@ class GapWatch:
     def lost(self, event: Event, cluster: str) -> None:
         """Record, durably, that a cluster to which this one replicates may have lost changes, as the event says."""
         reason = f"{cluster} may have lost changes"
-        self.queue.gaps.open(f"{TOLD}{event.instance}:{event.sequence}", reason)
+        self.queue.gaps.open(f"{REPORTED}{event.instance}:{event.sequence}", reason)
 
     def check(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.

@@ -76,7 +76,7 @@ _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 """What is parked is tried again by itself after two seconds."""
 _MOST_NAMED = 5
-_ASKED = "comparison of "
+_REQUESTED = "comparison of "
 
 Ask = Callable[..., dict[str, Any]]
 """Asks the sidecar about a target (None: all): `ask(target, command)`."""
@@ -112,7 +112,7 @@ def _unclosed(gaps: list[dict[str, Any]], reason: str) -> list[dict[str, Any]]:
     What those had to wait for may be parked again by this one, and then holds them up, and this one no more.
     """
     newest = next((at for at, gap in enumerate(gaps) if gap["reason"] == reason), len(gaps))
-    requested = [gap for gap in gaps[newest:] if gap["reason"].startswith(_ASKED)]
+    requested = [gap for gap in gaps[newest:] if gap["reason"].startswith(_REQUESTED)]
     return [gap for gap in requested if gap["state"] != "closed"]
 
 

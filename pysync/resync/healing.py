@@ -17,7 +17,7 @@ from thrift.Thrift import TException
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
-from pysync.capture.gaps import TOLD, GapWatch
+from pysync.capture.gaps import REPORTED, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
@@ -29,7 +29,7 @@ from pysync.queue import EventQueue, Gap
 from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
 from pysync.worker import Worker
 
-ASKED = "asked:"
+REQUESTED = "requested:"
 """How the keys of the gaps begin that people have opened: they asked for a comparison."""
 _EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
@@ -43,7 +43,7 @@ _CERTAIN = "notification-id"
 # Gaps in what a listener delivered. Only for these does the log since the last certain id name all that is missing.
 _OF_LISTENERS = ("ended:", "missing:")
 # Nothing was lost here.
-_KNOWN = (ASKED, TOLD)
+_KNOWN = (REQUESTED, REPORTED)
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +106,7 @@ class Healer:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         what = ", ".join(names[:_MOST_NAMED]) + more or "everything"
         reason = f"comparison of {what} requested by hand"
-        key = f"{ASKED}{time.time_ns()}"
+        key = f"{REQUESTED}{time.time_ns()}"
         if names:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_names_of(source, self._last, databases, tables)))

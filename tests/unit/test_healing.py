@@ -390,9 +390,9 @@ def words(stand: Stand) -> list[str]:
     ("keys", "relays", "reported"),
     [
         (["missing:jvm"], True, ["onprem"]),
-        (["missing:jvm", "told:jvm:7", "asked:1"], True, ["onprem"]),
-        (["told:jvm:7"], True, []),  # else the clusters of a ring would tell each other without end
-        (["asked:1"], True, []),
+        (["missing:jvm", "reported:jvm:7", "requested:1"], True, ["onprem"]),
+        (["reported:jvm:7"], True, []),  # else the clusters of a ring would tell each other without end
+        (["requested:1"], True, []),
         (["missing:jvm"], False, []),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_gap_has_to_be_made_good_and_that_counts(queue: EventQueue) -> None:
     queue.gaps.open("ended:jvm:3", "a metastore was killed")
     queue.gaps.open("scope:other:1", "the scope of another target has changed")
     queue.gaps.open("new:another:1:0", "another target is new")
-    queue.gaps.open("asked:1", "somebody asked for a comparison")
+    queue.gaps.open("requested:1", "somebody asked for a comparison")
     assert code(arrival.verdict()) == "gap_open"
     fill(queue, 4, 9)
     queue.gaps.healed_by(["ended:jvm:3"], 9)

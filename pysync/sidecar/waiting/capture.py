@@ -15,7 +15,7 @@ from pysync.metastore.access import MetastoreRef
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.order import Concerns
-from pysync.resync.healing import ASKED, reading
+from pysync.resync.healing import REQUESTED, reading
 
 # --- Verdict: what a wait has come to, so far
 
@@ -115,7 +115,7 @@ class Capture:
         for gap in self.queue.gaps.unclosed():
             # Of another target; or a person asked for a comparison, and nothing is known to be missing.
             of_another = gap.target not in {None, target}
-            if of_another or gap.key.startswith(ASKED):
+            if of_another or gap.key.startswith(REQUESTED):
                 continue
             if gap.upto is None:
                 return waits("gap_open", f"changes may be missing: {gap.reason}", _STATUS), upto
