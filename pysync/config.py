@@ -124,7 +124,7 @@ def _targets(
     targets = tuple(target for target in checked_targets if target)
     for at, target in enumerate(checked_targets):
         problems += _untranslatable(target, f"targets[{at}]") if target else []
-    # From the raw tables: a name that is given twice is told even where such a target has another fault.
+    # From the raw tables: a name that is given twice is reported even where such a target has another fault.
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _unknown_to(sections, [table.get("name") for table in listed if isinstance(table, dict)])
     problems += _echoes(sections, targets)
@@ -209,7 +209,7 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
 
 
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
-    """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
+    """What keeps files from being copied: events of inserts say too little, and one sidecar has one Spark."""
     copying = [target for target in targets if target.copy_files is not None]
     problems = _sparks([request for target in targets if (request := target.spark_request())])
     problems += _exposed_sessions(sections, targets)

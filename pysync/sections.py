@@ -280,7 +280,7 @@ class SparkConfig(_Section):
     settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
 
     def request(self, copying: SparkRequest) -> SparkRequest:
-        """The session: as said here, else as the target's files are copied, else all cores of this machine."""
+        """The session: as set here, else as the target's files are copied, else all cores of this machine."""
         return SparkRequest(
             self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings
         )

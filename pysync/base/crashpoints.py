@@ -17,7 +17,7 @@ VARIABLE = "PYSYNC_CRASH"
 
 POINTS = (
     "append.written",  # events are in the transaction, which is not committed
-    "append.committed",  # they are durable, and nobody was told
+    "append.committed",  # they are durable, and not acknowledged
     "append.answering",  # the bridge is about to say so
     "window.read",  # a target was given a window, and did nothing yet
     "apply.begun",  # an operation is about to go to the target

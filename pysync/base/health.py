@@ -45,7 +45,7 @@ Status = Mapping[str, Any]
 class Problem:
     """Something that somebody has to look at. Its codes are a promise: docs/status.md lists them.
 
-    `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty; `about` the
+    `target` is the target that it is about, or empty; `hint` a command that helps or shows more, or empty; `about` the
     worker, listener or gap, where there may be several problems with this code, or empty. The severity is that of the
     alert for it: conf/monitoring.
     """
@@ -145,7 +145,7 @@ def _full(queue: Status) -> Iterator[Problem]:
 
 
 def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
-    """The workers that wait, without the drains of targets that wait so long themselves: that is told once."""
+    """The workers that wait, without the drains of targets that wait so long themselves: that is reported once."""
     reported = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
     for it in status["workers"]:
         if it["name"] not in reported and _is_late(it, grace, now):

@@ -132,7 +132,7 @@ class GapWatch:
         self.queue.notes.put(f"goodbye:{instance}", str(sequence))
 
     def has_come(self, instance: str, call: int) -> bool:
-        """Whether all that a listener had told its metastore's callers of when a roll call began has come.
+        """Whether every change that a listener had acknowledged when a roll call began has come.
 
         A number that will never come counts as come once that is a gap: then it is the gap that has to be closed.
         """
@@ -230,7 +230,7 @@ def _missing(instance: str, first: int, last: int) -> str:
 
 
 def _number(value: object) -> int:
-    """A number as listeners tell it. Raises ValueError for any other, which would get into logs and the queue."""
+    """A number as listeners report it. Raises ValueError for any other, which would get into logs and the queue."""
     # Not isinstance: true and false are ints, too.
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("this is not a valid number of events or bytes")

@@ -86,7 +86,7 @@ class Crowd:
         fitting = _MOST if allowed == resource.RLIM_INFINITY else max(2, min(_MOST, allowed // _SHARE))
         self._most = most or fitting
         self._changed = threading.Condition()
-        self._strangers: dict[socket.socket, None] = {}  # who have not said who they are, in order
+        self._strangers: dict[socket.socket, None] = {}  # who have not identified themselves, in order
         self._known: set[socket.socket] = set()
 
     def enter(self, connection: socket.socket) -> None:

@@ -176,7 +176,7 @@ class Overlaps:
 
     def _note(self, at: float, event: Event, renames: bool) -> None:
         tables = _tables(event)
-        # A table that was away when its partition's alter was told of: that is older than whatever took it away.
+        # A table that was away when its partition's alter was reported: that is older than whatever took it away.
         time_ms = 0 if event.outlives_its_table else event.time_ms
         came = _Came(at, time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
         # A rename brings what is doubtful under one of its names to the other.

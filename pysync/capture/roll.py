@@ -50,7 +50,7 @@ class Clocks:
                 del self._offsets[self._seen.popitem(last=False)[0]]
 
     def offset(self, instance: str) -> float | None:
-        """How many seconds the listener's clock is ahead of ours; None if it has not said so."""
+        """How many seconds the listener's clock is ahead of ours; None if it has not reported it."""
         return self._offsets.get(instance)  # without the lock: it is asked for every event
 
 

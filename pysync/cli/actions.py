@@ -127,7 +127,7 @@ def actions(
     """Show what was done at the targets, and by whom: each operation, parked event and act of a person.
 
     The records come from the journal ([journal] in pysync.toml), also while no sidecar runs; the newest come last. Of
-    an operation they tell the outcome, how many events were folded into it, how long it took, and which fields it
+    an operation they show the outcome, how many events were folded into it, how long it took, and which fields it
     changed.
 
     With --follow and --json each record is a line of its own. JSON format: docs/status.md.

@@ -77,7 +77,7 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
 
 def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
     loaded = load_config(config)
-    logs.configure("error", loaded.log.format)  # the progress bar tells the rest
+    logs.configure("error", loaded.log.format)  # the progress bar shows the rest
     names = [it.name for it in chosen(config, target, loaded.targets)]
     try:
         with shown() as show:

@@ -254,7 +254,7 @@ def opened_dump(directory: Path) -> Iterator[Dump]:
 
 @contextmanager
 def until_stopped(again: str = "run the command again to continue") -> Iterator[None]:
-    """Tell a person who stops a dump or a load how to go on."""
+    """Print for a person who stops a dump or a load how to resume it."""
     try:
         yield
     except KeyboardInterrupt:

@@ -77,7 +77,7 @@ def _more(argument: Any) -> str:
 
 @contextmanager
 def _known(context: typer.Context) -> Iterator[None]:
-    """What is wrong with arguments is told with the command that they are of; the library does so for some faults."""
+    """Errors of arguments name the command; the library does so for some of them."""
     try:
         yield
     except TyperException as error:

@@ -96,7 +96,7 @@ def _begun(lines: Iterable[str]) -> Iterator[str]:
 
 # --- `pysync man`: the manual page, made of what `--help` says of each command, and of what is common to all
 
-_FEW = 3  # commands: an option that more of them have is told once
+_FEW = 3  # commands: an option that more of them have is described once
 _DATE = "2026-11-23"  # of the last change of the texts below
 _ABOUT = """
 A listener inside the Hive Metastore (HMS), a jar, hands every committed change to the sidecar, which `pysync run`

@@ -57,7 +57,7 @@ TargetName = Annotated[
 
 
 def one_target(text: str) -> Any:
-    """The option `--target` of a command that else is about all targets, or that has to be told."""
+    """The option `--target` of a command that else is about all targets, or that needs one."""
     return typer.Option("--target", metavar="TARGET", autocompletion=offered, help=text)
 
 
@@ -151,7 +151,7 @@ def print_changes(path: Path, changes: Iterable[object]) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """A line on standard error that tells, while the block runs, what it was told last."""
+    """A line on standard error that shows, while the block runs, the last text it was given."""
     from rich.console import Console  # noqa: PLC0415 - as in print_table
     from rich.text import Text  # noqa: PLC0415
 

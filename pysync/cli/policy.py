@@ -1,4 +1,4 @@
-"""`pysync policy test`: what the targets would make of names, told from the configuration file alone."""
+"""`pysync policy test`: what the targets would make of names, by the configuration file alone."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> s
     return ", ".join(part for part in parts if part)
 
 
-# --- How a replay of history is told of: on its own line, and in `pysync status TARGET`. Pure
+# --- How a replay of history is shown: on its own line, and in `pysync status TARGET`. Pure
 
 
 def replay_so_far(replay: Mapping[str, Any]) -> str:

@@ -110,7 +110,7 @@ def _dump(call: _Call, statement: ReplDump) -> None:
     logs.configure("error", loaded.log.format)
     root, ignored = root_of(loaded, statement, call.root), dump_options(statement.settings).ignored
     _warn(ignored)
-    # Before the dump, which may need the room; and told before it, which may fail.
+    # Before the dump, which may need the room; and printed before it, which may fail.
     cleaned = clean_root(loaded, statement, root)
     for name in cleaned.removed:
         echo(f"removed the dump {root / name}, as it is too old", err=True)

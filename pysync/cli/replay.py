@@ -107,7 +107,7 @@ def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[st
     from pysync.jobs.oneoff import replay_once  # noqa: PLC0415
 
     loaded = load_config(config)
-    logs.configure("error", loaded.log.format)  # the progress tells the rest
+    logs.configure("error", loaded.log.format)  # the progress line shows the rest
     try:
         with progress(f"replay at {target}") as on_progress:
             return _of(replay_once(loaded, target, request, partial(_follow, target, on_progress)), target)

@@ -130,7 +130,7 @@ LATE_SECONDS = 600.0
 """A target with more lag than this is marked, as by the alert PysyncTargetBehind."""
 
 _INSTANCE = 8
-"""Characters that tell listeners apart; the problems have their whole names."""
+"""Characters that distinguish listeners; the problems have their whole names."""
 
 Status = Mapping[str, Any]
 

@@ -68,7 +68,7 @@ def tables(
 
     States: in-sync (all that the queue has of it is applied), behind (events of it wait), parked, held (by the brake,
     or at a consistent point), foreign (not from this source, or nothing that the target can hold), out-of-scope (by a
-    rule), drifted (at the last comparison), dropped (at the target), unknown. `pysync why` tells more of one.
+    rule), drifted (at the last comparison), dropped (at the target), unknown. `pysync why` shows more of one.
 
     The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
     """

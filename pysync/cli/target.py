@@ -248,7 +248,7 @@ def remove(
         edit.show(as_json=as_json)
         return
     text, directory = read_text(config), load_outline(config).directory
-    drafted(config, edit.change)  # what is wrong is told before the question
+    drafted(config, edit.change)  # errors come before the question
     queued = _backlog_of(directory, target)
     if queued and not yes and not typer.confirm(_question(queued), err=True):
         raise typer.Exit(1)

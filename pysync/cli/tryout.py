@@ -140,7 +140,7 @@ def _inspection_hint(stage: Stage) -> str:
 
 
 def _until_interrupted(text: str) -> None:
-    """Tell it once a signal ends this in order, and then wait for one."""
+    """Print the text once a signal ends this in order, and then wait for one."""
     ending = Shutdown()
     ending.on_signals()
     echo(text)

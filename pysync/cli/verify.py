@@ -101,7 +101,7 @@ def verify(
     if data:
         targets = _copying(config, targets)
     if fix:
-        ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
+        ask(loaded.queue.directory, "status")  # there must be a sidecar to do it: fail now, not after the comparison
     reports = [_verified(Verification(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:

@@ -35,7 +35,7 @@ def why(
         ),
     ],
     *,
-    target: Annotated[str | None, one_target("Tell only of this target.")] = None,
+    target: Annotated[str | None, one_target("Only this target.")] = None,
     since: Annotated[
         float | None,
         typer.Option(

@@ -134,7 +134,7 @@ def number_of(text: str, name: str) -> int | None:
 
 
 def with_key(text: str, number: int, key: Key, value: Any) -> str:
-    """The text with a key of a target set. Raises UsageError where that cannot be said in this text."""
+    """The text with a key of a target set. Raises UsageError where this text does not allow it."""
     wanted = read(text)
     table = _table_of(wanted, number, key)
     if key[-1] in table and _same(table[key[-1]], value):

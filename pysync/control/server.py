@@ -30,7 +30,7 @@ Command = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class ControlServer:
-    """Answers requests `{"command": NAME, ...}` with what the command of that name returns; it is told who asks.
+    """Answers requests `{"command": NAME, ...}` with what the command of that name returns, given who calls.
 
     Start it only while the queue is owned: a socket left by a process that was killed is replaced.
     """
@@ -87,7 +87,7 @@ class _Handler(socketserver.StreamRequestHandler):
             return {"answer": command({**request, WHO: self._caller()})}
         except PysyncError as error:
             return {"error": error.message, "hint": error.hint, "exit_code": error.exit_code}
-        except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
+        except Exception as error:  # noqa: BLE001 - the caller gets a line, and the log has the traceback
             log.error("request_failed", traceback=traceback.format_exc())
             return {
                 "error": f"the sidecar failed on this command: {type(error).__name__}: {error}",
@@ -95,7 +95,7 @@ class _Handler(socketserver.StreamRequestHandler):
             }
 
     def _caller(self) -> str:
-        """`uid 1000 (command line)`: the kernel tells the user of the process at the other end."""
+        """`uid 1000 (command line)`: the user of the process at the other end, by the kernel."""
         _, user, _ = _CREDENTIALS.unpack(
             self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         )

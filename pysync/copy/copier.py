@@ -186,7 +186,7 @@ class Copier:
     def close(self) -> None:
         """Begin no more tasks; those under way end with the workers."""
         self._closed.set()
-        # Without cancel_futures: nobody would tell a thread that waits for a task which is cancelled so.
+        # Without cancel_futures: a thread that waits for a cancelled task would never wake.
         self._pool.shutdown(wait=False)
 
     def survey(self, pairs: Sequence[Pair]) -> list[Difference]:

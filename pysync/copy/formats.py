@@ -116,7 +116,7 @@ def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to
 def alter(item: Any, form: Form) -> None:
     """Alter a Table or Partition in place, so that it describes the written files. Idempotent.
 
-    Parameters that told how to read text go. Where the files keep their format, nothing changes.
+    Parameters for reading text go. Where the files keep their format, nothing changes.
     """
     if form.format == form.to:
         return

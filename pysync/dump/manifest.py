@@ -132,7 +132,7 @@ def _canonical(value: Any) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-# --- The scope of a dump, as its manifest tells it: which objects it takes, and whether two scopes are the same
+# --- The scope of a dump, as its manifest has it: which objects it takes, and whether two scopes are the same
 
 
 def scope_of(within: Sequence[Within]) -> Scope:

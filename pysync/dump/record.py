@@ -32,7 +32,7 @@ _LENGTH = struct.Struct("!I")
 
 
 class What(str, Enum):
-    """What a record tells."""
+    """What a record describes."""
 
     DATABASES = "databases"  # the names of all databases
     DATABASE = "database"  # a database with its functions, and the names of all its tables
@@ -58,7 +58,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record. Which fields it has depends on `what` it tells."""
+    """One record. Which fields it has depends on `what`."""
 
     what: What
     database: str = ""

@@ -1,7 +1,7 @@
 """Write: reads a metastore page by page, as records in the order of their names, with one page in memory at a time.
 
 This is no snapshot: each object is as it was when its turn came, which is after the notification `upto` of the dump.
-What vanishes on the way is left out. `changes_since` tells afterwards whether it was one moment.
+What vanishes on the way is left out. `changes_since` shows afterwards whether it was one moment.
 """
 
 from __future__ import annotations

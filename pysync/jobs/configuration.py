@@ -22,7 +22,7 @@ from pysync.sidecar.registry import Act, Backlog
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
-# What the policies of a pysync.toml make of names and locations, told without any server.
+# What the policies of a pysync.toml make of names and locations, found without any server.
 
 
 _NOT_TAKEN: Mapping[str, Any] = {
@@ -152,7 +152,7 @@ def reconfigure(
     the decision. `why` is what the journal says. Raises UsageError with the problems of the new file, and PysyncError
     where another text than `decided` is in it, or the sidecar refuses it; then nothing is changed.
     """
-    read_text(path)  # what is wrong with the path is told by the words for that
+    read_text(path)  # reports what is wrong with the path
     with locked(path) as lock:
         draft = drafted(path, change, lock)
         if decided is not None and draft.before != decided:

@@ -85,7 +85,7 @@ def survey_now(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What it takes to copy for a target. A thread copies while the caller is told how far it is.
+    """What it takes to copy for a target. A thread copies, while the caller sees its progress.
 
     `mark` is that of an object of the source which this target would write, at any time.
     """

@@ -30,7 +30,7 @@ from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
 from pysync.targets.base import Rejected, Target, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
 
-# What a change of scope would do, told before it is done. Source and target are only read.
+# What a change of scope would do, shown before it is done. Source and target are only read.
 
 
 _LOCK_SECONDS = 1.0
@@ -123,7 +123,7 @@ def _left(leaving: Leaving) -> Iterator[str]:
         yield from map(str, gone)
 
 
-# What a load of a dump would do, told before it is done. The dump, the targets and the queue are only read.
+# What a load of a dump would do, shown before it is done. The dump, the targets and the queue are only read.
 
 
 def load_plans(config: Config, dump: Dump, targets: Sequence[str], *, files: FilesToo = "copy") -> list[dict[str, Any]]:

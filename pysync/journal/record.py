@@ -86,7 +86,7 @@ LONGEST_REASON = 1000
 
 
 def reason_of(text: str | None) -> str | None:
-    """A reason as a record keeps it; the end of a long one, a traceback say, tells the most."""
+    """A reason as a record keeps it; the end of a long one, such as a traceback, says the most."""
     if not text:
         return None
     text = masked(text)  # before it is cut: half a secret is not recognized

@@ -376,7 +376,7 @@ class Exchange(Protocol):
 
     @property
     def agreed(self) -> bool:
-        """Whether nothing is left to be said."""
+        """Whether the login is complete."""
 
     @property
     def lifetime(self) -> float:

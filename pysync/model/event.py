@@ -88,8 +88,8 @@ class Event:
     def visited(self) -> tuple[str, ...]:
         """The clusters that the change has been to, its own source last.
 
-        The EnvironmentContext of the call tells it. Hive's calls for functions and databases have none: then the user
-        who made the call tells it (see `replicator`).
+        The EnvironmentContext of the call shows it. Hive's calls for functions and databases have none: then the user
+        who made the call shows it (see `replicator`).
         """
         before = self.environment.get(VISITED) or self._path_of_user()
         return (*filter(None, before.split(",")), self.source) if before else (self.source,)

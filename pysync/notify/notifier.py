@@ -56,7 +56,7 @@ class Progress(BaseModel):
     """How far a receiver is: the last record of the journal that it is done with, and the problems that it knows."""
 
     record: int
-    at: float  # of that record: it tells one journal from another
+    at: float  # of that record: it distinguishes one journal from another
     problems: dict[str, Problem] = {}
     waiting: list[dict[str, Any]] = []  # events that are no records
     running: bool = False  # a sidecar that ends in order takes it back
@@ -87,7 +87,7 @@ class _Wanted:
         return is_visible(record) and is_named and self._target(record.target)
 
     def concerns(self, problem: Problem) -> bool:
-        """Whether it is to be sent. Not that this receiver is away: it would be told when that is no longer true."""
+        """Whether it is to be sent. Not that this receiver is away: it would arrive when that is no longer true."""
         return problem.about != self.own and (not problem.target or self._target(problem.target))
 
     def _target(self, name: str) -> bool:
@@ -216,7 +216,7 @@ class Notifier:
         changes = [("ended", it) for key, it in known.items() if key not in current]
         changes += [("begun", it) for key, it in current.items() if key not in known]
         self._add(progress, [problem_event(self._source, change, it, at) for change, it in changes])
-        # The words of a problem change as it lasts; it ends with those by which it was told.
+        # The words of a problem change as it lasts; it ends with those that were sent when it began.
         progress.problems = {key: known.get(key, it) for key, it in current.items()}
         if changes:
             self._save(progress)

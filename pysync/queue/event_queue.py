@@ -88,7 +88,7 @@ class EventQueue:
 
     @property
     def epoch(self) -> int:
-        """When the queue's file was begun (ms since 1970): it tells the file from others."""
+        """When the queue's file was begun (ms since 1970): it distinguishes the file from others."""
         return self._file.epoch
 
     @property

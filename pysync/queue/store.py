@@ -82,7 +82,7 @@ def any_text(data: bytes) -> str:
 
 
 def read_epoch(connection: sqlite3.Connection) -> int:
-    """When the queue file was made, in milliseconds since 1970: it tells this file from those before it."""
+    """When the queue file was made, in milliseconds since 1970: it distinguishes this file from those before it."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
     return int(row[0])
 

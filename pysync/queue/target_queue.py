@@ -396,7 +396,7 @@ class TargetQueue:
             row.pause = pause
 
     def paused(self) -> Pause | None:
-        """Why the target shall apply nothing; None when nobody said so."""
+        """Why the target shall apply nothing; None if it is not paused."""
         with self._file.reading():
             row = self._targets.rows.get(self.name)
             return None if row is None else row.pause

@@ -53,7 +53,7 @@ def same_clock(_: str) -> None:
 
 
 class Visible:
-    """Tells `latency` of each change of the source when its work is done. Lanes share it.
+    """Reports each change of the source to `latency` when its work is done. Lanes share it.
 
     A refresh is the sidecar's own event, not a change of the source, and does not count. A change that is applied
     again, after a crash or once it is no longer parked, does. `clock` returns seconds since 1970.
@@ -105,7 +105,7 @@ class Applier:
 
     `chance` returns numbers from 0 to 1: waits are random, so that many works are not retried at once.
     `is_removed_later` says whether a later event of the queue removes the place of an operation. `unfinished`
-    knows the tables that are at the target only in part. `recorder` is told of every operation that has ended,
+    knows the tables that are at the target only in part. `recorder` gets every operation that has ended,
     `visible` of the works that are done. From the position `first_new` on no event was applied before, so none should
     be stale.
     """
@@ -234,7 +234,7 @@ class Applier:
         return outcome
 
     def _whole(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
-        """Bring the table of an operation to its state at the source; without a source, to what the events tell."""
+        """Bring the table of an operation to its state at the source; without a source, to what the events say."""
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
         name, job.reason = self._settings.name, f"the whole table was written: {reason}"

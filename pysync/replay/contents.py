@@ -251,7 +251,7 @@ def wants_statistics(target: Target) -> bool:
 class Counts:
     """The column statistics that a source has for its table `old`, for the target's table `new`.
 
-    None if the source cannot tell. Raises MetastoreError if the source cannot be read. `takes` decides by values
+    None if the source does not know. Raises MetastoreError if the source cannot be read. `takes` decides by values
     which partitions are taken.
     """
 

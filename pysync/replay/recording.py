@@ -1,4 +1,4 @@
-"""Recording: what a target's replay tells the journal, of operations that were applied and of events that were parked.
+"""Recording: a target's replay in the journal: operations that were applied, and events that were parked.
 
 It must cost next to nothing, as the lanes call it for every operation, and it must never fail one.
 """
@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How an operation ended: after how many seconds and attempts, what it changed, and what is to be said of it."""
+    """How an operation ended: after how many seconds and attempts, what it changed, and the reason to record."""
 
     outcome: str
     seconds: float | None = None

@@ -198,7 +198,7 @@ class Refresher:
         return target.apply(operation)
 
     def placed(self, operation: Operation) -> Operation:
-        """A change of a function, with the home of its database at the source, which no event tells."""
+        """A change of a function, with the home of its database at the source, which no event has."""
         condition = operation.condition
         if not isinstance(operation, (PutFunction, DropFunction)) or condition is None or self._source is None:
             return operation
@@ -250,7 +250,7 @@ class Refresher:
     def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.
 
-        A refresh of more than a table tells all its drops with its first operation: the brake holds all of it or
+        A refresh of more than a table has all its drops with its first operation: the brake holds all of it or
         nothing.
         """
         keeps = self._keeps(rereading.refresh.mark.position)

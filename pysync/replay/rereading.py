@@ -50,7 +50,7 @@ class Rereading:
 
     @property
     def origins(self) -> Origins:
-        """Tells the homes of the objects that it reads."""
+        """Knows the homes of the objects that it reads."""
         return self.translator.policy.direction.origins(self.refresh)
 
     def operations(self) -> Iterator[Operation]:
@@ -67,7 +67,7 @@ class Rereading:
         return self._database() if self.refresh.database else self._databases()
 
     def _resent(self) -> Iterator[Operation]:
-        """Apply what the home has said, and pass it on; a question is only passed on, to the home."""
+        """Apply the home's answer, and pass it on; a request is only passed on, to the home."""
         refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
         if not refresh.database:
             yield from self.origins.request_reread(refresh.home, "")
@@ -157,7 +157,7 @@ class Rereading:
     def _tables_for(self, database: str) -> set[str]:
         """The tables that any database of the source has for this database of the target, in scope or not."""
         mapping = self.translator.mapping
-        # Also those that were there when the refresh was queued, and are gone now: their own events will tell.
+        # Also those that were there when the refresh was queued, and are gone now: their own events will drop them.
         listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
         leading = (name for name in self.source.databases() if mapping.renames.leads(name, database))
         names = {TableName(name, table) for name in leading for table in self.source.tables(name)}
@@ -186,7 +186,7 @@ class Rereading:
 
     def _drop_tables(self, database: str, wanted: set[str]) -> Iterator[Operation]:
         mapping, mark = self.translator.mapping, self.refresh.mark
-        # Nothing at the source has the name now, so whichever object the target's mark tells is gone.
+        # Nothing at the source has the name now, so whichever object the target's mark names is gone.
         of_any = replace(self, refresh=replace(self.refresh, mark=replace(mark, object="", formerly="")))
         for table in self.target.tables(database):
             name = TableName(database, table)

@@ -109,7 +109,7 @@ class Bootstrapper:
         for name in wanted:
             assert_ready(self._drains[name])
         with source.opened() as metastore:
-            # `opened` may connect only at the first call: an unreachable source is told now, not by the thread later.
+            # `opened` may connect only at the first call: an unreachable source fails here, not in the thread.
             metastore.databases()
         with self._checkpoints.lock:
             checkpoint = self._checkpoints.current

@@ -245,7 +245,7 @@ class Healer:
         self._begun = keys
 
     def _wanted(self, source: Metastore, gaps: Sequence[Gap]) -> Iterator[Names]:
-        """The objects that the notification log names since the last certain id, if it can tell; else everything.
+        """The objects that the notification log names since the last certain id, or everything.
 
         If the gaps concern only some targets, the refreshes are for these.
         """

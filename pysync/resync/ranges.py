@@ -123,7 +123,7 @@ def _touched(queued: Queued, policy: Policy, only: TableName | None) -> Touched:
 
 
 def _is_for(policy: Policy, event: Event) -> bool:
-    """Whether the event is one for this target: a refresh may be for others, or tell only what left a scope."""
+    """Whether the event is one for this target: a refresh may be for others, or only say what left a scope."""
     targets = event.attributes.get("targets")
     is_ours = targets is None or policy.target in targets.split("\n")
     return event.kind is not Kind.REFRESH or (is_ours and "former" not in event.attributes)

@@ -1,6 +1,6 @@
 """Replays: have a target apply a part of the kept history once more, because it has lost or spoiled what came of it.
 
-The events themselves are not applied again: most of them tell a state that is no longer true. What they touched is
+The events themselves are not applied again: most of them describe a state that is no longer true. What they touched is
 read at the source, as it is now, and written if the target differs: refreshes in the queue. So the position of the
 target never moves back, and marks, brakes, parked events and a kill in between need no second thought.
 
@@ -109,7 +109,7 @@ class Replays:
                 "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
             )
         with self._source() as source:
-            source.databases()  # an unreachable source is told now, not by the thread later
+            source.databases()  # an unreachable source fails here, not in the thread
         with self._lock:
             running = self._replay if self._replay is not None and self._replay.finished_at is None else None
             if running is not None:

@@ -44,7 +44,7 @@ _NOT_NEEDED = ("no-event-sleep-duration", "reconnect-failed-sleep-duration", "LO
 _READ = {*_KEYS, _URL, _STAGING, *_BOTH, *_SECOND, _SUPPRESS[0]}
 
 _REGION = "us-east-1"
-"""Where both generations write if they are told of no region."""
+"""Where both generations write if no region is set."""
 _HOST = re.compile(r"athena\.([a-z0-9-]+)\.(?:vpce\.)?(?:amazonaws\.com|api\.aws)")
 _ENDPOINT = re.compile(r"//([a-z0-9.-]*\.vpce\.amazonaws\.com(?:\.cn)?(?::\d+)?)")
 _SECRET_WORDS = re.compile(r"(?:UID|User|PWD|Password|\w*Secret\w*|\w*Token\w*|AccessKey\w*)", re.IGNORECASE)
@@ -324,7 +324,7 @@ def _warnings(agent: Agent) -> Iterator[str]:
             "Glue API; of the first one's glue.catalog.athena.* keys only suppressAllDropEvents is read."
         )
     if not agent.has_region:
-        yield f"WARNING: the agent was told of no region, so it writes to {agent.region}: set region if it is another."
+        yield f"WARNING: the agent has no region, so it writes to {agent.region}: set region if it is another."
     if agent.odd_suppressions:
         yield (
             f"WARNING: the agent may not have followed {_listed(agent.odd_suppressions)}, because its generation has "

@@ -1,4 +1,4 @@
-"""The steps of `pysync init`. Each step can tell its state and its problems before it is applied.
+"""The steps of `pysync init`. Each step knows its state and its problems before it is applied.
 
 A step never changes what somebody else created: an existing directory keeps its owner and mode, and a file with other
 content is kept, unless only pysync writes that file.

@@ -170,7 +170,7 @@ def _position(request: Request) -> int | None:
 
 
 def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
-    """What is to be said of an act that was done: what it came to, or the reason that was given for it."""
+    """The text for an act that was done: what it came to, or the reason that was given for it."""
     if "tried" in answer:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
         adopted = f"{answer['adopted']} adopted, " if "adopted" in answer else ""

@@ -50,7 +50,7 @@ class Curves:
         if 0 <= now - self._last < SAMPLE_SECONDS:
             return
         self._last = now
-        # What goes wrong costs a point; whoever asks for the status is told why.
+        # What goes wrong costs a point; the status shows why.
         with suppress(Exception):
             self._journal.sample([self._sampled(it, now) for it in self._status()["targets"]])
 

@@ -31,7 +31,7 @@ def collect_seldom() -> None:
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
 
 
-# --- Systemd: what the service manager is told (sd_notify(3)): ready, alive, stopping. Without systemd nothing
+# --- Systemd: what the service manager receives (sd_notify(3)): ready, alive, stopping. Without systemd nothing
 # happens
 
 _MICRO = 1_000_000
@@ -57,7 +57,7 @@ class Systemd:
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """The main thread does its work. Cheap: call it as often as you like; it tells twice in a WatchdogSec."""
+        """The main thread does its work. Cheap: call it often; it notifies systemd twice in a WatchdogSec."""
         if self._every and self._clock() >= self._due:
             self._due = self._clock() + self._every
             self._notify("WATCHDOG=1")
@@ -91,7 +91,7 @@ def _watchdog_seconds(environment: Mapping[str, str]) -> float:
     return int(text) / _MICRO if text.isdecimal() else 0.0
 
 
-# --- The process of `pysync run`: a sidecar from its start to a signal, and what systemd is told of it
+# --- The process of `pysync run`: a sidecar from its start to a signal, and its messages to systemd
 
 log = structlog.get_logger(__name__)
 

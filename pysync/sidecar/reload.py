@@ -78,7 +78,7 @@ def _web(settings: WebConfig) -> str:
 
 # --- Reload: the running sidecar takes a changed pysync.toml, with the same process id.
 #
-# A reload is a restart that reads the file first. If anything is wrong with it, that is told, and nothing changes.
+# A reload is a restart that reads the file first. If anything is wrong with it, that is reported, and nothing changes.
 # Else the sidecar stops as it does on SIGTERM, and its process restarts with the same arguments. So whatever can
 # be written into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
 

@@ -59,7 +59,7 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
 class Verifier:
     """The worker that compares one target with the source, if `[verify] every` says so.
 
-    `tables_per_second` is its pace; `is_settled` says whether no listener has anything left to tell. What it found
+    `tables_per_second` is its pace; `is_settled` says whether no listener has anything left to send. What it found
     last is kept in the queue's file. `ask` has it compare once, whatever the settings say.
     """
 
@@ -162,15 +162,15 @@ class Verifier:
         until = time.monotonic() + _CATCH_UP_SECONDS
         while not self._is_at_rest():
             if time.monotonic() > until:
-                raise PysyncError(f"target {self._drain.name!r} does not catch up, so lag cannot be told from drift")
+                raise PysyncError(f"target {self._drain.name!r} does not catch up, so what differs may be only late")
             self._wait(_EVERY_SECONDS)
         return self._compared(Selection.of(drift))
 
     def _is_at_rest(self) -> bool:
-        """Whether the target has everything that the source has told, and the source has told everything."""
+        """Whether the target has everything that the source has sent, and the source has sent everything."""
         drain = self._drain
         running = drain.progress.state is State.RUNNING and drain.paused() is None
-        # An open gap: changes may be missing of which no event tells.
+        # An open gap: changes may be missing for which there is no event.
         behind = self._queue.target(drain.name).depth().queued or any(
             gap.upto is None and gap.target in {None, drain.name} for gap in self._queue.gaps.unclosed()
         )

@@ -132,7 +132,7 @@ class Resyncs:
         self.views.start()
 
 
-# --- Shutdown: how a process that runs until it is told to stop is told so
+# --- Shutdown: how a process is told to stop
 
 _EVERY_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
 

@@ -334,7 +334,7 @@ class TargetSettings(PolicySettings):
     def user_for(self, visited: Sequence[str]) -> str | None:
         """The user for writes of a change that has been to these clusters, our own last; None: the default user.
 
-        Calls without an EnvironmentContext can tell the path of a change by nothing else.
+        For calls without an EnvironmentContext nothing else shows the path of a change.
         """
         return replicator(visited) if self.both_ways and visited else None
 

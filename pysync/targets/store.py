@@ -103,7 +103,7 @@ class Store(ABC):
         return False
 
     def on_behalf_of(self, visited: Sequence[str]) -> Store:  # noqa: ARG002
-        """The store to write a change with that has been to these clusters: its calls tell listeners so."""
+        """The store to write a change with that has been to these clusters: its calls carry that to listeners."""
         return self
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:  # noqa: B027 - a store need not
@@ -401,7 +401,7 @@ class RenamesElsewhere(Protocol):
 
 @runtime_checkable
 class SendsMessages(Protocol):
-    """A store with a listener that tells other clusters."""
+    """A store with a listener that reports changes to other clusters."""
 
     def broadcast(self, function: Any) -> None:
         """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""

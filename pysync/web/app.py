@@ -226,7 +226,7 @@ def request_for(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
     return request
 
 
-# --- App: the routes of the page, what is said when one fails, and the headers of every answer. Extra `web`
+# --- App: the routes of the page, the answer when one fails, and the headers of every answer. Extra `web`
 
 POLICY = "; ".join(
     [

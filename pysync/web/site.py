@@ -151,7 +151,7 @@ class Site:
             return Answer(answer(request))
         except PysyncError as error:
             return Answer(None, str(error))
-        except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
+        except Exception as error:  # noqa: BLE001 - the caller gets a line, and the log has the traceback
             log.error("request_failed", traceback=traceback.format_exc())
             return Answer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
 

@@ -96,7 +96,7 @@ def test_the_second_generation_needs_neither_region_nor_id(imported, extra):
     """The first one does not start without a staging directory. Both write to us-east-1 where nobody says otherwise."""
     text, config = imported({"hive.metastore.event.listeners": LISTENER, **extra})
     assert (config.targets[0].kind, config.targets[0].region) == ("glue", "us-east-1")
-    assert "was told of no region" in words(text)
+    assert "the agent has no region" in words(text)
 
 
 @pytest.mark.parametrize(

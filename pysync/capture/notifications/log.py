@@ -56,7 +56,7 @@ REPLAYED: Mapping[str, Kind] = {
 }
 """The words that are replayed, and as which kind of event."""
 
-_OF_TRANSACTIONS = "it tells of transactions, and transactional tables are not replicated"
+_OF_TRANSACTIONS = "it is about transactions, and transactional tables are not replicated"
 _OF_CATALOGS = "catalogs themselves are not replicated"
 _OF_SCHEMAS = "the schema registry is not replicated"
 _OF_CONNECTORS = "data connectors are not replicated"
@@ -138,7 +138,7 @@ class Notification:
 
     @property
     def digest(self) -> str:
-        """Tells it from other rows of the same id. The same whenever the row is read."""
+        """Distinguishes it from other rows of the same id. The same whenever the row is read."""
         parts = (self.kind, self.database or "", self.table or "", self.message)
         data = "\0".join(parts).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

@@ -169,7 +169,7 @@ class NamelessNotification(Exception):
 def read_again(notification: Notification, stamp: Stamp, source: Lookups) -> list[Event]:
     """The events that have the object of a notification read at the source, numbered from the stamp's sequence on.
 
-    A dropped database is told by its name alone. None if the database is gone: its drop has an event of its own. Raises
+    A dropped database has its name alone. None if the database is gone: its drop has an event of its own. Raises
     NamelessNotification, and MetastoreError if the source cannot be asked.
     """
     plain = Event(
@@ -232,7 +232,7 @@ def _database(name: str, source: Lookups) -> Iterator[dict[str, Any]]:
 KeepUnreadable = Callable[[bytes, str], None]
 """Keeps a message aside, on disk, with the reason."""
 
-_SUPERSEDED = "what has changed is gone, and later events tell that"
+_SUPERSEDED = "what has changed is gone, as later events show"
 
 log = structlog.get_logger(__name__)
 

@@ -210,7 +210,7 @@ class Failure(Exception):
 
 
 def failure(reason: str) -> Failure:
-    """The failure for this reason, with the type that its words tell."""
+    """The failure for this reason, with the type that its words imply."""
     number = next(number for pattern, number in _TYPES if re.search(pattern, reason))
     retryable = number in _RETRYABLE
     return Failure(reason, _SYSTEM if retryable else _USER, number, retryable)

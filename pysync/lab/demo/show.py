@@ -96,7 +96,7 @@ class Show:
         stage = self._stage
         with self._step("Spark starts"):
             spark = stage.enter(spark_session(stage.source.uri, stage.source.warehouse, stage.directory))
-        if self._copies:  # so that Spark tells the metastore of every insert: docs/copy.md
+        if self._copies:  # so that Spark reports every insert to the metastore: docs/copy.md
             spark.conf.set("spark.sql.statistics.size.autoUpdate.enabled", "true")
         for act in ACTS:
             self._sidecar(act)

@@ -54,7 +54,7 @@ class DatabaseCalls(Calls):
         for function in sorted(held.functions):
             self.drop_function(name, function)
         for table in sorted(held.tables):
-            # HMS 2.3 to 4 tells listeners of these while the transaction of the database is still open.
+            # HMS 2.3 to 4 reports these to listeners while the transaction of the database is still open.
             self._notify(Kind.DROP_TABLE, before=[held.tables[table].struct], committed=False)
         del self._store.databases[held.struct.name]
         self._notify(Kind.DROP_DATABASE, before=[held.struct], delete_data=delete_data)

@@ -132,7 +132,7 @@ def environment_of(context: Any) -> dict[str, str]:
     return dict(context.properties or {}) if context is not None else {}
 
 
-# --- What the calls of a connection share: the store, the user, and the way to tell the listener
+# --- What the calls of a connection share: the store, the user, and what reports to the listener
 
 
 class Calls:

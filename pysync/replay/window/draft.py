@@ -203,7 +203,7 @@ _REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kin
 def removals(events: Iterable[Queued], translator: Translator) -> Iterator[Change]:
     """The changes among these events that may remove an object; what cannot be translated is left out."""
     for event in events:
-        with suppress(Exception):  # it is told when the event is replayed
+        with suppress(Exception):  # it is reported when the event is replayed
             change = decode_event(event.data).kind in _REMOVES and translator.translate(event.data, event.position)
             if change:
                 yield change
@@ -317,7 +317,7 @@ class Draft:
     """`works` are to be applied in order; `refused` events are to be parked without a try.
 
     `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `heals`
-    tells, by the position of each refresh, which parked events it makes good.
+    has, by the position of each refresh, the parked events that it makes good.
     """
 
     events: Sequence[Queued]

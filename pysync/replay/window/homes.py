@@ -100,7 +100,7 @@ class BothWays(Direction):
         if change.kind in _OF_HOME_ALONE:
             return None if self.cluster in change.event.visited else change
         item = _object(change)
-        if item is None:  # a function or constraint, without a mark: the target's object tells the home
+        if item is None:  # a function or constraint, without a mark: the target's object has the home
             return replace(change, provenance=Provenance(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
@@ -171,9 +171,9 @@ class _Dropped:
 
 
 class DroppedTables:
-    """The tables that were dropped with their databases: HMS tells each before it commits the drop of the database.
+    """The tables that were dropped with their databases: HMS reports each before it commits the drop of the database.
 
-    They may come in an earlier window than that drop. What an earlier process was told is lost. For any thread: people
+    They may come in an earlier window than that drop. What an earlier process received is lost. For any thread: people
     may look at a plan while the drain is at work.
     """
 
@@ -206,7 +206,7 @@ class DroppedTables:
 
 
 def _object(change: Change) -> Any | None:
-    """The object that tells the home: the database, the table, or the table of partitions."""
+    """The object that has the home: the database, the table, or the table of partitions."""
     if change.kind in _PARTITIONS:
         return change.table
     objects: Sequence[Any] = change.after or change.before
@@ -267,7 +267,7 @@ class Origins:
         return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
 
     def of_function(self, home: str, at_source: Any, there: Any) -> dict[str, Any]:  # noqa: ARG002
-        """The same for a function of a database, once its `home` has said it."""
+        """The same for a function of a database, once its `home` has confirmed it."""
         return self.of(at_source, there)
 
     def comes_from_target(self, item: Any) -> bool:
@@ -306,7 +306,7 @@ class Origins:
 
 
 class HomeOrigins(Origins):
-    """Both ways. No event tells the home of an object that is read, so the object itself does.
+    """Both ways. No event has the home of an object that is read, so the object itself must.
 
     A refresh brings only the state of an object's home. For all other objects it can only request a reread.
     """
@@ -314,7 +314,7 @@ class HomeOrigins(Origins):
     __slots__ = ()
 
     def of(self, item: Any, there: Any = None) -> dict[str, Any]:
-        """The mark is the home's. What the home has not said is only a request."""
+        """The mark is the home's. What the home has not confirmed is only a request."""
         refresh = self.refresh
         # The refresh of an operation's table (pysync.replay.window.plan) has the mark of the home, which may be a third
         # cluster.

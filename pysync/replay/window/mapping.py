@@ -139,11 +139,11 @@ class NameMapping:
 
     renames: Renames = field(default_factory=Renames)
     rewritings: tuple[Rewriting, ...] = (Rewriting(),)
-    """Of each policy, and last of what no policy takes; `renames.index` tells whose an object is."""
+    """Of each policy, and last of what no policy takes; `renames.index` gives the policy of an object."""
     copies: bool = False  # whether the locations of the files at the source are kept
     rewrite_format: str | None = None  # the format of re-encoding, if any
     names_objects: bool = False
-    """Whether changes tell the names of their objects at the source, so that the marks hold them."""
+    """Whether changes have the names of their objects at the source, so that the marks hold them."""
 
     @classmethod
     def of(cls, settings: TargetSettings) -> NameMapping:
@@ -267,7 +267,7 @@ class NameMapping:
         return {**names, **new, **old}
 
     def frame(self, table: Any) -> Frame:
-        """What a table tells about the files of its partitions. It must be the source's table, not yet rewritten."""
+        """What a table says about the files of its partitions. It must be the source's table, not yet rewritten."""
         return frame_of(table) if self.rewrite_format else _UNKNOWN
 
     def apply_to(self, item: Any) -> dict[str, SourceFiles]:

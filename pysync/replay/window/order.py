@@ -218,7 +218,7 @@ class Hold:
 
 @dataclass(slots=True)
 class Holds:
-    """The holds of one target. The drain's thread asks; others begin and end them, and `wake` tells it.
+    """The holds of one target. The drain's thread asks; others begin and end them, and wake it by `wake`.
 
     `clock` returns seconds that only grow. When a hold's time is over, the drain goes on within a second.
     """

@@ -35,7 +35,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"[0-9]{6}$"), "%Y%m"),
     (re.compile(r"[0-9]{4}$"), "%Y"),
 )
-"""How a value may tell a day or a longer time, and the form of that for `date.strftime`."""
+"""How a value may give a day or a longer time, and the form of that for `date.strftime`."""
 
 _Test = Callable[[int], bool]
 """What the sign of a comparison must be."""
@@ -151,7 +151,7 @@ class PartitionFilter:
 
     @classmethod
     def parse(cls, text: str) -> PartitionFilter:
-        """Read a filter. Raises UsageError that tells the place of what is wrong."""
+        """Read a filter. Raises UsageError with the place of the fault."""
         reading = _Reading(Cursor(text, f"where {quoted(text)}", _WORD))
         try:
             condition = reading.either()

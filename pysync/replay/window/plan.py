@@ -208,7 +208,7 @@ def _partitions(state: TableState, writer: Writer) -> list[Operation]:
 
 
 def _statistics(state: TableState, writer: Writer) -> list[Operation]:
-    """Refreshes, because events tell only that statistics have changed. Last, when their objects exist."""
+    """Refreshes, because events say only that statistics have changed. Last, when their objects exist."""
     if state.counted is None:
         return []
     origin = _origin(state.counted, writer, state.visited) | {"table": state.name, "statistics": True}

@@ -182,7 +182,7 @@ def _first(_: TableName | str) -> int:
 class Renames:
     """The names at a target. An entry of `tables` wins over all entries of `databases`.
 
-    `settings` are those of each policy, and last those for what no policy takes; `index` tells whose a name is. The
+    `settings` are those of each policy, and last those for what no policy takes; `index` finds that of a name. The
     policy that decides about a database gives it its name, and with it all of its tables that no `tables` renames.
     """
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 
-# Cursor: reads a short text of keywords, names, numbers and strings, and tells the place of any error in it. Pure.
+# Cursor: reads a short text of keywords, names, numbers and strings, and names the place of any error in it. Pure.
 
 
 WORD = re.compile(r"""[^\s.,;=()'"`\[\]]+""")

@@ -92,7 +92,7 @@ class Capture:
             return waits("log", "the notification log is being read", _STATUS) if behind else None
         listeners = self.watch.roll.status(self.queue.intake.instances())
         if not listeners:
-            return waits("no_listener", "no listener has reported, so nobody can tell what the source has", _STATUS)
+            return waits("no_listener", "no listener has reported, so it is unknown what the source has", _STATUS)
         behind_ones = (self._missing_of(it["instance"], it["state"], call) for it in listeners)
         return next((it for it in behind_ones if it is not None), None)
 
@@ -162,7 +162,7 @@ class Arrival:
         if not self._begin_at:
             return waits("source_behind", f"the source has no event {self._event_id} yet")
         if now < self._begin_at:
-            return waits("listener", "the listener may still be told of the last changes")
+            return waits("listener", "HMS may still report the last changes to its listener")
         self.begun, self._call = now, self._capture.begin()
         return None
 

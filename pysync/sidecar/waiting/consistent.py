@@ -144,7 +144,7 @@ class Witness:
             events = [it for it in self.queue.events(begin - 1, end - begin, _BYTES) if it.position < end]
             seen = list(self._changes(events))
             changes[:0] = seen
-            # What came long before was changed long before, unless a spool held it: then its listener's time tells.
+            # What came long before was changed long before, unless a spool held it: then its listener's time decides.
             if not events or (seen and max(it.at for it in seen) < earliest - 2 * CLOSE_SECONDS):
                 return changes
             if events[-1].at_ms / 1000 < earliest - 2 * CLOSE_SECONDS:

@@ -196,7 +196,7 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
-# --- Object status: where a table or database is at a target, as `REPL STATUS` tells it of a replica
+# --- Object status: where a table or database is at a target, as `REPL STATUS` shows it for a replica
 
 _CHUNK = 500
 _BYTES = 16 * 1024 * 1024

@@ -160,7 +160,7 @@ class Why:
         return _target(facts, self._verified(drain.name, facts))
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
-        """What the last comparison by the sidecar found; `drifted` is null if its list is too short to tell."""
+        """What the last comparison by the sidecar found; `drifted` is null if its list is too short to know."""
         result = json.loads(self.queue.notes.get(note_of(target, "verify")) or "null")
         if not result:
             return None
@@ -170,7 +170,7 @@ class Why:
 
 
 def why_offline(reader: Reader, translators: Mapping[str, Translator], request: Request) -> dict[str, Any]:
-    """The same where no sidecar runs: what the journal and the configuration tell. Raises PysyncError as `Why` does."""
+    """The same where no sidecar runs: what the journal and the configuration have. Raises PysyncError as `Why` does."""
     requested, target = requested_name(request), request.get("target")
     spans = spans_of(requested, [it.mapping for it in translators.values()], reader, _NOTHING)
     targets = []

@@ -177,7 +177,7 @@ def _at_ends(facts: Facts) -> Iterator[Reason]:
 
 def _unknown(facts: Facts) -> Reason:
     if not facts.running:
-        text = f"the journal has nothing of {facts.object}, and no sidecar runs that could tell more"
+        text = f"the journal has nothing of {facts.object}, and no sidecar runs that could know more"
         return Reason("unknown", text, "pysync run")
     return Reason(
         "unknown",

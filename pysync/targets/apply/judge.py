@@ -71,7 +71,7 @@ def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark:
     if existing_mark is not None and existing_mark.source == mark.source and mark.is_of_another_than(existing_mark):
         return Ownership.RIVAL
     # A refresh that was queued before this drop may have read the newer object, and marked it with its own, older
-    # position. Only the createTime tells them apart.
+    # position. Only the createTime distinguishes them.
     if (
         ownership is Ownership.OWN
         and existing_mark is not None

@@ -77,7 +77,7 @@ _TYPES: Sequence[Answer[Ending]] = (
     Answer(_typed(*range(100, 500)), OutcomeUnknown),  # an error of Athena's own
 )
 
-# For almost every failure the type is only "the DDL failed" (1003): then the text tells them apart. A parser's message
+# For almost every failure the type is only "the DDL failed" (1003): then the text decides. A parser's message
 # comes first, as it quotes what it could not read, which may look like any of the others.
 _REASONS: Sequence[Answer[Ending]] = (
     Answer(_reason_has(r"ParseException|mismatched input|no viable alternative|extraneous input"), Rejected),

@@ -58,7 +58,7 @@ class AthenaStore(CatalogStore):
     # --- the connection
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
-        """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
+        """Call `on_call` with the name of each request; `athena.StartQueryExecution` is a statement."""
         super().observe_calls(on_call)
         self._athena.observe_calls(on_call)
 
@@ -141,7 +141,7 @@ class AthenaStore(CatalogStore):
         return self._put_table(wanted, existing)
 
     def replace_table(self, wanted: Any, existing: Any) -> bool:
-        """Drop and create it, if both can be said."""
+        """Drop and create it, if statements can express both."""
         # The statements for a table that could also be altered would alter it, and keep its partitions.
         return (
             self._put_table(wanted, existing)

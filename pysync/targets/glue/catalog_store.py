@@ -73,7 +73,7 @@ class CatalogStore(Store):
         return classified(action, reading=reading)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
-        """Tell of requests to Glue: `glue.GetTable`."""
+        """Call `on_call` with the name of each request to Glue: `glue.GetTable`."""
         observe_calls(self._glue, "glue", on_call)
 
     def is_race(self, error: Exception) -> bool:

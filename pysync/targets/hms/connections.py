@@ -240,7 +240,7 @@ class Connections:
             metastore.on_call = on_call
 
     def known_by(self) -> str:
-        """How the listener there can tell our calls from others'. Raises what reading the databases does."""
+        """How the listener there distinguishes our calls from others'. Raises what reading the databases does."""
         some = (self._settings.name,)
         if not self._settings.both_ways:
             return ""

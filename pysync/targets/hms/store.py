@@ -58,7 +58,7 @@ class HmsStore(HiveStore):
         return HmsStore(self.settings, self._connections, self.place_name, visited)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
-        """Tell of thrift's calls: `get_table_req`."""
+        """Call `on_call` with the name of each thrift call: `get_table_req`."""
         self._connections.observe_calls(on_call)
 
     def check(self) -> str:

@@ -53,7 +53,7 @@ AUTHENTICATED_LOCAL = AUTHENTICATED | {
 }
 """The same for a session that is one process: it listens on loopback, with nobody else to talk to."""
 _MARK = "spark.pysync.session"
-"""Tells whether a running session was made for the same request, and can be shared: any other has another catalog."""
+"""Whether a running session was made for the same request, and can be shared: any other has another catalog."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file

@@ -39,7 +39,7 @@ class SparkStore(HiveStore):
         return classified(action, reading=reading)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
-        """Tell of calls of Spark's catalog: `getTable`."""
+        """Call `on_call` with the name of each call of Spark's catalog: `getTable`."""
         self.catalog.on_call = on_call
 
     def is_race(self, error: Exception) -> bool:

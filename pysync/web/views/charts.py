@@ -192,7 +192,7 @@ def _line(run: Sequence[Point]) -> str:
 
 
 def _round_up(value: float) -> float:
-    """The next number that reads well: 1, 2 or 5, with zeros; 1 for less than anybody can tell from 0."""
+    """The next number that reads well: 1, 2 or 5, with zeros; 1 for less than can be distinguished from 0."""
     if value < _LEAST:
         return 1.0
     base = 10.0 ** math.floor(math.log10(value))

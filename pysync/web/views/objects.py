@@ -274,7 +274,7 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
 
 
-# --- A table: its life as `why` tells it: what the source did and what each target did, the newest first
+# --- A table: its history as in `pysync why`: what the source did and what each target did, the newest first
 
 _REASONS = {
     **dict.fromkeys(("applied", "at_both_ends"), GOOD),

@@ -120,7 +120,7 @@ def object_of(compared: Mapping[str, Any]) -> Object:
 
 
 def field_of(line: str) -> Field:
-    """The two sides of `sd.location: 'file:/b' instead of 'file:/a'`, as verify tells it: the target's comes first.
+    """The two sides of `sd.location: 'file:/b' instead of 'file:/a'`, as verify prints it: the target's comes first.
 
     A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Secrets
     are hidden in it already (model/difference).
