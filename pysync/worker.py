@@ -80,11 +80,11 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end after the turn in hand; returns at once. Idempotent, also where it was never started."""
+        """Ask it to end after the current turn; returns at once. Idempotent, also where it was never started."""
         self.stopping.set()
 
     def join(self, seconds: float) -> bool:
-        """Wait so long for the end; False if the turn in hand goes on."""
+        """Wait so long for the end; False if the current turn goes on."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()

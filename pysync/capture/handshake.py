@@ -86,7 +86,7 @@ class Crowd:
         fitting = _MOST if allowed == resource.RLIM_INFINITY else max(2, min(_MOST, allowed // _SHARE))
         self._most = most or fitting
         self._changed = threading.Condition()
-        self._strangers: dict[socket.socket, None] = {}  # who have not identified themselves, in order
+        self._unidentified: dict[socket.socket, None] = {}  # who have not identified themselves, in order
         self._known: set[socket.socket] = set()
 
     def enter(self, connection: socket.socket) -> None:
@@ -95,9 +95,9 @@ class Crowd:
         Waits until that one is gone, for a second at most.
         """
         with self._changed:
-            self._strangers[connection] = None
+            self._unidentified[connection] = None
             if len(self) > self._most:
-                oldest = next(iter(self._strangers))
+                oldest = next(iter(self._unidentified))
                 _end(oldest)
                 if oldest is not connection:
                     self._changed.wait_for(lambda: len(self) <= self._most, _PATIENCE_SECONDS)
@@ -105,19 +105,19 @@ class Crowd:
     def greeted(self, connection: socket.socket) -> None:
         """The connection has greeted, and gives way no more."""
         with self._changed:
-            if connection in self._strangers:
-                del self._strangers[connection]
+            if connection in self._unidentified:
+                del self._unidentified[connection]
                 self._known.add(connection)
 
     def leave(self, connection: socket.socket) -> None:
         """The connection is closed. Idempotent."""
         with self._changed:
-            self._strangers.pop(connection, None)
+            self._unidentified.pop(connection, None)
             self._known.discard(connection)
             self._changed.notify_all()
 
     def __len__(self) -> int:
-        return len(self._strangers) + len(self._known)
+        return len(self._unidentified) + len(self._known)
 
 
 def _end(connection: socket.socket) -> None:

@@ -38,7 +38,7 @@ class DumpReader:
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
         self._open: tuple[int, BinaryIO] | None = None
-        self._pages: tuple[TableName, dict[str, At]] | None = None  # of the table in hand, by their first names
+        self._pages: tuple[TableName, dict[str, At]] | None = None  # of the current table, by their first names
 
     def __enter__(self) -> DumpReader:
         return self

@@ -26,7 +26,7 @@ from pysync.resync.refreshes import Scope
 _TRIES = 3
 
 OnProgress = Callable[[str, Counts], None]
-"""Called now and then with the table in hand, and the counts so far."""
+"""Called now and then with the current table, and the counts so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,11 @@ class Writing:
 
     def parts(self, on_progress: OnProgress) -> Iterator[tuple[bytes, Counts]]:
         """The records as bytes, each with what it completes. Raises MetastoreError."""
-        in_hand = 0
+        unfinished = 0
         for record, counts in self._records():
             self.counts = self.counts.plus(counts)
-            in_hand = in_hand + len(record.names) if record.what is What.PARTITIONS else 0
-            so_far = self.counts.plus(Counts(partitions=in_hand))
+            unfinished = unfinished + len(record.names) if record.what is What.PARTITIONS else 0
+            so_far = self.counts.plus(Counts(partitions=unfinished))
             on_progress(f"{record.database}.{record.table}" if record.table else record.database, so_far)
             yield framed(record), counts
 

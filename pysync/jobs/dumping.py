@@ -254,7 +254,7 @@ def _path(location: str) -> Path:
 
 
 OnProgress = Callable[[str, Counts, int], None]
-"""Called with what is in hand, what is done, and how many tables there are."""
+"""Called with the current object, what is done, and how many tables there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A look at a target with a dump in hand; both are only read. `writer` is the queue's target that would load it."""
+    """Reads a target and a dump, for a plan; both are only read. `writer` is the queue's target that would load it."""
 
     dumped: Reads
     target: Target

@@ -65,7 +65,7 @@ class Visible:
         self._clock = clock
 
     def begins(self, job: Job) -> None:
-        """A lane has the work in hand. Only the first time counts: later tries are time at the target."""
+        """A lane has the work in flight. Only the first time counts: later tries are time at the target."""
         job.begun = job.begun or self._clock()
 
     def ended(self, job: Job, outcome: Outcome) -> None:

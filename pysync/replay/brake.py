@@ -169,7 +169,7 @@ class Brake:
         self._refreshes_let_through = set[int]()  # their positions
         self._left_out_upto = 0
         self._counting = threading.Lock()
-        self._counts: list[_Count] = []  # of the windows in hand, in order
+        self._counts: list[_Count] = []  # of the windows in flight, in order
 
     @classmethod
     def of(cls, settings: TargetSettings, notes: Notes, probe: Probe) -> Brake:

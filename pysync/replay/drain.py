@@ -181,7 +181,7 @@ class Drain:
             self.worker.start()
 
     def stop(self) -> None:
-        """Ask it to end after the operations in hand; does not wait."""
+        """Ask it to end after the operations in flight; does not wait."""
         self.worker.stop()
         self._interrupt()
 
@@ -217,7 +217,7 @@ class Drain:
         return self._target_queue.paused() is not None
 
     def pause(self, reason: str) -> None:
-        """Apply nothing more after the operations in hand, until `resume`, also after a restart."""
+        """Apply nothing more after the operations in flight, until `resume`, also after a restart."""
         self._target_queue.pause(reason)
         log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
@@ -285,7 +285,7 @@ class Drain:
                     if before < self._target_queue.position() or before == self._queue.last:
                         self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:
-                # The lanes stop after the operations in hand, so that `abandon` does not wait for whole works.
+                # The lanes stop after the operations in flight, so that `abandon` does not wait for whole works.
                 self._replayer.halt.set()
                 self._replayer.abandon(lanes)
                 raise

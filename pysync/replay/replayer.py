@@ -198,7 +198,7 @@ class Replayer:
         return max(0.0, min(seconds, self._scheduler.seconds()))
 
     def stop_works(self, lanes: Lanes) -> int:
-        """Begin nothing more, wait for the operations in hand, and forget what is not done: it runs again.
+        """Begin nothing more, wait for the operations in flight, and forget what is not done: it runs again.
 
         Returns how many events were parked.
         """

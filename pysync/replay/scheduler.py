@@ -249,7 +249,7 @@ class Threads:
 
 
 _AHEAD = 2
-"""So many works per lane are in hand or next, so that a lane never waits for this thread."""
+"""So many works per lane are in flight or next, so that a lane never waits for this thread."""
 _MOST_RESTING = 32
 """While so many works wait to be tried again, no other begins: then the target is away, not these works at fault."""
 _MOST_FORBIDDEN = 256
@@ -285,16 +285,16 @@ class Scheduler:
         self._ready: deque[Job] = deque()
         self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
         self._numbers = itertools.count()
-        self._in_hand = 0
-        self._retried: set[Job] = set()  # those in hand that were tried before
+        self._in_flight = 0
+        self._retried: set[Job] = set()  # those in flight that were tried before
         self._retried_last = False
         self._is_full = False  # whether the lanes had no room when works were begun last
         self.broken = False
 
     @property
     def busy(self) -> bool:
-        """Whether any work is in hand, may begin, or is to be tried again."""
-        return bool(self._in_hand or self._ready or self._resting)
+        """Whether any work is in flight, may begin, or is to be tried again."""
+        return bool(self._in_flight or self._ready or self._resting)
 
     @property
     def resting(self) -> int:
@@ -306,7 +306,7 @@ class Scheduler:
 
         Works that are tried again do not count: while they fail slowly, new events must not wait for them.
         """
-        return not (self.broken or self._ready) and self._in_hand - len(self._retried) < _AHEAD * lanes.count
+        return not (self.broken or self._ready) and self._in_flight - len(self._retried) < _AHEAD * lanes.count
 
     @property
     def frees(self) -> bool:
@@ -320,7 +320,7 @@ class Scheduler:
     def note(self, lanes: Lanes) -> None:
         """Note the works that have ended; does not wait. What waited for them goes on waiting until `release`."""
         for job, error in lanes.ended():
-            self._in_hand -= 1
+            self._in_flight -= 1
             self._retried.discard(job)
             self._end(job, error)
 
@@ -333,9 +333,9 @@ class Scheduler:
         """Begin the works that are ready, as far as the lanes have room."""
         now = self._clock()
         most = _AHEAD * lanes.count
-        while self._in_hand < most and (job := self._next(now)) is not None:
+        while self._in_flight < most and (job := self._next(now)) is not None:
             self._begin(lanes, job)
-        self._is_full = self._in_hand >= most
+        self._is_full = self._in_flight >= most
 
     def _next(self, now: float) -> Job | None:
         """The work to begin: one that is to be tried again and a new one in turn, so that neither keeps the other back.
@@ -358,7 +358,7 @@ class Scheduler:
 
     def stuck(self, seconds: float) -> list[Job]:
         """The works that have failed for so long, if nothing else can be done before they are tried again."""
-        if self.broken or self._in_hand or self._ready or self._waiting or self._freed:
+        if self.broken or self._in_flight or self._ready or self._waiting or self._freed:
             return []
         jobs = [job for _, _, job, _ in self._resting]
         since = self._clock() - seconds
@@ -378,11 +378,11 @@ class Scheduler:
             self._release(self._leave(job))
 
     def stop(self, lanes: Lanes, wait: Callable[[], object]) -> None:
-        """Begin nothing more, and wait until no work is in hand; `wait` returns when one may have ended."""
+        """Begin nothing more, and wait until no work is in flight; `wait` returns when one may have ended."""
         self.broken = True
-        while self._in_hand:
+        while self._in_flight:
             self.note(lanes)
-            if self._in_hand:
+            if self._in_flight:
                 wait()
         self._ready.clear()
         self._waiting.clear()
@@ -397,7 +397,7 @@ class Scheduler:
         return len(self._resting) - forbidden >= _MOST_RESTING or forbidden >= _MOST_FORBIDDEN
 
     def _begin(self, lanes: Lanes, job: Job) -> None:
-        self._in_hand += 1
+        self._in_flight += 1
         lanes.begin(job)
 
     def _end(self, job: Job, error: Exception | None) -> None:

@@ -202,7 +202,7 @@ def locations(uri: str, database: str) -> dict[str, str]:
 
 
 def inodes(directory: Path) -> dict[str, int]:
-    """By the files' names, which are the same when what is in hand is done; without the copier's records."""
+    """By the files' names, which are the same when what is in flight is done; without the copier's records."""
     found = (it for it in directory.rglob("*") if it.is_file() and it.name != RECORD)
     return {str(it.relative_to(directory)).replace(".part/", "/"): it.stat().st_ino for it in found}
 

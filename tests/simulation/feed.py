@@ -18,8 +18,8 @@ from tests.simulation.clock import Clock
 from tests.simulation.lanes import OneByOne
 from tests.simulation.links import Link
 
-_IN_HAND, _RESTING = 2, 32
-"""So many works may be in hand for each lane, and as many more that are tried again (docs/architecture.md)."""
+_IN_FLIGHT, _RESTING = 2, 32
+"""So many works may be in flight for each lane, and as many more that are tried again (docs/architecture.md)."""
 
 
 class Feed:
@@ -94,7 +94,9 @@ class Feed:
         """What is under way is bounded, in events and in works."""
         ahead = self._replayer.taken - self._replayer.done
         assert ahead <= self._replayer.reach, f"{ahead} events are under way: they fill the memory"
-        assert self._lanes.begun <= _IN_HAND * self._lanes.count + _RESTING, f"{self._lanes.begun} works are in hand"
+        assert self._lanes.begun <= _IN_FLIGHT * self._lanes.count + _RESTING, (
+            f"{self._lanes.begun} works are in flight"
+        )
 
     def _go_on(self) -> None:
         self._replayer.step(self._lanes)

@@ -39,7 +39,7 @@ class OneByOne:
 
     @property
     def begun(self) -> int:
-        """How many works are in hand."""
+        """How many works are in flight."""
         return len(self._begun)
 
     def __enter__(self) -> OneByOne:

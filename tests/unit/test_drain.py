@@ -90,7 +90,7 @@ def narrow(benches):
     return benches(lanes=1)
 
 
-def test_stopping_ends_after_the_operation_in_hand(narrow):
+def test_stopping_ends_after_the_operation_in_flight(narrow):
     narrow.append(*[create(f"db.t{number}") for number in range(50)])
     narrow.target.hang()
     narrow.start()

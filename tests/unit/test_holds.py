@@ -134,7 +134,7 @@ class Site:
     """Lanes that apply a work when the test says so: a table has the number of its last event."""
 
     count: int = 3
-    in_hand: list[Job] = field(default_factory=list)
+    in_flight: list[Job] = field(default_factory=list)
     over: list[Ended] = field(default_factory=list)
     tables: dict[str, int] = field(default_factory=dict)
 
@@ -145,14 +145,14 @@ class Site:
         pass
 
     def begin(self, job: Job) -> None:
-        self.in_hand.append(job)
+        self.in_flight.append(job)
 
     def ended(self) -> list[Ended]:
         over, self.over = self.over, []
         return over
 
     def apply(self, number: int) -> None:
-        job = self.in_hand.pop(number % len(self.in_hand))
+        job = self.in_flight.pop(number % len(self.in_flight))
         for key in job.work.keys:
             self.tables[key] = max(job.work.positions)
         self.over.append((job, None))
@@ -187,13 +187,13 @@ class World:
     def rest(self) -> None:
         """Until nothing goes on by itself."""
         self.turn()
-        while self.taken < len(self.events) or self.site.in_hand:
-            before = self.taken, len(self.site.in_hand)
-            if self.site.in_hand:
+        while self.taken < len(self.events) or self.site.in_flight:
+            before = self.taken, len(self.site.in_flight)
+            if self.site.in_flight:
                 self.site.apply(0)
             self.take()
             self.turn()
-            if before == (self.taken, len(self.site.in_hand)) and not self.site.in_hand:
+            if before == (self.taken, len(self.site.in_flight)) and not self.site.in_flight:
                 return
 
     def wanted(self, upto: int, tables: set[str]) -> dict[str, int]:
@@ -249,7 +249,7 @@ def test_a_held_database_is_what_it_was_at_one_event(
             world.take()
         elif step == "turn":
             world.turn()
-        elif step == "apply" and world.site.in_hand:
+        elif step == "apply" and world.site.in_flight:
             world.site.apply(number)
         elif step == "hold":
             least = min(world.taken + number % 8, len(events))  # mostly within the next window

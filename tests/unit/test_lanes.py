@@ -209,7 +209,7 @@ def test_where_many_wait_to_be_tried_again_no_others_are_begun():
         assert not air.flight.wants(air.lanes)
 
 
-def test_on_the_ground_nothing_is_begun_and_what_is_in_hand_is_waited_for():
+def test_on_the_ground_nothing_is_begun_and_what_is_in_flight_is_waited_for():
     site, let_go = Site(), threading.Event()
     site.hangs = {1: let_go}
     taken = batch(work(1, "db.t"), work(2, "db.t"), work(3, "db.u"))

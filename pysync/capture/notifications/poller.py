@@ -94,7 +94,7 @@ class Poller:
         self.worker.start()
 
     def stop(self) -> None:
-        """Ask it to end after the read in hand; returns at once."""
+        """Ask it to end after the current read; returns at once."""
         self.worker.stop()
 
     def join(self, timeout: float) -> bool:
