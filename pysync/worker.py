@@ -112,7 +112,7 @@ class Worker:
 
     # --- in its own thread
 
-    def well(self) -> None:
+    def succeeded(self) -> None:
         """Say, within a turn, that what may fail has succeeded: an earlier error is over."""
         errors, since = self._errors, self._waiting_since
         self._state, self._errors, self._waiting_since = WorkerState.RUNNING, 0, None

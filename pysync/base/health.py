@@ -83,10 +83,10 @@ class Problem:
 
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
-    return f"look at pysync plan --target {target}; {ways_out(target)}"
+    return f"look at pysync plan --target {target}; {hold_decisions(target)}"
 
 
-def ways_out(target: str) -> str:
+def hold_decisions(target: str) -> str:
     """The decisions about a hold, for whoever has seen what is held."""
     return f"to keep the objects: pysync resume {target} --keep; to drop them: pysync resume {target}"
 

@@ -80,7 +80,7 @@ def _make(directory: Path) -> None:
 
 def assert_unreachable(path: Path, what: str = "the token file") -> None:
     """Raises UsageError when somebody but our user and root could put another file in the place of this one."""
-    for directory in _above(path):
+    for directory in _parents(path):
         try:
             status = directory.stat()
         except FileNotFoundError:
@@ -94,7 +94,7 @@ def assert_unreachable(path: Path, what: str = "the token file") -> None:
             )
 
 
-def _above(path: Path) -> Iterator[Path]:
+def _parents(path: Path) -> Iterator[Path]:
     """The directories above the file, and above the file that it is a link to."""
     yield from path.absolute().parents
     yield from path.resolve().parents

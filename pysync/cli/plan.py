@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import decide, ways_out
+from pysync.base.health import decide, hold_decisions
 from pysync.base.text import count
 from pysync.cli.arguments import line, table
 from pysync.cli.output import (
@@ -164,7 +164,7 @@ def _print_plan(plan_: dict[str, Any]) -> None:
         )
     if plan_["brake"]:
         _print_held(plan_["target"], plan_["brake"])
-        echo(ways_out(plan_["target"]))
+        echo(hold_decisions(plan_["target"]))
     if plan_["paused"] and (plan_["paused_by_hand"] or not plan_["brake"]):
         echo(f"{plan_['target']} is paused: {plan_['paused']}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.health import DISABLED, Problem, ways_out
+from pysync.base.health import DISABLED, Problem, hold_decisions
 from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.arguments import database_or_table
 from pysync.cli.output import AsJson, ConfigFile, assert_target, counts, offered, print_json
@@ -139,7 +139,7 @@ def _held(target: Status) -> Iterator[Line]:
         yield from (_line("" if at else "drops held", it, bad=True) for at, it in enumerate(brake["objects"]))
         if brake["more"]:
             yield _line("", f"and {brake['more']:,} more", bad=True)
-        yield _line("", ways_out(target["name"]))
+        yield _line("", hold_decisions(target["name"]))
 
 
 def _latency(latency: Status | None, now: float) -> Iterator[Line]:

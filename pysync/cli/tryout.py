@@ -144,7 +144,7 @@ def _until_interrupted(text: str) -> None:
     ending = Shutdown()
     ending.on_signals()
     echo(text)
-    while not ending.comes():
+    while not ending.is_requested():
         pass
 
 

@@ -54,7 +54,7 @@ class Draft:
         if self.after != self.before:
             _replace(self.path, self.before, self.after, self.lock)
 
-    def take_back(self) -> None:
+    def restore(self) -> None:
         """Give the file its former text again. Raises as `put`."""
         if self.after != self.before:
             _replace(self.path, self.after, self.before, self.lock)

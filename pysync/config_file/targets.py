@@ -81,7 +81,7 @@ def altered(name: str, settings: Sequence[Setting] = (), unset: Sequence[Key] = 
     """First without the keys of `unset`, then with the settings."""
 
     def change(text: str) -> str:
-        number = _there(text, name)
+        number = _number_of(text, name)
         for key in unset:
             text = without_key(text, number, key)
         for key, value in settings:
@@ -95,7 +95,7 @@ def enabled(name: str) -> Change:
     """A target that is not disabled: a file that does not say so stays as it is."""
 
     def change(text: str) -> str:
-        number = _there(text, name)
+        number = _number_of(text, name)
         is_enabled = read(text)["targets"][number].get("enabled", True)
         return text if is_enabled is True else with_key(text, number, ("enabled",), True)
 
@@ -114,7 +114,7 @@ def renamed(old: str, new: str) -> Change:
             return text
         if number is not None and other is not None:
             raise UsageError(f"there is a target {quoted(new)} already", "choose another name")
-        number = _there(text, old)
+        number = _number_of(text, old)
         table = read(text)["targets"][number]
         if table.get("both_ways") is True and "cluster" not in table:
             text = with_key(text, number, ("cluster",), old)
@@ -139,7 +139,7 @@ def names_in(text: str) -> list[str]:
     return [str(it.get("name")) for it in listed if isinstance(it, dict)]
 
 
-def _there(text: str, name: str) -> int:
+def _number_of(text: str, name: str) -> int:
     number = number_of(text, name)
     if number is None:
         raise UsageError(f"there is no target {quoted(name)}", meant(name, names_in(text), "targets"))

@@ -152,7 +152,7 @@ def policy_of(within: Within) -> Policy:
     return Policy.of(TargetSettings(name="dump", kind="dump", **within.model_dump()))
 
 
-def looks_at_definitions(within: Sequence[Within]) -> bool:
+def needs_definitions(within: Sequence[Within]) -> bool:
     """Whether names alone do not say what is taken."""
     return any(it.include_types or it.exclude_parameters for it in within)
 

@@ -182,16 +182,16 @@ def _running(
     except (NoSidecar, Unanswered):
         raise  # it may have taken the file, or will take it when it starts
     except PysyncError as error:
-        _take_back(draft, error)
+        _restore(draft, error)
         raise
     client.wait(directory, before, on_progress)
     return tuple(answer["changes"])
 
 
-def _take_back(draft: Draft, refused: PysyncError) -> None:
+def _restore(draft: Draft, refused: PysyncError) -> None:
     """Undo the change that was refused. Raises PysyncError, with both reasons, where that is not possible."""
     try:
-        draft.take_back()
+        draft.restore()
     except PysyncError as error:
         raise PysyncError(
             f"{refused.message}; {draft.path} keeps the change: {error.message}", refused.hint
@@ -218,7 +218,7 @@ def _resting(draft: Draft, act: Act | None) -> Backlog | None:
         act = _needed(draft, act, list(queue.positions()))
         if act is not None:
             registry.assert_acted(queue, named, act)
-            registry.ask_for(queue, replace(act, digest=draft.digest))
+            registry.request_at_start(queue, replace(act, digest=draft.digest))
         draft.put()
         registry.carry_out(queue, named, draft.digest)
         return events or (registry.backlog_of(queue, act.to) if act is not None and act.to is not None else None)

@@ -22,7 +22,7 @@ from pysync.copy.copies import Copies
 from pysync.copy.run import RECORD, Copied, Difference, Pair, Removed
 from pysync.dump.data import DATA, PART, PageLine, last_page, place_of, stored, to_bytes
 from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
-from pysync.dump.manifest import Counts, Manifest, Within, looks_at_definitions, scope_of
+from pysync.dump.manifest import Counts, Manifest, Within, needs_definitions, scope_of
 from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
@@ -366,7 +366,7 @@ def _new_manifest(config: Config, wanted: Wanted, within: tuple[Within, ...], so
 def _selection(source: Recorder, manifest: Manifest) -> Selection:
     replaces = manifest.replaces
     former = scope_of(replaces) if replaces else None
-    by_definition = looks_at_definitions(replaces)
+    by_definition = needs_definitions(replaces)
     return Selection(scope_of(manifest.within), _touched(source, manifest), former, by_definition)
 
 

@@ -118,7 +118,7 @@ def _left(leaving: Leaving) -> Iterator[str]:
     """What has left the scope; a database with the last of its tables."""
     for database in leaving.databases():
         gone = list(leaving.tables(database))
-        if leaving.goes(database, gone):
+        if leaving.has_left(database, gone):
             yield database
         yield from map(str, gone)
 

@@ -170,7 +170,7 @@ def pages(connection: sqlite3.Connection) -> tuple[int, int, int]:
     return total - unused, unused, size
 
 
-def give_back(connection: sqlite3.Connection, most: int) -> None:
+def release_pages(connection: sqlite3.Connection, most: int) -> None:
     """Give unused pages back to the disk."""
     # A page for every step, and only executescript steps to the end.
     connection.executescript(f"PRAGMA incremental_vacuum({most})")

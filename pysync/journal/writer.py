@@ -103,13 +103,13 @@ class Journal:
             with self._opened() as connection:
                 self._insert(connection, records)
         except BaseException:
-            self._give_back(records)
+            self._requeue(records)
             raise
         self._writing = 0
         self._write_samples()
         with self._opened() as connection:
             self._trim(connection)
-        self.worker.well()
+        self.worker.succeeded()
         self._log_dropped()
 
     def _write_samples(self) -> None:
@@ -214,7 +214,7 @@ class Journal:
         if gone:
             journal_file.remove(connection, gone[-1][0], _names(gone))
         if unused > _SPARE_PAGES:
-            journal_file.give_back(connection, _VACUUM_PAGES)
+            journal_file.release_pages(connection, _VACUUM_PAGES)
         return bool(gone)
 
     # --- what waits
@@ -226,7 +226,7 @@ class Journal:
             self._writing = len(taken)
         return taken
 
-    def _give_back(self, records: Sequence[Record]) -> None:
+    def _requeue(self, records: Sequence[Record]) -> None:
         with self._lock:
             self._waiting.extendleft(reversed(records))
             self._writing = 0

@@ -162,7 +162,7 @@ class Notifier:
             self._save(progress)
             raise
         self._save(progress)
-        self.worker.well()
+        self.worker.succeeded()
 
     # --- how far the receiver is
 

@@ -145,7 +145,7 @@ class EventQueue:
             self._held[who] = first
             return True
 
-    def let_go(self, who: str) -> None:
+    def release(self, who: str) -> None:
         """End what `hold` began. Idempotent."""
         with self._file.lock:
             self._held.pop(who, None)
@@ -173,8 +173,8 @@ class EventQueue:
                 return removed
             # While the disk is tight, history goes too: what a slice frees is given back at once, so that no more goes.
             if retain_seconds and self.room.is_tight():
-                self._give_back(until)
-        self._give_back(until)
+                self._release_pages(until)
+        self._release_pages(until)
         return removed
 
     def _trim_slice(self, retain_rows: int, retain_seconds: float, retain_bytes: float) -> int:
@@ -204,7 +204,7 @@ class EventQueue:
         """How many of the kept events every target is done with."""
         return max(0, self._targets.slowest(default=0) + 1 - self._file.first)
 
-    def _give_back(self, until: float) -> None:
+    def _release_pages(self, until: float) -> None:
         while self._vacuum_slice() and time.monotonic() < until:
             pass
 

@@ -85,7 +85,7 @@ def try_out(directory: Path) -> None:
             made.rmdir()
 
 
-def own(directory: Path, file: Path, timeout: float) -> int:
+def lock_directory(directory: Path, file: Path, timeout: float) -> int:
     """Lock `directory` for this process, as long as the returned descriptor is open.
 
     Waits up to `timeout` seconds for a process that is just stopping; raises QueueFailed if it stays.

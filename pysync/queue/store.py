@@ -263,7 +263,7 @@ class QueueFile:
         files.prepare(directory)
         try:
             with translated(self._file):
-                self._owner = files.own(directory, self._file, lock_timeout)
+                self._owner = files.lock_directory(directory, self._file, lock_timeout)
                 self._conn = open_database(self._file, lock_timeout, self.now_ms(), quarantine)
                 self._begin()
         except BaseException:

@@ -209,31 +209,31 @@ class Applier:
         A database that is gone at the source as well is not missed: the event of its drop will come.
         """
         try:
-            return self._as_a_whole(lane, job, operation)
+            return self._apply_or_reread(lane, job, operation)
         except MissingDatabase:
             refresh = self._refresher.database(operation)
             if refresh is None:
                 raise
         self._try(lane, job, refresh)
         try:
-            return self._as_a_whole(lane, job, operation)
+            return self._apply_or_reread(lane, job, operation)
         except MissingDatabase:
             return Outcome.STALE
 
-    def _as_a_whole(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
+    def _apply_or_reread(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation. If its table is missing, or there only in part, read all of it at the source."""
         if self._unfinished.holds(operation):
-            return self._whole(lane, job, operation, "an earlier refresh of the table did not finish")
+            return self._reread_table(lane, job, operation, "an earlier refresh of the table did not finish")
         try:
             outcome = self._try(lane, job, operation)
         except Incomplete as error:
             if isinstance(error, WrittenByAnother):
                 self._progress.finds_mark_of_other(operation.key, error.mark)
-            return self._whole(lane, job, operation, str(error))
+            return self._reread_table(lane, job, operation, str(error))
         self._unfinished.forget(operation)
         return outcome
 
-    def _whole(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
+    def _reread_table(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
         """Bring the table of an operation to its state at the source; without a source, to what the events say."""
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
@@ -247,7 +247,7 @@ class Applier:
 
     def _try(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         try:
-            outcome = self._once(lane, operation)
+            outcome = self._apply_operation(lane, operation)
         except (Rejected, Stopped):
             raise
         except Exception as error:
@@ -268,7 +268,7 @@ class Applier:
                 raise
             self._report_failure(error, tries.count, away=away)
             seconds = self._wait(tries.count)
-            self._progress.again(seconds)
+            self._progress.retries_in(seconds)
             raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
         self._progress.succeeds(read_source=isinstance(operation, Refresh))
         return outcome
@@ -282,7 +282,7 @@ class Applier:
             return False
         return job.batch.parked or self._progress.applied > job.tries.applied_before
 
-    def _once(self, lane: Lane, operation: Operation) -> Outcome:
+    def _apply_operation(self, lane: Lane, operation: Operation) -> Outcome:
         if not self._progress.throttle.wait(self._stop):
             raise Stopped
         if isinstance(operation, Refresh):

@@ -375,9 +375,9 @@ class Brake:
         if not share:
             return []
         databases = sorted({it.database for it in new if it.lasting})
-        return [name for name in databases if len(self._gone(name)) > share * least]
+        return [name for name in databases if len(self._dropped_tables(name)) > share * least]
 
-    def _gone(self, database: str) -> set[str]:
+    def _dropped_tables(self, database: str) -> set[str]:
         """The tables of a database that are gone for good, by the windows under way and by those before.
 
         Without those that a person let through.
@@ -390,7 +390,7 @@ class Brake:
         share, least = self._limits.share, self._limits.share_from
         for database, tables in there.items():
             left = self._left(database, {f"{database}.{table}" for table in tables})
-            had = left | self._gone(database)
+            had = left | self._dropped_tables(database)
             lost = len(had) - len(left)
             if len(had) >= least and lost > share * len(had):
                 return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"

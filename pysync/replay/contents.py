@@ -79,9 +79,9 @@ class Contents:
         there = () if fresh else (tuple(part.values) for part in self.target.partitions(table.new))
         # A table of others may have stayed there, with other keys.
         fitting = (it for it in there if len(it) == len(keys))
-        # All are found before any is dropped: `_is_still` has to look after both ends were read.
+        # All are found before any is dropped: `_is_unchanged` has to look after both ends were read.
         extra = [it for it in fitting if self._is_extra(table, it, partition_name(keys, it), present)]
-        if extra and self._is_still(table):
+        if extra and self._is_unchanged(table):
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
 
@@ -94,7 +94,7 @@ class Contents:
         """
         old = table.old
         names = list(self.refresh.partitions)
-        few = None if names else self._few(old)
+        few = None if names else self._all_if_few(old)
         if few is not None:
             yield [it for it in few if self._takes(table, it.values)]
             return
@@ -103,7 +103,7 @@ class Contents:
         for start in range(0, len(names), PARTITIONS_PER_CALL):
             yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
 
-    def _few(self, old: TableName) -> list[Any] | None:
+    def _all_if_few(self, old: TableName) -> list[Any] | None:
         """All partitions of the source; None if there are more than one batch, or if names have to be used.
 
         To list the names of one table's partitions, a metastore may look through those of all tables (Derby does).
@@ -138,11 +138,11 @@ class Contents:
             if columns:
                 yield PutConstraint(table=table.new, columns=tuple(columns), **table.origin)
             extra += [name_of(other[0]) for mine, other in pairs(columns, existing.get(kind, [])) if not mine]
-        if extra and self._is_still(table):
+        if extra and self._is_unchanged(table):
             for constraint in extra:
                 yield DropConstraint(table=table.new, constraint=constraint, **table.origin)
 
-    def _is_still(self, table: TableAtSource) -> bool:
+    def _is_unchanged(self, table: TableAtSource) -> bool:
         """Whether what was read is complete: the table is still the same at the source.
 
         A table that was renamed or dropped meanwhile looks empty. Its partitions must not be dropped at the target: its

@@ -283,7 +283,7 @@ class Drain:
                     before = self._target_queue.position()
                     self._turn(lanes)
                     if before < self._target_queue.position() or before == self._queue.last:
-                        self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
+                        self.worker.succeeded()  # taking a window proves nothing if its end cannot be written
             except BaseException:
                 # The lanes stop after the operations in flight, so that `abandon` does not wait for whole works.
                 self._replayer.halt.set()

@@ -67,7 +67,7 @@ class Tally:
             taken = {at: self._counts.pop(at) for at in list(self._counts) if at <= upto}
             return self._total([count for at, count in taken.items() if at > after])
 
-    def ahead(self) -> Count:
+    def not_taken(self) -> Count:
         """The counts that were not taken; some of them may be delivered again."""
         with self._lock:
             return self._total(list(self._counts.values()))
@@ -178,7 +178,7 @@ class Progress:
             if before != mark:
                 self._other_queue = {"table": key, "at": time.time()}
 
-    def again(self, seconds: float) -> None:
+    def retries_in(self, seconds: float) -> None:
         """An operation is to be tried again after so many seconds."""
         with self._lock:
             self._retries += 1

@@ -179,7 +179,7 @@ class Replayer:
         if self._something_waits():
             self._park_what_others_wait_for()
         parked += self._settle()
-        self._go_on()
+        self._take_parked()
         self._scheduler.begin(lanes)
         # A work was stopped (by the brake, say): later works were not begun, so all of them run again.
         if self._scheduler.broken and not self._scheduler.busy:
@@ -432,9 +432,9 @@ class Replayer:
         remember = partial(note, self._progress)
         self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
         self._retried = None
-        self._go_on()
+        self._take_parked()
 
-    def _go_on(self) -> None:
+    def _take_parked(self) -> None:
         """Take the next parked events along, once those before them are done.
 
         Not while a refresh under way makes them good: older states would come after it. Nor beside a work that must be

@@ -119,10 +119,10 @@ class Rereading:
                 if gone is not None:
                     yield gone
             elif name not in now:
-                yield from self._ask_for(name, there)
+                yield from self._request_reread(name, there)
         yield from refusable
 
-    def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
+    def _request_reread(self, name: str, there: Any) -> Iterator[Operation]:
         """Ask for everything in a database that is gone at the source, but that the source may not drop."""
         yield from self.origins.request_reread(self.origins.home(None, there), name)
         within = replace(self.refresh, database=name, source_database=self.translator.mapping.source_database(name))
@@ -161,10 +161,10 @@ class Rereading:
         listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
         leading = (name for name in self.source.databases() if mapping.renames.leads(name, database))
         names = {TableName(name, table) for name in leading for table in self.source.tables(name)}
-        names = listed | {name for name in names - listed if not self._was_another(name)}
+        names = listed | {name for name in names - listed if not self._was_created_again(name)}
         return {new.table for new in map(mapping.table, names) if new.database == database}
 
-    def _was_another(self, name: TableName) -> bool:
+    def _was_created_again(self, name: TableName) -> bool:
         """Whether the target has a table that was gone when the refresh was queued, and was created again since."""
         if self.refresh.source_database not in {"", name.database}:
             return False

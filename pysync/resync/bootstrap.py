@@ -88,7 +88,7 @@ class Bootstrapper:
         self._ticked = time.monotonic()
         self._retries: dict[str, Future[Released]] = {}
         self.worker = Worker("bootstrap", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
-        self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._goes)
+        self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._note_pace)
 
     # --- from any thread
 
@@ -147,7 +147,7 @@ class Bootstrapper:
 
     def _target(self, checkpoint: Checkpoint, name: str) -> dict[str, Any]:
         reached, seconds = checkpoint.reached[name], checkpoint.seconds
-        ahead = self._checkpoints.tally(name).ahead()
+        ahead = self._checkpoints.tally(name).not_taken()
         # Tables that were created after the count must not show more than 100 %.
         tables = min(reached.tables + ahead.tables, checkpoint.tables or 0)
         partitions = reached.partitions + ahead.partitions
@@ -182,7 +182,7 @@ class Bootstrapper:
                 self._ask(self._readable(), checkpoint)
             self._note_progress()
         self._waits = None
-        self.worker.well()
+        self.worker.succeeded()
 
     def _failed(self, _: WorkerState, reason: str) -> None:
         self._waits = reason
@@ -224,7 +224,7 @@ class Bootstrapper:
         checkpoint, positions = self._checkpoints.current, self._queue.positions()
         return min((positions[name] for name in checkpoint.targets), default=0) if checkpoint is not None else 0
 
-    def _goes(self) -> None:
+    def _note_pace(self) -> None:
         self._note_progress()
         self._waits = None
 

@@ -157,7 +157,7 @@ class Healer:
             raise
         # A look that did not touch the source says nothing about whether it can be read again.
         if tries:
-            self.worker.well()
+            self.worker.succeeded()
 
     def _turn(self, now: float, seconds: float) -> None:
         self._watch.check(seconds)

@@ -119,7 +119,7 @@ class Recurring:
         last = self._queue.notes.get(self._occasion.note)
         if (last is None or self._occasion.is_due(float(last), now)) and self._refresh():
             self._queue.notes.put(self._occasion.note, str(int(now)))
-        self.worker.well()
+        self.worker.succeeded()
 
     def _refresh(self) -> bool:
         """Queue the refreshes; returns whether they are all."""

@@ -244,20 +244,20 @@ class Feed:
             count += len(chunk)
             self._waiting.append((upto, len(chunk)))
             queued(chunk)
-            if not self._may_go_on() or not goes_on():
+            if not self._keep_pace() or not goes_on():
                 return Fed(count, upto, whole=False)
         return Fed(count, upto, whole=True)
 
-    def _may_go_on(self) -> bool:
+    def _keep_pace(self) -> bool:
         """Keep the pace and wait for the targets; False if it is time to stop."""
         self.stopping.wait(_CHUNK / self.tables_per_second)
         self.meanwhile()
-        while self._ahead() > self._most_ahead and not self.stopping.is_set():
+        while self._unfinished() > self._most_ahead and not self.stopping.is_set():
             self.stopping.wait(_EVERY_SECONDS)
             self.meanwhile()
         return not self.stopping.is_set()
 
-    def _ahead(self) -> int:
+    def _unfinished(self) -> int:
         """How many refreshes wait for the slowest target. Other events, of which there may be many, do not count."""
         done, finished = self.done(), 0
         while self._waiting and self._waiting[0][0] <= done:

@@ -165,12 +165,12 @@ class Replays:
                 self._fail(replay, str(error))
             self._progress()
         self._waits = None
-        self.worker.well()
+        self.worker.succeeded()
 
     def _fail(self, replay: Replay, reason: str) -> None:
         """End it: no later try would find what was deleted."""
         if self._update(replay, finished_at=time.time(), failed=reason):
-            self._queue.let_go(self._note)
+            self._queue.release(self._note)
             log.error("replay_failed", target=self._target, reason=reason)
 
     def _failed(self, _: WorkerState, reason: str) -> None:
@@ -187,7 +187,7 @@ class Replays:
                 wanted, queued=partial(self._note_queued, replay), goes_on=lambda: self._is_same(replay)
             )
         if fed.whole and self._update(replay, upto=self._queue.last):
-            self._queue.let_go(self._note)
+            self._queue.release(self._note)
 
     def _touched(self, replay: Replay) -> list[TableName]:
         """The objects to refresh, in order; a database before its tables, for it may be gone at the target, too."""

@@ -171,7 +171,7 @@ class Rescoper:
     def _checked_turn(self) -> None:
         if not self._turn():
             raise Finished
-        self.worker.well()
+        self.worker.succeeded()
 
     def _turn(self) -> bool:
         """Bring the target on; False if nothing is left to do."""

@@ -123,11 +123,11 @@ class ViewRefreshes:
             try:
                 whole = self._refresh(due)
             except BaseException:
-                self._put_back(due)
+                self._requeue(due)
                 raise
             if whole:
                 self._forget()
-        self.worker.well()
+        self.worker.succeeded()
 
     def _add(self, names: Collection[TableName]) -> None:
         with self._lock:
@@ -151,7 +151,7 @@ class ViewRefreshes:
             due, self._due, self._first = self._due, Redefined(tables=set(self._writing)), now
             return due
 
-    def _put_back(self, due: Redefined) -> None:
+    def _requeue(self, due: Redefined) -> None:
         with self._lock:
             self._due.every |= due.every
             self._due.add(due.tables)

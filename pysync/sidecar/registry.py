@@ -86,7 +86,7 @@ def assert_acted(queue: EventQueue, named: Collection[str], act: Act | None) -> 
     assert_named(queue.room.file.parent, known, named)
 
 
-def ask_for(queue: EventQueue, act: Act) -> None:
+def request_at_start(queue: EventQueue, act: Act) -> None:
     """Have the next start of the sidecar carry it out."""
     queue.notes.put(_ACT, json.dumps(asdict(act)))
 

@@ -135,7 +135,7 @@ class Reloads:
             if f"{section}.port" in changes or f"{section}.host" in changes:
                 _assert_free(section, config)
         if act is not None:
-            registry.ask_for(self._queue, act)
+            registry.request_at_start(self._queue, act)
         log.info("reload_accepted", file=str(self._file), changes=changes)
         self.accepted = True
         return {"file": str(self._file), "changes": changes}
@@ -150,7 +150,7 @@ class Reloads:
         if act is None or act.digest is None:
             raise PysyncError("an act needs the digest of the file that it belongs to")
         registry.assert_acted(self._queue, [str(it) for it in request.get("named") or ()], act)
-        registry.ask_for(self._queue, act)
+        registry.request_at_start(self._queue, act)
         return {}
 
     def status(self) -> dict[str, Any]:

@@ -172,7 +172,7 @@ class Sidecar:
     def wait(self, over: Callable[[], bool] = lambda: False) -> None:
         """Keep house until the ending is asked for, or `over`. Raises PysyncError when the bridge ended by itself."""
         due = time.monotonic() + _HOUSEKEEPING_SECONDS
-        while not self.ending.comes():
+        while not self.ending.is_requested():
             if over():
                 return
             self._curves.sample(time.time())

@@ -101,7 +101,7 @@ class Sweeper:
                 removed = sum(self._removed(target, it) for it in target.trashed() if self._is_due(it))
             if removed:
                 log.info("trash_swept", target=self._settings.name, tables=removed)
-        self.worker.well()
+        self.worker.succeeded()
 
     def _is_due(self, trashed: Trashed) -> bool:
         # What another source dropped is for its sidecar.

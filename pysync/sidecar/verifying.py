@@ -117,7 +117,7 @@ class Verifier:
             requested = self._requests  # who asks from now on wants another look
             self._verify()
             self._answered = requested
-            self.worker.well()
+            self.worker.succeeded()
 
     def _is_due(self) -> bool:
         every = self._config.verify.every

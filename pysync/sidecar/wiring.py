@@ -154,7 +154,7 @@ class Shutdown:
         """Ask for the end; `failure` says what went wrong, if anything did."""
         self._stop_requests.put(failure)
 
-    def comes(self) -> bool:
+    def is_requested(self) -> bool:
         """Wait a moment; True once the end was asked for."""
         if self._stop_requests.empty():
             time.sleep(_EVERY_SECONDS)

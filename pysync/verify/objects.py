@@ -234,7 +234,7 @@ def compare_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, want
 
 def excused(compared: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
     """What only the target has, with the reason why it may have it, if there is one."""
-    extra = rules.only_there(compared, there)
+    extra = rules.extra_object(compared, there)
     out = extra.result != FOREIGN and not in_scope
     return replace(extra, excuse="not in the scope of the target") if out else extra
 
@@ -249,7 +249,7 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
     except Rejected as error:
         return replace(blank, result=MISSING if there is None else DIFFERENT, excuse=error.message)
     if there is None:
-        return rules.only_here(blank, wanted)
+        return rules.missing_object(blank, wanted)
     rival = rules.rival(blank.source, there)
     if rival or (not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt"):
         return _of_others(rules, replace(blank, fields=listed(fields)), there, rival)

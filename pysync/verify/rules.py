@@ -190,13 +190,13 @@ class Rules:
         came = mark is not None and mark.source == self.cluster
         return f"it came from {self.cluster!r}: only changes made there count" if came else ""
 
-    def only_there(self, compared: Compared, there: Any) -> Compared:
+    def extra_object(self, compared: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or somebody's."""
         if self.is_ours(there):
             return replace(compared, result=EXTRA, excuse=self.excuse(compared.kind, EXTRA, compared.source))
         return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
-    def only_here(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
+    def missing_object(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
         """What only the source has: to be created."""
         return replace(compared, result=MISSING, excuse=self.excuse(compared.kind, MISSING, compared.source))
 
@@ -242,17 +242,17 @@ class HomeRules(Rules):
         """None stays: changes count that were made at either end."""
         return ""
 
-    def only_there(self, compared: Compared, there: Any) -> Compared:
+    def extra_object(self, compared: Compared, there: Any) -> Compared:
         """Ours to drop, or created elsewhere and missing here."""
         if self.is_ours(there):
-            return super().only_there(compared, there)
+            return super().extra_object(compared, there)
         return replace(compared, result=EXTRA, fields=(f"{self.owner_text(there)}, missing at {self.source!r}",))
 
-    def only_here(self, compared: Compared, wanted: Any) -> Compared:
+    def missing_object(self, compared: Compared, wanted: Any) -> Compared:
         """To be created, or gone where it was created."""
         if _home(wanted, self.source) == self.cluster:
             return replace(compared, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
-        return super().only_here(compared, wanted)
+        return super().missing_object(compared, wanted)
 
 
 def _home(item: Any, cluster: str) -> str:

@@ -89,7 +89,7 @@ class Expressions:
         if isinstance(node.this, exp.Star):
             raise CannotTranslate("* among other things than columns")
         parts = [it.name.lower() for it in node.parts]
-        if len(parts) == 1 and parts[0] in _CALLED_BY_NAME and not self._scope.knows(parts[0]):
+        if len(parts) == 1 and parts[0] in _CALLED_BY_NAME and not self._scope.has_column(parts[0]):
             return self._call(parts[0], [])
         column, fields = self._scope.column(parts)
         self._scope.rules.read(column.type)
@@ -281,7 +281,7 @@ class Expressions:
     def _call(self, name: str, arguments: Sequence[Typed]) -> Typed:
         self._scope.rules.call(name, arguments)
         if name == "concat" or (name in {"coalesce", "nvl"} and any(it.type.is_text for it in arguments)):
-            arguments = [self._scope.rules.in_words(it) for it in arguments]
+            arguments = [self._scope.rules.decimal_as_text(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
 
     def _struct_of_spark(self, node: exp.Anonymous) -> Typed:

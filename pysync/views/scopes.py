@@ -80,7 +80,7 @@ class Scope:
         """Whether a column that the query makes a constant is in it."""
         return any(f".{quoted(name)}" in value.sql for name in self.fixed)
 
-    def knows(self, name: str) -> bool:
+    def has_column(self, name: str) -> bool:
         """Whether a source has a column of that name."""
         return any(it._of_column([name]) is not None for it in self._chain())
 

@@ -82,7 +82,7 @@ class HiveRules:
         tiny = f"{value.sql} <> 0 AND abs({value.sql}) < 1e-99"  # Hive reads no exponent of three digits
         return Typed(f"IF({tiny}, NULL, {repeated(value, 3).sql})", DOUBLE)
 
-    def in_words(self, value: Typed) -> Typed:
+    def decimal_as_text(self, value: Typed) -> Typed:
         """The value, as a string if it is a decimal of which it is known how it is written."""
         return value
 

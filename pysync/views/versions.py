@@ -96,9 +96,9 @@ class Hive2Rules(HiveRules):
             return _decimal_of(value, to, self.decimals)
         if to == DATE and _is_unread(value):
             return self.date_of(value)
-        return HiveRules.cast(self, self.in_words(value) if to == STRING else value, to)
+        return HiveRules.cast(self, self.decimal_as_text(value) if to == STRING else value, to)
 
-    def in_words(self, value: Typed) -> Typed:
+    def decimal_as_text(self, value: Typed) -> Typed:
         """Without zeros at its end."""
         if value.type.name != "decimal" or value.type.precision > _MOST_WRITTEN:
             return value
@@ -135,7 +135,7 @@ class Hive4Rules(Hive2Rules):
     functions: Mapping[str, Callable[..., Typed]] = {**OF_HIVE_4, **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS)}
     date_of: DateOf = staticmethod(date_of_4)
 
-    def in_words(self, value: Typed) -> Typed:
+    def decimal_as_text(self, value: Typed) -> Typed:
         """With all digits that its type has."""
         return Typed(f"CAST({value.sql} AS varchar)", STRING) if value.type.name == "decimal" else value
 

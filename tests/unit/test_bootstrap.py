@@ -374,8 +374,8 @@ def test_a_refresh_that_is_done_again_counts_once() -> None:
     tally.note(5, Count(0, 500))
     tally.note(5, Count(1, 700))
     tally.note(9, Count(1, 1))
-    assert (tally.ahead(), tally.take(4)) == (Count(2, 701), Count())
-    assert (tally.take(5), tally.take(5), tally.ahead()) == (Count(1, 700), Count(), Count(1, 1))
+    assert (tally.not_taken(), tally.take(4)) == (Count(2, 701), Count())
+    assert (tally.take(5), tally.take(5), tally.not_taken()) == (Count(1, 700), Count(), Count(1, 1))
     tally.note(20, Count(1, 3))
     tally.note(21, Count(1, 4))
     assert tally.take(30, after=20) == Count(1, 4), "the one before was counted before a kill"

@@ -36,7 +36,7 @@ def test_the_file_has_the_new_text_with_its_mode_and_its_line_ends(file: Path) -
     draft.put()
     assert file.read_bytes() == f"{TEXT}\r\nlanes = 2".encode()
     assert (file.stat().st_mode & 0o777, draft.digest) == (0o640, digest_of(file))
-    draft.take_back()
+    draft.restore()
     assert file.read_bytes() == TEXT.encode()
     assert list(file.parent.iterdir()) == [file]
 
@@ -130,7 +130,7 @@ def test_who_has_put_another_file_there_keeps_it_until_the_end(file: Path, monke
     monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.2)
     with locked(file) as lock:
         draft = drafted(file, lanes(2), lock)
-        for change in (draft.put, draft.take_back):
+        for change in (draft.put, draft.restore):
             change()
             with pytest.raises(PysyncError, match="another command is changing"), locked(file):
                 pass

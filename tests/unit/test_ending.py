@@ -20,7 +20,7 @@ threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 ending = Shutdown()
 ending.on_signals()
 print("waits", flush=True)
-while not ending.comes():
+while not ending.is_requested():
     pass
 print(ending.failure())
 """
@@ -28,9 +28,9 @@ print(ending.failure())
 
 def test_a_failure_is_told():
     ending = Shutdown()
-    assert not ending.comes()
+    assert not ending.is_requested()
     ending.ask("the bridge ended")
-    assert (ending.comes(), ending.failure()) == (True, "the bridge ended")
+    assert (ending.is_requested(), ending.failure()) == (True, "the bridge ended")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -226,8 +226,8 @@ def test_what_is_held_stays_until_it_is_let_go_or_the_disk_is_tight(queue, disk,
     assert (queue.trim(), kept(queue)) == (3, list(range(4, 11)))
     assert not queue.hold("replay", 3), "it is gone already"
     assert queue.hold("other", 8)
-    queue.let_go("replay")
-    queue.let_go("replay")
+    queue.release("replay")
+    queue.release("replay")
     assert (queue.trim(retain_seconds=DAY, retain_bytes=1), kept(queue)) == (4, [8, 9, 10])
     disk.free = 1_240_000
     assert (queue.trim(), kept(queue)) == (3, [])

@@ -104,7 +104,7 @@ def test_a_foreign_reader_of_the_file_is_refused_too(tmp_path):
 
 
 def test_a_queue_that_another_is_just_making_is_left_to_it(tmp_path):
-    owner = files.own(tmp_path, tmp_path / "queue.db", 0)
+    owner = files.lock_directory(tmp_path, tmp_path / "queue.db", 0)
     assert "in use by another process" in refused(tmp_path, quarantine=True).message
     assert list(tmp_path.iterdir()) == []
     os.close(owner)

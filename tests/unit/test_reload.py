@@ -128,7 +128,7 @@ def test_a_token_that_is_not_private_is_refused(file: Path, queue: EventQueue) -
 
 def test_a_rename_that_was_asked_for_is_carried_out_once(file: Path, queue: EventQueue) -> None:
     queue.target("dr").pause("kept")
-    registry.ask_for(queue, Act("dr", "standby"))
+    registry.request_at_start(queue, Act("dr", "standby"))
     for _ in range(2):
         registry.carry_out(queue, ["standby"])
         assert list(queue.positions()) == ["standby"]
@@ -138,7 +138,7 @@ def test_a_rename_that_was_asked_for_is_carried_out_once(file: Path, queue: Even
 
 
 def test_a_removal_that_was_asked_for_is_carried_out(queue: EventQueue) -> None:
-    registry.ask_for(queue, Act("dr"))
+    registry.request_at_start(queue, Act("dr"))
     registry.carry_out(queue, ["other"])
     assert list(queue.positions()) == []
 
@@ -146,7 +146,7 @@ def test_a_removal_that_was_asked_for_is_carried_out(queue: EventQueue) -> None:
 def test_an_act_that_the_file_contradicts_by_now_is_given_up(queue: EventQueue) -> None:
     """Somebody has taken the edit back between the command and the start."""
     for act in (Act("dr", "standby"), Act("dr")):
-        registry.ask_for(queue, act)
+        registry.request_at_start(queue, act)
         registry.carry_out(queue, ["dr"])
         assert list(queue.positions()) == ["dr"]
     registry.carry_out(queue, ["standby"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.dump import print_plans
 from pysync.dump.index import open_dump
-from pysync.dump.manifest import Within, are_same, looks_at_definitions, read_manifest, scope_of
+from pysync.dump.manifest import Within, are_same, needs_definitions, read_manifest, scope_of
 from pysync.dump.taken import Taken, by_scope, last_taken, note_begun, note_taken
 from pysync.dump.write import Selection, newest_within
 from pysync.jobs.dumping import Wanted
@@ -222,8 +222,8 @@ def test_a_scope_looks_at_definitions_if_it_is_told_to(tmp_path: Path) -> None:
     assert list(open_dump(tmp_path / "one").tables()) == [TableName("db", "near")]
     write(tmp_path / "two", source, Selection(wide, frozenset(), narrow, by_definition=True))
     assert list(open_dump(tmp_path / "two").tables()) == [TableName("db", "far")]
-    assert looks_at_definitions([Within(include_types=NOT_EXTERNAL)])
-    assert not looks_at_definitions([SALES])
+    assert needs_definitions([Within(include_types=NOT_EXTERNAL)])
+    assert not needs_definitions([SALES])
 
 
 def test_a_manifest_with_another_scope_is_read_as_it_was_written() -> None:

@@ -23,7 +23,7 @@ from pysync.queue import ParkedTable
 from pysync.replay.ledger import Drop, Hold
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
-from pysync.sidecar.why.events import Rename, Seen, Span, life, scan
+from pysync.sidecar.why.events import Rename, Seen, Span, names_over_time, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
@@ -43,25 +43,25 @@ def names(*spans: Span) -> list[tuple[str, float, float]]:
 
 
 def test_a_name_that_was_never_given_or_taken_is_the_only_one() -> None:
-    assert names(*life("db.t", [Rename(5, "db.a", "db.b")])) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [Rename(5, "db.a", "db.b")])) == [("db.t", 0, math.inf)]
 
 
 @pytest.mark.parametrize("asked", ["db.a", "db.b", "db.c"])
 def test_an_object_that_was_renamed_twice_is_found_by_each_of_its_names(asked: str) -> None:
-    found = life(asked, [Rename(9, "db.b", "db.c"), Rename(5, "db.a", "db.b")])
+    found = names_over_time(asked, [Rename(9, "db.b", "db.c"), Rename(5, "db.a", "db.b")])
     assert names(*found) == [("db.c", 9, math.inf), ("db.b", 5, 9), ("db.a", 0, 5)]
 
 
 def test_a_name_that_went_from_one_to_another_is_that_of_the_last() -> None:
     swapped = [Rename(5, "db.t", "db.old"), Rename(6, "db.new", "db.t")]
-    assert names(*life("db.t", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
-    assert names(*life("db.old", swapped)) == [("db.old", 5, math.inf), ("db.t", 0, 5)]
-    assert names(*life("db.new", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
+    assert names(*names_over_time("db.t", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
+    assert names(*names_over_time("db.old", swapped)) == [("db.old", 5, math.inf), ("db.t", 0, 5)]
+    assert names(*names_over_time("db.new", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
 
 
 def test_an_object_that_was_made_under_the_name_since_is_another() -> None:
-    assert names(*life("db.t", [Rename(5, "db.t", "db.old")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
-    assert names(*life("db.t", [Rename(5, "db.a", "db.t")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [Rename(5, "db.t", "db.old")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [Rename(5, "db.a", "db.t")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
 
 
 @given(
@@ -69,7 +69,7 @@ def test_an_object_that_was_made_under_the_name_since_is_another() -> None:
     st.sampled_from("abcd"),
 )
 def test_a_life_is_one_chain_through_time(renames: list[Rename], asked: str) -> None:
-    found = life(asked, renames)
+    found = names_over_time(asked, renames)
     assert asked in {it.name for it in found}
     assert (found[0].upto, found[-1].after) == (math.inf, 0)
     for newer, older in pairwise(found):

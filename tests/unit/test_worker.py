@@ -35,7 +35,7 @@ class Job:
     def _turn(self) -> None:
         self.turns += 1
         self.does()
-        self.worker.well()
+        self.worker.succeeded()
 
     def more(self, turns: int = 3) -> None:
         before = self.turns
@@ -128,7 +128,7 @@ def logged(*turns: Exception | None) -> list[MutableMapping[str, Any]]:
         error = next(left, Finished())
         if error is not None:
             raise error
-        worker.well()
+        worker.succeeded()
 
     worker = Worker("job", turn, every=0.0, retry=0.0)
     with structlog.testing.capture_logs() as lines:

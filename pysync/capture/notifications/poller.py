@@ -152,7 +152,7 @@ class Poller:
             self.worker.waits(str(error))
             return False
         more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
-        self.worker.well()
+        self.worker.succeeded()
         self._caught_up = self._caught_up if more else turn
         return more
 

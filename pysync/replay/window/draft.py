@@ -49,7 +49,7 @@ class Refusal:
         return cls(event, keys, kind, short)
 
     @classmethod
-    def behind(cls, event: Queued, keys: frozenset[str]) -> Refusal:
+    def waiting(cls, event: Queued, keys: frozenset[str]) -> Refusal:
         """The refusal of an event that waits behind another one."""
         return cls(event, keys, "waits", "waits behind a parked event")
 
@@ -387,7 +387,7 @@ def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
     # Before the check: what the refresh makes good must not block the refresh.
     if each.covers is not None:
         blocks.heal(each.event.position, each.covers)
-    return Refusal.behind(each.event, each.translation.keys) if blocks.holds(each.translation) else None
+    return Refusal.waiting(each.event, each.translation.keys) if blocks.holds(each.translation) else None
 
 
 def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:

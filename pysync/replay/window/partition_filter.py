@@ -260,7 +260,7 @@ class _Reading:
         return cursor.fails(*(expected or ("a string", "a number")))
 
     def _day(self) -> date:
-        at = self.cursor.here()
+        at = self.cursor.position()
         text = self.cursor.string("a day in quotes")
         try:
             return date.fromisoformat(text)
@@ -274,7 +274,7 @@ class _Reading:
         if not before and not cursor.has_symbol("+"):
             return 0
         cursor.has_keyword("INTERVAL")
-        at = cursor.here()
+        at = cursor.position()
         quote = next((it for it in ("'", '"') if cursor.has_symbol(it)), "")
         number = cursor.number()
         if quote:

@@ -113,7 +113,7 @@ class Cursor:
         """Whether what is next matches the pattern; nothing is read."""
         return self._matched(pattern) is not None
 
-    def here(self) -> int:
+    def position(self) -> int:
         """The place of what is next."""
         match = _SPACE.match(self.text, self.at)
         return match.end() if match else self.at
@@ -122,7 +122,7 @@ class Cursor:
 
     def fails(self, *expected: str) -> NoReturn:
         """Raise UsageError that says what was expected here, and what is there."""
-        there = self.text[self.here() :][:_SHOWN].split(None, 1)
+        there = self.text[self.position() :][:_SHOWN].split(None, 1)
         text = quoted(there[0]) if there else "the end"
         wanted = list(dict.fromkeys([*self._expected, *expected]))
         listed = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if len(wanted) > 1 else wanted)
@@ -130,7 +130,7 @@ class Cursor:
 
     def refuse(self, why: str, at: int | None = None) -> NoReturn:
         """Raise UsageError about this place, or about another one that `here` gave."""
-        before = self.text[: self.here() if at is None else at]
+        before = self.text[: self.position() if at is None else at]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         place = f"line {line}, column {column}" if "\n" in self.text.strip() else f"column {column}"
         raise UsageError(f"cannot read {self._what}: {place}: {why}")
@@ -145,10 +145,10 @@ class Cursor:
         return True
 
     def _next(self) -> str:
-        return self.text[self.here() :][:1]
+        return self.text[self.position() :][:1]
 
     def _matched(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        return pattern.match(self.text, self.here())
+        return pattern.match(self.text, self.position())
 
     def _past(self, match: re.Match[str]) -> None:
         self.at = match.end()
@@ -281,12 +281,12 @@ def _dump(cursor: Cursor) -> ReplDump:
     if cursor.has_keyword("FROM"):
         since = cursor.number()
         if cursor.has_keyword("TO"):
-            at = cursor.here()
+            at = cursor.position()
             to = cursor.number()
             if to < since:
                 cursor.refuse(f"TO {to} is before FROM {since}", at)
         if cursor.has_keyword("LIMIT"):
-            at = cursor.here()
+            at = cursor.position()
             limit = cursor.number()
             if not limit:
                 cursor.refuse("LIMIT must be at least 1", at)
@@ -316,7 +316,7 @@ def _settings(cursor: Cursor) -> dict[str, str]:
     settings: dict[str, str] = {}
 
     def one() -> None:
-        at = cursor.here()
+        at = cursor.position()
         key = cursor.string("a key in quotes")
         if key in settings:
             cursor.refuse(f"the key {quoted(key)} comes twice", at)
@@ -346,7 +346,7 @@ def _policy(cursor: Cursor) -> str:
 
 def _replaced(cursor: Cursor, policy: str) -> str:
     """The policy after REPLACE, which must be one of the same database."""
-    at = cursor.here()
+    at = cursor.position()
     replaced = _policy(cursor)
     if replaced.partition(".")[0] != policy.partition(".")[0]:
         cursor.refuse("a policy can only replace one of the same database", at)
@@ -365,7 +365,7 @@ def _expressions(cursor: Cursor) -> str:
 
 
 def _expression(cursor: Cursor) -> str:
-    at = cursor.here()
+    at = cursor.position()
     text = cursor.string("an expression in quotes")
     if wrong := _fault(text):
         cursor.refuse(f"{quoted(text)} is not a regular expression: {wrong}", at)

@@ -144,7 +144,7 @@ class Leaving:
             if left and self._is_ours(self.target.table(name)):
                 yield name
 
-    def goes(self, database: str, gone: Sequence[TableName]) -> bool:
+    def has_left(self, database: str, gone: Sequence[TableName]) -> bool:
         """Whether the database itself has left the scope, and is empty without the tables in `gone`."""
         if (
             is_default_database(database)
@@ -209,5 +209,5 @@ def leaving(target: Target, translator: Translator, refresh: Refresh) -> Iterato
         gone = list(extent.tables(database))
         for name in gone:
             yield DropTable(table=name, **origin)
-        if not refresh.replaced and extent.goes(database, gone):
+        if not refresh.replaced and extent.has_left(database, gone):
             yield DropDatabase(database=database, **origin)

@@ -56,7 +56,7 @@ class LastIds:
         wanted = [it for it in map(self._wanted, names) if it is not None]
         if wanted:
             self._refreshes.ask(wanted)
-        self.worker.well()
+        self.worker.succeeded()
 
     def _wanted(self, database: str) -> Names | None:
         last_id = self._objects.upto(self._drain, database)

@@ -19,7 +19,7 @@ from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import query_of
 from pysync.sidecar.parked import parked_table
-from pysync.sidecar.why.events import Rename, Scan, Seen, Span, life, scan
+from pysync.sidecar.why.events import Rename, Scan, Seen, Span, names_over_time, scan
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
 
@@ -79,7 +79,7 @@ def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, sc
             (name, it.last_position or 0) for it in reader.records(Query(names=[name]), _MOST_LOOKED) if _made(it, name)
         }
         left |= {other for it in renames if name in {it.old, it.new} for other in (it.old, it.new)} - known
-    return life(source, renames, made)
+    return names_over_time(source, renames, made)
 
 
 def _made(record: Record, name: str) -> bool:

@@ -44,7 +44,7 @@ Made = tuple[str, int]
 """A name, and a position at which an object was created under it."""
 
 
-def life(name: str, renames: Iterable[Rename], made: Collection[Made] = ()) -> Sequence[Span]:
+def names_over_time(name: str, renames: Iterable[Rename], made: Collection[Made] = ()) -> Sequence[Span]:
     """The names of the object that has the name now, or was the last to have it; its last name first.
 
     An object that was created under the name after the renames to it is another one than they report.

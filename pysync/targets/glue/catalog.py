@@ -155,7 +155,7 @@ class Sender:
     catalog: Catalog
     parallel: int
 
-    def at_once(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    def in_parallel(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Do the work for each item, several at a time; once one has failed, begin no other, and raise its error."""
         if len(items) < 2 or self.parallel == 1:
             return [work(item) for item in items]
@@ -255,7 +255,7 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _send(send: Sender, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
     sending = _Sending(send.catalog, name, batch, failures)
-    send.at_once(sending.send, list(_batches(items, batch.size)))
+    send.in_parallel(sending.send, list(_batches(items, batch.size)))
 
 
 def _batches(items: Sequence[Any], size: int) -> Iterator[list[Any]]:

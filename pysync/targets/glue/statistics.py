@@ -146,7 +146,7 @@ def stored_statistics(item: Any) -> Any | None:
 
 def read_statistics(send: Sender, name: TableName, columns: Sequence[str], parts: Sequence[str]) -> Statistics:
     """The statistics of these columns by the name of the partition, "" for the table itself; empty where none are."""
-    per_part = send.at_once(lambda part: _read(send, name, columns, part), list(parts))
+    per_part = send.in_parallel(lambda part: _read(send, name, columns, part), list(parts))
     return dict(zip(parts, per_part, strict=True))
 
 
@@ -154,12 +154,12 @@ def write_statistics(send: Sender, name: TableName, statistics: Statistics) -> N
     """Write them; other columns keep theirs. Raises the error of a column that Glue refuses."""
     now = datetime.now(timezone.utc)
     wanted = [(part, chunk) for part, items in statistics.items() for chunk in chunks(items, _PER_UPDATE)]
-    send.at_once(lambda item: _write(send, name, *item, now), wanted)
+    send.in_parallel(lambda item: _write(send, name, *item, now), wanted)
 
 
 def delete_statistics(send: Sender, name: TableName, part: str, columns: Iterable[str]) -> None:
     """Delete those of these columns that have any."""
-    send.at_once(lambda column: _delete(send, name, part, column), sorted(columns))
+    send.in_parallel(lambda column: _delete(send, name, part, column), sorted(columns))
 
 
 def _read(send: Sender, name: TableName, columns: Sequence[str], part: str) -> list[Any]:
