@@ -60,21 +60,21 @@ class Partial:
     problems: tuple[str, ...]  # with their places in the file
 
 
-def load_config(path: Path, *, lives: bool = True) -> Config:
-    """The configuration in a TOML file. Where the source is a dump (not `lives`) its address may be missing.
+def load_config(path: Path, *, live_source: bool = True) -> Config:
+    """The configuration in a TOML file. Where the source is a dump (not `live_source`), its address may be missing.
 
     Raises UsageError with every problem, one a line, each with the key that it is about.
     """
-    return read_config(read_text(path), path, lives=lives)
+    return read_config(read_text(path), path, live_source=live_source)
 
 
-def read_config(text: str, path: Path, *, lives: bool = True) -> Config:
+def read_config(text: str, path: Path, *, live_source: bool = True) -> Config:
     """As `load_config`, of a text that is or shall be in the file at `path`."""
     tables = tables_in(text, path)
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
-    targets = tuple(target for target in _targets(listed, sections, problems, lives=lives) if target)
+    targets = tuple(target for target in _targets(listed, sections, problems, live_source=live_source) if target)
     if problems or sections is None:
         raise refusal(path, text, problems)
     return Config.model_construct(**dict(sections), targets=targets)
@@ -87,7 +87,7 @@ def load_partial(path: Path) -> Partial:
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
-    targets = _targets(listed, sections, problems, lives=True)
+    targets = _targets(listed, sections, problems, live_source=True)
     source = _section(SourceConfig, tables, "source")
     return Partial(
         source=source,
@@ -117,7 +117,7 @@ def _name_of(table: Any, at: int) -> str:
 
 
 def _targets(
-    listed: list[Any], sections: Sections | None, problems: list[str], *, lives: bool
+    listed: list[Any], sections: Sections | None, problems: list[str], *, live_source: bool
 ) -> list[TargetSettings | None]:
     """The targets, None for one that cannot be read; all that is wrong with them, each and together, is a problem."""
     checked_targets = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
@@ -128,8 +128,8 @@ def _targets(
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _unknown_to(sections, [table.get("name") for table in listed if isinstance(table, dict)])
     problems += _echoes(sections, targets)
-    problems += _one_sided(sections, targets, lives=lives)
-    problems += _uncopied(sections, targets, lives=lives)
+    problems += _one_sided(sections, targets, live_source=live_source)
+    problems += _uncopied(sections, targets, live_source=live_source)
     # What cannot be read has no names.
     problems += [] if problems else _meeting(targets)
     return checked_targets
@@ -190,14 +190,14 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
     ]
 
 
-def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
+def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *, live_source: bool) -> list[str]:
     """Why targets with both_ways could not tell whose change it is, or could not read what a conflict has left."""
     clusters = [target.cluster or target.name for target in targets if target.both_ways]
     problems = [
         f"targets: two targets with both_ways have the cluster {name!r}; set cluster to each target's own source name"
         for name in sorted({name for name in clusters if clusters.count(name) > 1})
     ]
-    if not (lives and clusters and sections):
+    if not (live_source and clusters and sections):
         return problems
     if sections.source.metastore is None:
         problems.append("source.metastore: missing; targets with both_ways read the result of conflicts there")
@@ -208,12 +208,12 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
     return problems
 
 
-def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
+def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, live_source: bool) -> list[str]:
     """What keeps files from being copied: events of inserts say too little, and one sidecar has one Spark."""
     copying = [target for target in targets if target.copy_files is not None]
     problems = _sparks([request for target in targets if (request := target.spark_request())])
     problems += _exposed_sessions(sections, targets)
-    if lives and copying and sections is not None and sections.source.metastore is None:
+    if live_source and copying and sections is not None and sections.source.metastore is None:
         problems.append(
             "source.metastore: missing; targets with copy read there which table or partition an insert changed"
         )

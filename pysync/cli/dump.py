@@ -223,7 +223,7 @@ def load(
     may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
     no table because all of them came from its own cluster.
     """
-    loaded = load_config(config, lives=False)
+    loaded = load_config(config, live_source=False)
     logs.configure("error", loaded.log.format)
     names = targets_of(config, loaded, target)
     if dry_run:

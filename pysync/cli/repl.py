@@ -127,7 +127,7 @@ def _dump(call: _Call, statement: ReplDump) -> None:
 
 
 def _load(call: _Call, statement: ReplLoad) -> None:
-    loaded = load_config(call.config, lives=False)
+    loaded = load_config(call.config, live_source=False)
     logs.configure("error", loaded.log.format)
     names = targets_of(call.config, loaded, call.target)
     files, ignored = load_options(statement.settings)
@@ -148,7 +148,7 @@ def _load(call: _Call, statement: ReplLoad) -> None:
 
 
 def _status(call: _Call, statement: ReplStatus) -> None:
-    loaded = load_config(call.config, lives=False)
+    loaded = load_config(call.config, live_source=False)
     names = targets_of(call.config, loaded, call.target)
     ignored = status_options(statement.settings)
     _warn(ignored)

@@ -72,7 +72,7 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
     from pysync.replay.window.translate import Translator  # noqa: PLC0415
     from pysync.sidecar.why import why_offline  # noqa: PLC0415
 
-    loaded = load_config(config, lives=False)
+    loaded = load_config(config, live_source=False)
     translators = {it.name: Translator.of(it, loaded.source.replicators) for it in loaded.targets}
     return why_offline(Reader(loaded.queue.directory / FILE), translators, request)
 

@@ -83,7 +83,7 @@ class FilesFirst:
         self._removed[first] = files
 
     def take_differences(self) -> list[Difference]:
-        """What `apply` has changed since the last call (see Tells); also what it has removed before it failed."""
+        """What `apply` has changed since the last call (ReportsChanges), and what it removed before it failed."""
         removed, self._removed = self._removed, {}
         of_target: Sequence[Difference] = getattr(self._target, "take_differences", tuple)()  # not every kind has it
         if not removed:

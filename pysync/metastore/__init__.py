@@ -1,5 +1,5 @@
 """Connections to Hive Metastores (HMS): the only place in pysync that opens one.
 
-From below: `addresses` (which), `settings` (what pysync.toml says), `channel` (bytes), `tls`, `kerberos`, `plain`,
-`sasl` and `http` (on top of those), `access` (all of it as one value), `wire` (a connection), `client` (the calls).
+From below: `errors`, `settings` (addresses, and what pysync.toml says of TLS and logins), `login` (bytes, and logins on
+top of them), `access` (all settings as one value), `wire` (a connection), `client` (the calls).
 """

@@ -215,7 +215,7 @@ class Metastore:
             container_length_limit=MOST_IN_CONTAINER,
         )
         self._client = CatalogClient(protocol)
-        # Over HTTP a header says it with each request (metastore/plain).
+        # Over HTTP a header says it with each request (`login.headers`).
         if self._access.user is not None and not wire.uri.is_http:
             self._call_as(self._access.user, wire)
         return wire

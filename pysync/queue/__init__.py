@@ -1,8 +1,8 @@
 """The durable queue: one ordered log of events, a position per target, and what was set aside.
 
 Everything is in one SQLite file with one owner (`store`), which the parts of `EventQueue` share: `intake` appends,
-`target_queue` and `parked` are what one target has, `gaps` and `notes` are kept beside. See `EventQueue` for what is
-promised.
+`received` knows which numbers have arrived, `target_queue` is what one target has; `gaps` and notes are beside. See
+`EventQueue` for what is promised.
 """
 
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull

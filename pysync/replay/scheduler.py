@@ -147,7 +147,9 @@ class Lane:
         if self._target is None:
             try:
                 self._target = self._open_target()
-                self._take = getattr(self._target, "take_differences", tuple)  # a kind need not report them (see Tells)
+                self._take = getattr(
+                    self._target, "take_differences", tuple
+                )  # a kind need not report them (see ReportsChanges)
             except Unavailable:
                 raise
             except Exception as error:

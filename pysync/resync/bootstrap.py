@@ -200,11 +200,13 @@ class Bootstrapper:
                 self._checkpoints.update(tables=_count(source, scope, whole=origin.whole))
             wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
             marked = ({**names, **marks} for names in wanted)
-            if not self._feed.queue(marked, lives=origin.id is None, queued=self._note_queued).whole:
+            if not self._feed.queue(marked, live_source=origin.id is None, queued=self._note_queued).whole:
                 return
         if origin.replaced:
             # After everything else: a table that was renamed is there under its new name first.
-            self._refreshes.ask([self._leaving(name, origin.replaced) for name in checkpoint.targets], lives=False)
+            self._refreshes.ask(
+                [self._leaving(name, origin.replaced) for name in checkpoint.targets], live_source=False
+            )
         # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
         self._checkpoints.update(upto=self._queue.last)
         gaps = [gap.key for gap in self._queue.gaps.unclosed() if origin.whole and gap.upto is None and self.heals(gap)]

@@ -61,13 +61,13 @@ class Refreshes:
         self.asked_at = -math.inf
         """When the last one was queued (monotonic seconds)."""
 
-    def ask(self, wanted: Iterable[Names], *, lives: bool = True) -> int:
+    def ask(self, wanted: Iterable[Names], *, live_source: bool = True) -> int:
         """Queue a refresh of each; returns a position that none of them is behind. Raises as `Intake.append`.
 
-        `lives` is whether a living source is read for them, and not a dump; that is noted.
+        `live_source` is whether they read the source, and not a dump of it; that is noted.
         """
         with self._lock:
-            if lives:
+            if live_source:
                 self._queue.notes.put(LIVING, str(round(time.time() * 1000)))
             entries = [self._entry(number, names) for number, names in enumerate(wanted, self._sequence + 1)]
             self._queue.intake.append_all(entries)
@@ -228,7 +228,7 @@ class Feed:
         self,
         wanted: Iterable[Names],
         *,
-        lives: bool = True,
+        live_source: bool = True,
         queued: Callable[[Sequence[Names]], object] = lambda _: None,
         goes_on: Callable[[], bool] = lambda: True,
     ) -> Fed:
@@ -240,7 +240,7 @@ class Feed:
         upto, count, names = self.refreshes.upto, 0, iter(wanted)
         self._measured = (time.monotonic(), 0)
         while chunk := list(islice(names, _CHUNK)):
-            upto = self.refreshes.ask(chunk, lives=lives)
+            upto = self.refreshes.ask(chunk, live_source=live_source)
             count += len(chunk)
             self._waiting.append((upto, len(chunk)))
             queued(chunk)

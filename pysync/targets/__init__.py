@@ -1,1 +1,1 @@
-"""Targets: places that changes are brought to; `base` says what one is, `settings` what it takes, `kinds` finds it."""
+"""Targets: places that changes are brought to. `base` says what one is, and finds its kind; `settings` is its table."""

@@ -62,7 +62,7 @@ class StoreTarget:
         self._changes.redefining = around
 
     def take_differences(self) -> list[Difference]:
-        """What `apply` has changed since the last call (see Tells)."""
+        """What `apply` has changed since the last call (see ReportsChanges)."""
         return self._changes.take()
 
     def databases(self) -> list[str]:

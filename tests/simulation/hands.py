@@ -184,7 +184,9 @@ class Executor:
             return f"refused: {reason}"
         marks = {"targets": feed.name, "bootstrap": "true"}
         wanted = everything(dumped.opened(), lambda: sidecar.queue.last)
-        Refreshes(sidecar.queue, dumped.manifest.source).ask([{**names, **marks} for names in wanted], lives=False)
+        Refreshes(sidecar.queue, dumped.manifest.source).ask(
+            [{**names, **marks} for names in wanted], live_source=False
+        )
         while feed.behind:
             feed.turn()
         return "loaded"

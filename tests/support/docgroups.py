@@ -203,7 +203,7 @@ LEFT_OUT = {
     "monitoring.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
     "operating.md#keep-dropped-tables-for-a-while": "it needs dropped tables; tests/integration/test_trash.py",
     "operating.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
-    "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
+    "operating.md#downgrade": "it needs systemd, and another release, of which there is none",
     "operating.md#without-a-queue": "it needs systemd; tests/crash/test_restored_queue.py does the same",
     "operating.md#planned": "tests/integration/test_promote.py goes both ways with two sidecars",
     "failures.md: journalctl *": "it needs systemd",

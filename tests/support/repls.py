@@ -129,7 +129,7 @@ class Repl:
 
     @property
     def there_config(self) -> Config:
-        return load_config(self.directory / "there.toml", lives=False)
+        return load_config(self.directory / "there.toml", live_source=False)
 
     def dump(self, text: str) -> Dumped:
         """REPL DUMP, of what follows these words."""

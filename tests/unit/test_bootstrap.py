@@ -193,8 +193,8 @@ class SlowTarget:
     def __init__(self, rate: float) -> None:
         self.now, self._rate, self._finished, self.most_waiting = 1000.0, rate, 0.0, 0
 
-    def ask(self, names: list[Any], *, lives: bool) -> int:
-        assert lives
+    def ask(self, names: list[Any], *, live_source: bool) -> int:
+        assert live_source
         self.upto += len(names)
         self.most_waiting = max(self.most_waiting, self.upto - int(self._finished))
         return self.upto

@@ -423,7 +423,7 @@ def test_a_queue_knows_what_came_in_since_a_dump_was_begun(reopen) -> None:
     assert "the last change of the source arrived at" in since("dr")
     later = ASKED.model_copy(update={"began_at": 1001.0})
     assert since_by_queue(queue, later, "dr") is None
-    Refreshes(queue, "onprem").ask([{"database": "db"}], lives=False)
+    Refreshes(queue, "onprem").ask([{"database": "db"}], live_source=False)
     assert since_by_queue(queue, later, "dr") is None
     Refreshes(queue, "onprem").ask([{"database": "db"}])
     assert "compared with the source" in since_by_queue(queue, later, "dr")

@@ -210,7 +210,7 @@ def test_a_configuration_to_load_with_needs_no_source_for_its_copies(tmp_path: P
     file = tmp_path / "there.toml"
     target = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "thrift://there:9083"\ncopy = true\n'
     file.write_text(f'[source]\nname = "onprem"\n{target}')
-    assert load_config(file, lives=False).targets[0].copy_files is not None
+    assert load_config(file, live_source=False).targets[0].copy_files is not None
     with pytest.raises(UsageError, match=r"source\.metastore: missing"):
         load_config(file)
 

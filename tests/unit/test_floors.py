@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from importlib.metadata import entry_points, metadata
 from pathlib import Path
 
 import pytest
@@ -65,4 +67,14 @@ def test_so_does_a_room_of_the_targets(room: str) -> None:
         if room_of(file, TARGETS) == room:
             there = imports(file, "pysync.targets")
             wrong += [f"{file.name} -> {to}" for to in there if to != room and height[to] >= height[room]]
+    assert wrong == []
+
+
+def test_the_docstring_of_a_package_names_only_modules_that_it_has() -> None:
+    known = {*metadata("pysync").get_all("Provides-Extra", []), *entry_points(group="pysync.targets").names}
+    wrong = []
+    for face in sorted(ROOT.rglob("__init__.py")):
+        modules = {path.name.partition(".")[0] for path in face.parent.iterdir()}
+        words = re.findall(r"`([a-z_]+)`", ast.get_docstring(ast.parse(face.read_text())) or "")
+        wrong += [f"{face.parent.relative_to(ROOT)}: {word}" for word in words if word not in modules | known]
     assert wrong == []

@@ -1,6 +1,6 @@
 """The notification log: the changes of a metastore as it keeps them itself, for sources without the listener.
 
-`Poller` takes them into the queue; `touched` names the objects that they are about. See docs/versions.md.
+`poller` takes them into the queue; `log` reads them, and names the objects that they are about. See docs/versions.md.
 """
 
 from pysync.capture.notifications.log import (

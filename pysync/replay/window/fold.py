@@ -83,15 +83,15 @@ class TableState(State):
 
     `definitions` holds the last definition. Before it may be that of the last cascade, if the columns have changed
     since: partitions that this window does not know get the cascaded columns. Each has a flag, whether it cascades.
-    `born` is the position of the create, if the window has one. `buried` is the latest createTime of the dropped tables
-    (s; 0: the source does not say), as a clock may have been set back between them.
+    `born` is the position of the create, if the window has one. `dropped_created` is the latest createTime of the
+    dropped tables (s; 0: the source does not say), as a clock may have been set back between them.
     """
 
     name: TableName
     origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
     keys: frozenset[str]  # see Change
     dropped: Change | None = None
-    buried: int = 0
+    dropped_created: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
     born: int = 0
     pointers: dict[str, None] = field(default_factory=dict)  # of an Iceberg table, before its alters
@@ -277,7 +277,7 @@ def _alter(state: TableState, change: Change) -> None:
 
 def _drop(state: TableState, change: Change) -> None:
     # 0 (not known) wins: then the drop has to go by the position alone.
-    state.buried = change.created and max(change.created, state.buried)
+    state.dropped_created = change.created and max(change.created, state.dropped_created)
     state.dropped, state.definitions, state.born = change, [], 0
     state.partitions.clear()
     state.statistics.clear()

@@ -174,7 +174,7 @@ def _table(state: TableState, writer: Writer) -> Work:
     if state.dropped is not None:
         origin = _origin(state.dropped, writer, state.visited) | _condition(state.provenance, state.dropping)
         if state.provenance is None or state.provenance.mark is None:  # else mark and clock are another home's
-            origin["mark"] = replace(origin["mark"], created=state.buried)
+            origin["mark"] = replace(origin["mark"], created=state.dropped_created)
         operations.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, writer, state.visited, state.born) | {"sources": state.sources}

@@ -275,7 +275,7 @@ _CHECKS: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-# Athena's DDL statements, each built from values by `quoting` and `types` alone. Pure.
+# Athena's DDL statements, each built from values alone. Pure.
 #
 # Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set fixed values. Names are
 # always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in
