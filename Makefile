@@ -91,7 +91,7 @@ test: setup $(JAR) $(ARCHIVE) ## the tests; the suites beside them: make test SU
 	@case " $(SUITES) " in *" $(SUITE) "*) ;; *) echo "there is no suite $(SUITE): name one of $(SUITES)"; exit 2;; esac
 	@$(MAKE) --no-print-directory suite-$(SUITE)
 
-test-all: lint ## lint, and the suites that need nothing but Debian's packages: an hour and a half
+test-all: lint ## lint, and the suites that need nothing but Debian's packages: about an hour
 	@for suite in $(SUITES_HERE); do $(MAKE) --no-print-directory test SUITE=$$suite ARGS= || exit 1; done
 
 # Units, properties, histories, every kind of target but those of the suites below, and a smoke of each capability.
