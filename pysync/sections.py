@@ -127,7 +127,7 @@ class QueueConfig(_Section):
     )
     retain: Duration = Field(
         default=7 * 86400,
-        description="How long events are kept as history after every target has them: 12h, 7d. 0s: not at all.",
+        description="How long events are kept as history after every target has them: 12h, 7d. 0s: a minute.",
     )
     retain_mb: int = Field(
         default=1024,

@@ -33,10 +33,13 @@ CLOSE_SECONDS = 5.0
 CALM_SECONDS = 2.0
 """For so long a table must be left alone until it is refreshed, or it is after half a minute."""
 
+RECALLED_SECONDS = 60.0
+"""Events so young are kept for `recall`, whatever the history is; of earlier overlaps there is a note."""
+
 _LATEST_SECONDS = 30.0
 _REMEMBERED = 50_000
 _WAITING = 10_000
-_RECALLED = 1000
+_RECALLED = 10_000
 _RECALLED_BYTES = 16 * 1024 * 1024
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})

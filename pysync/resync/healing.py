@@ -7,6 +7,8 @@ order, policy, brakes and parking hold for them, too.
 
 from __future__ import annotations
 
+import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +42,7 @@ _NOTE_SECONDS = 10.0
 _LOOK_BACK = 1000
 """Ids of the notification log that are read again: an event may be late, or share its id with another."""
 _CERTAIN = "notification-id"
+_UNSETTLED = "unsettled"
 # Gaps in what a listener delivered. Only for these does the log since the last certain id name all that is missing.
 _OF_LISTENERS = ("ended:", "missing:")
 # Nothing was lost here.
@@ -76,7 +79,9 @@ class Healer:
         self._elsewhere = elsewhere
         self._relays = relays
         self._retry_at = 0.0
-        self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
+        self._noted = queue.notes.get(_UNSETTLED) or "[]"
+        # Tables that are to be refreshed as soon as the source can be read; also those of a process that ended before.
+        self._due: dict[TableName, None] = {TableName(*it): None for it in json.loads(self._noted) if source}
         self._settling: dict[TableName, None] = {}  # those whose refreshes are being queued
         self._noticing = threading.Lock()  # over both, and from when a table is due until it is among the first
         self._careful_until = 0.0
@@ -161,7 +166,7 @@ class Healer:
 
     def _turn(self, now: float, seconds: float) -> None:
         self._watch.check(seconds)
-        self._notice()
+        self.note_unsettled()
         if self._source is not None and now >= self._retry_at:
             if self._due:
                 self._settle(self._source)
@@ -179,6 +184,14 @@ class Healer:
         if now >= self._note_at and certain > self._certain and not self._queue.gaps.unclosed():
             self._queue.notes.put(_CERTAIN, str(certain))
             self._certain, self._note_at = certain, now + _NOTE_SECONDS
+
+    def note_unsettled(self) -> None:
+        """Note in the queue what `unsettled` has: after a crash the events that overlap may be gone."""
+        if self._source is not None:
+            names = json.dumps(sorted((it.database, it.table) for it in self.unsettled(math.inf)))
+            if names != self._noted:
+                self._queue.notes.put(_UNSETTLED, names)
+                self._noted = names
 
     def _notice(self) -> None:
         """Look at the events that have come meanwhile.

@@ -22,7 +22,7 @@ from pysync.base.measures import Counts, Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
-from pysync.capture.overlaps import Overlaps
+from pysync.capture.overlaps import RECALLED_SECONDS, Overlaps
 from pysync.capture.switch import NOTIFICATION_LOG, note_capture
 from pysync.config import Config
 from pysync.config_file.file import digest_of
@@ -292,7 +292,8 @@ class Sidecar:
         """
         try:
             settings = self._config.queue
-            return self.queue.trim(0, settings.retain, settings.retain_mb * _MIB, seconds=_TRIM_SECONDS)
+            retain = max(settings.retain, RECALLED_SECONDS)
+            return self.queue.trim(0, retain, settings.retain_mb * _MIB, seconds=_TRIM_SECONDS)
         except QueueClosed:
             raise
         except (QueueFull, QueueFailed) as error:

@@ -361,6 +361,19 @@ def test_tables_that_overlap_while_the_source_is_away_are_not_forgotten(stands) 
     wait_until(lambda: sorted(stand.tables()) == ["t0000", "t0001"], what=f"both, not {stand.tables()}")
 
 
+def test_tables_that_overlapped_before_a_restart_are_refreshed_though_their_events_are_deleted(stands) -> None:
+    stand = stands(Source())
+    first = stand.start()
+    overlap(stand)
+    wait_until(lambda: "t0000" in (stand.queue.notes.get("unsettled") or ""), what="the note")
+    first.worker.end(60)
+    assert stand.tables() == [], "it was not calm yet"
+    stand.overlaps = Overlaps()
+    stand.start()
+    wait_until(lambda: stand.tables() == ["t0000"], what=f"the refresh, not {stand.tables()}")
+    wait_until(lambda: stand.queue.notes.get("unsettled") == "[]", what="the end of the note")
+
+
 @pytest.mark.usefixtures("calm")
 def test_what_is_renamed_while_refreshes_wait_is_refreshed_in_turn(stands) -> None:
     stand = stands(Source(3))
