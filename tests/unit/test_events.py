@@ -11,6 +11,7 @@ from pysync.model.wire import encode_event
 from pysync.queue import Entry
 from pysync.sidecar import history
 from pysync.sidecar.history import listed
+from pysync.sidecar import sidecar as sidecar_module
 from pysync.sidecar.sidecar import Sidecar
 from tests.support import partition, table
 from tests.support.events import create_table, database, event, one_of_each_kind, rename_table
@@ -122,8 +123,9 @@ def test_what_makes_no_sense_is_refused(queue, wrong):
         listed(queue, wrong)
 
 
-@pytest.mark.parametrize(("retain", "trimmed"), [("0s", 5), ("1h", 0)])
-def test_the_sidecar_keeps_history_as_long_as_its_configuration_says_and_tells_of_it(tmp_path, retain, trimmed):
+@pytest.mark.parametrize(("retain", "minute", "trimmed"), [("0s", 0.0, 5), ("0s", 60.0, 0), ("1h", 60.0, 0)])
+def test_the_sidecar_keeps_history_as_its_configuration_says(tmp_path, monkeypatch, retain, minute, trimmed):
+    monkeypatch.setattr(sidecar_module, "RECALLED_SECONDS", minute)
     place = FaultyPlace(tmp_path)
     place.file.write_text(place.file.read_text().replace("[queue]", f'[queue]\nretain = "{retain}"'))
     sidecar = Sidecar(load_config(place.file), bridge=False)
@@ -136,6 +138,6 @@ def test_the_sidecar_keeps_history_as_long_as_its_configuration_says_and_tells_o
         assert before["bytes"] > 0
         assert sidecar._keep_house() == trimmed
         after = sidecar.status()["queue"]["history"]
-        assert (after["retain_seconds"], after["events"]) == (3600 if trimmed == 0 else 0, 5 - trimmed)
+        assert (after["retain_seconds"], after["events"]) == (3600 if retain == "1h" else 0, 5 - trimmed)
     finally:
         sidecar.stop()

@@ -361,7 +361,7 @@ def test_tables_that_overlap_while_the_source_is_away_are_not_forgotten(stands) 
     wait_until(lambda: sorted(stand.tables()) == ["t0000", "t0001"], what=f"both, not {stand.tables()}")
 
 
-def test_tables_that_overlapped_before_a_restart_are_refreshed_though_their_events_are_deleted(stands) -> None:
+def test_tables_that_overlapped_before_a_restart_are_refreshed_without_their_events(stands) -> None:
     stand = stands(Source())
     first = stand.start()
     overlap(stand)
