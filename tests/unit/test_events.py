@@ -10,8 +10,8 @@ from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry
 from pysync.sidecar import history
-from pysync.sidecar.history import listed
 from pysync.sidecar import sidecar as sidecar_module
+from pysync.sidecar.history import listed
 from pysync.sidecar.sidecar import Sidecar
 from tests.support import partition, table
 from tests.support.events import create_table, database, event, one_of_each_kind, rename_table
