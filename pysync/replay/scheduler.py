@@ -147,9 +147,8 @@ class Lane:
         if self._target is None:
             try:
                 self._target = self._open_target()
-                self._take = getattr(
-                    self._target, "take_differences", tuple
-                )  # a kind need not report them (see ReportsChanges)
+                # A kind need not report them (see ReportsChanges).
+                self._take = getattr(self._target, "take_differences", tuple)
             except Unavailable:
                 raise
             except Exception as error:
