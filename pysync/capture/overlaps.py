@@ -184,7 +184,8 @@ class Overlaps:
         came = _Came(at, time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
         # A rename brings what is doubtful under one of its names to the other.
         tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._due))
-        for table in tables:
+        # Sorted: of a set they would come in another order in each process, and a simulated history would not repeat.
+        for table in sorted(tables):
             self._note_table(came, event, table, tainted)
 
     def _note_table(self, came: _Came, event: Event, table: TableName, wanted: bool) -> None:
@@ -207,7 +208,9 @@ class Overlaps:
             self._last.move_to_end(key.name)
             self._forget(came.at)
         if last is not None and overlaps and key.minds:
-            for table in last.tables | came.tables:  # both names of a rename: what came late is missing under the new
+            for table in sorted(
+                last.tables | came.tables
+            ):  # both names of a rename: what came late is missing under the new
                 self._due.setdefault(table, _DueTable(came.at, came.at))
         return overlaps and key.minds
 

@@ -156,6 +156,13 @@ def test_a_partition_whose_table_was_renamed_before_its_alter_was_told(
     assert due(Overlaps(), late, of_thread(rename_table("db.old", "db.new"), 1)) == ["db.new", "db.old"]
 
 
+def test_names_that_are_due_at_once_come_in_the_same_order_in_every_process(overlaps: Overlaps) -> None:
+    for number in range(10):
+        overlaps.seen(of_thread(rename_table(f"db.b{number}", f"db.a{number}"), 1))
+    due_names = map(str, overlaps.due(overlaps_module.time.monotonic() + 100.0, renames=True))
+    assert list(due_names) == [f"db.{letter}{number}" for number in range(10) for letter in "ab"]
+
+
 def test_renames_are_told_of_when_asked_for_and_nothing_else_is(overlaps: Overlaps) -> None:
     events = (of_thread(rename_table("db.old", "db.new"), 1), of_thread(create_table("db.t"), 1))
     assert due(overlaps, *events, renames=True) == ["db.new", "db.old"]
