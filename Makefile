@@ -8,7 +8,6 @@ SETUP := $(VENV)/.setup
 PACKER := build/venv
 PACKER_SETUP := $(PACKER)/.setup
 ARCHIVE := $(VENV)/share/pysync/metastore.jsa
-HISTORIES ?= 10000
 TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
@@ -174,7 +173,7 @@ $(CONTAINER_TOOLS)/.setup: .ci/checkers.txt
 	@touch $@
 
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/testing.md)
-	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
+	@$(BIN)/python -m tests.simulation $(if $(HISTORIES),--histories $(HISTORIES)) $(ARGS)
 
 lint: setup ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pysync.lab.memory import MemoryMetastore, Store
+from pysync.replay.recording import Append
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clients import Client
 from tests.simulation.clock import Clock
@@ -24,9 +25,12 @@ class Killed(BaseException):
 
 
 class Cluster:
-    """One metastore, and what replicates it; one that replicates to nobody has no sidecar."""
+    """One metastore, and what replicates it; one that replicates to nobody has no sidecar.
 
-    def __init__(self, name: str, clock: Clock, *, alike: bool = False) -> None:
+    `record` takes what its sidecar has for the journal.
+    """
+
+    def __init__(self, name: str, clock: Clock, *, alike: bool = False, record: Append | None = None) -> None:
         self.name = name
         self._clock = clock
         self.now = clock.time
@@ -39,6 +43,7 @@ class Cluster:
         self.sidecar: Sidecar | None = None
         self.fatal: tuple[str, int] | None = None
         self.lost_answers = 0
+        self._record = record
         self.settings: dict[str, TargetSettings] = {}
         self._start: Callable[[Dumped | None], Sidecar] | None = None
 
@@ -59,7 +64,7 @@ class Cluster:
     def _wiring(self, stores: Mapping[str, Store]) -> Wiring:
         """As the settings are when the sidecar starts."""
         ends = {name: (self.settings[name], store, self.links[name]) for name, store in stores.items()}
-        return Wiring(self.name, self.store, self.links[self.name], ends)
+        return Wiring(self.name, self.store, self.links[self.name], ends, self._record)
 
     @property
     def replicates(self) -> bool:

@@ -9,6 +9,7 @@ from typing import cast
 
 from pysync.queue import EventQueue
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
@@ -35,6 +36,7 @@ class Feed:
         clock: Clock,
         dice: random.Random,
         link: Link,
+        record: Append | None = None,
     ) -> None:
         self.name = settings.name
         self._queue, self._settings, self._clock = queue, settings, clock
@@ -46,6 +48,7 @@ class Feed:
             Translator.of(settings),
             self.progress,
             source=source,
+            record=record,
             clock=clock.monotonic,
             chance=dice.random,
             open_lanes=partial(OneByOne, dice=dice, link=link),

@@ -15,6 +15,7 @@ from tests.simulation import calm
 from tests.simulation.history import History, Workload
 from tests.simulation.stage import simulated
 from tests.simulation.topologies import Topology
+from tests.simulation.world import RecordOf
 
 _numbers = itertools.count()
 
@@ -44,9 +45,12 @@ def place() -> Path:
     return found
 
 
-def wrong_after(topology: Topology, seed: int, steps: History, story: list[str] | None = None) -> str | None:
+def wrong_after(
+    topology: Topology, seed: int, steps: History, story: list[str] | None = None, record: RecordOf | None = None
+) -> str | None:
     """What is wrong after the steps; None if nothing is. `seed` decides the order of what lanes do."""
-    with simulated(topology, place() / str(next(_numbers)), seed, tells=story is not None) as world:
+    directory = place() / str(next(_numbers))
+    with simulated(topology, directory, seed, tells=story is not None, record=record) as world:
         try:
             for step in steps:
                 world.do(step)
@@ -65,12 +69,17 @@ def story(topology: Topology, seed: int, steps: History) -> list[str]:
     return reported
 
 
+def history(topology: Topology, seed: int, workload: Workload | None = None, without: Collection[str] = ()) -> History:
+    """The history of that seed, `without` the steps of these kinds."""
+    thrown = (workload or topology.workload).history(seed, len(topology.clusters))
+    return tuple(step for step in thrown if step.kind not in without)
+
+
 def find(
     topology: Topology, seed: int, workload: Workload | None = None, without: Collection[str] = ()
 ) -> Found | None:
     """Run the history of that seed, `without` the steps of these kinds."""
-    thrown = (workload or topology.workload).history(seed, len(topology.clusters))
-    steps = tuple(step for step in thrown if step.kind not in without)
+    steps = history(topology, seed, workload, without)
     wrong = wrong_after(topology, seed, steps)
     return Found(topology, seed, steps, wrong) if wrong else None
 

@@ -13,6 +13,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import Store
 from pysync.queue import EventQueue, Gap
+from pysync.replay.recording import Append
 from pysync.replay.window.homes import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import Healer
@@ -29,12 +30,15 @@ SILENCE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a sidecar is connected to: its own metastore, and that of each target, by the target's settings."""
+    """What a sidecar is connected to: its own metastore, and that of each target, by the target's settings. `record`
+    takes what is for the journal.
+    """
 
     source: str
     store: Store
     own: Link
     targets: Mapping[str, tuple[TargetSettings, Store, Link]]
+    record: Append | None = None
 
 
 class Sidecar:
@@ -55,7 +59,16 @@ class Sidecar:
         self.reception = Reception(self.queue.intake, self.watch, self.overlaps, lost)
         source: Any = dumped.opened if dumped else self._source(wiring)
         self.feeds = [
-            Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice, link=link)
+            Feed(
+                self.queue,
+                settings,
+                _opener(settings, store, link),
+                source,
+                clock=clock,
+                dice=dice,
+                link=link,
+                record=wiring.record,
+            )
             for settings, store, link in wiring.targets.values()
         ]
         refreshes = Refreshes(self.queue, wiring.source)

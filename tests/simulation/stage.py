@@ -22,7 +22,7 @@ from pysync.queue import store
 from pysync.resync import healing
 from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
-from tests.simulation.world import World
+from tests.simulation.world import RecordOf, World
 
 _ROOMS = ("pysync.capture.", "pysync.queue.", "pysync.replay.", "pysync.resync.", "pysync.sidecar.", "pysync.jobs.")
 
@@ -63,13 +63,15 @@ def stage() -> Iterator[None]:
 
 
 @contextmanager
-def simulated(topology: Topology, directory: Path, seed: int, *, tells: bool = False) -> Iterator[World]:
+def simulated(
+    topology: Topology, directory: Path, seed: int, *, tells: bool = False, record: RecordOf | None = None
+) -> Iterator[World]:
     """A world on the stage, in whose time and at whose crash points pysync lives until the end of the block."""
     directory.mkdir(parents=True)
     here = _set.get()
     here.clock.begin()
     try:
-        with closing(World(topology, directory, here.clock, seed, tells=tells)) as here.world:
+        with closing(World(topology, directory, here.clock, seed, tells=tells, record=record)) as here.world:
             yield here.world
     finally:
         here.world = None

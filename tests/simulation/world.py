@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.journal import Record
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.targets.settings import TargetSettings
@@ -23,15 +25,32 @@ from tests.simulation.topologies import Topology
 _NO_BRAKE = {"max_drop_share": 0, "max_drops_per_window": 0}
 """Nobody is there to decide about a hold."""
 
+RecordOf = Callable[[str, Record], object]
+
 
 class World:
-    """The clusters, the clock, and the steps that happen; `story` tells what did, in words, if it is wanted."""
+    """The clusters, the clock, and the steps that happen; `story` tells what did, in words, if it is wanted.
 
-    def __init__(self, topology: Topology, directory: Path, clock: Clock, seed: int, *, tells: bool = False) -> None:
+    `record` takes what the sidecars have for their journals, each with the name of its cluster.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        directory: Path,
+        clock: Clock,
+        seed: int,
+        *,
+        tells: bool = False,
+        record: RecordOf | None = None,
+    ) -> None:
         self.topology = topology
         self.clock = clock
         self.story: list[str] | None = [] if tells else None
-        self.clusters = [Cluster(name, self.clock, alike=topology.both_ways) for name in topology.clusters]
+        self.clusters = [
+            Cluster(name, self.clock, alike=topology.both_ways, record=partial(record, name) if record else None)
+            for name in topology.clusters
+        ]
         self._dice = random.Random(seed)
         self._at: list[Cluster] = []  # those whose sidecar takes a turn now
         self._step: Step | None = None
