@@ -49,6 +49,7 @@ class _Stand:
         self.records: list[Record] = []
         self.record: Callable[[Record], object] = self.records.append
         self._sequences = itertools.count(1)
+        self._began_at = 0
 
     def append(self, *makers: Maker) -> None:
         """Queue events; each maker gets the next sequence."""
@@ -63,14 +64,22 @@ class _Stand:
             source=self.source,
             record=self.record,
         )
+        self._began_at = self.queue.target(self.name).register()
         self.drain.start()
         return self.drain
 
     def finish(self, seconds: float = 10.0) -> None:
-        """Wait until the target's position is the queue's end."""
+        """Wait until the target's position is the queue's end, and the drain has counted and recorded all before it."""
         wait_until(
             lambda: self.queue.target(self.name).depth().queued == 0, seconds=seconds, what="the end of the queue"
         )
+        if self.position() != self._began_at:
+            wait_until(lambda: self._noted_at() == self.position(), seconds=seconds, what="counting what is done")
+
+    def _noted_at(self) -> int | None:
+        """The position that the drain has reported last: after counts and records."""
+        done = self.status()["last_done"]
+        return done["position"] if done else None
 
     def status(self) -> dict[str, Any]:
         assert self.drain is not None
