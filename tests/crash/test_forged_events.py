@@ -15,7 +15,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
-from tests.support import table, wait_until
+from tests.support import table, wait_for_items, wait_for_value, wait_until
 from tests.support.callers import Caller
 from tests.support.events import event
 from tests.support.stages import assert_converges
@@ -57,10 +57,10 @@ def test_forged_ends_of_metastores_that_never_were_are_compared_and_nothing_chan
     with replicated(tmp_path) as (stage, _, target):
         before = target.table("shop", "orders")
         report_ended(stage, [f"made-up-{number}" for number in range(20)])
-        wait_until(lambda: len(made_up(stage)) == 20, what="a gap of each")
+        wait_for_items(lambda: made_up(stage), 20, what="a gap of each")
         assert_converges(stage)
         assert target.table("shop", "orders") == before
-        assert all(gap["state"] == "closed" for gap in made_up(stage))
+        wait_for_value(lambda: [gap["state"] for gap in made_up(stage)], ["closed"] * 20, what="closing them")
 
 
 def made_up(stage: Stage) -> list[dict[str, object]]:

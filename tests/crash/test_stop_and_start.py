@@ -15,7 +15,7 @@ from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
-from tests.support import partition, table, wait_until
+from tests.support import partition, table, wait_for_items, wait_until
 from tests.support.drains import Maker, create, create_database
 from tests.support.events import INSTANCE, database, event
 from tests.support.queues import Disk, Reopener, fill, numbered, seen
@@ -72,7 +72,7 @@ def test_sigterm_with_a_full_queue_and_a_slow_target_is_quick_and_loses_nothing(
     fill_up(place)
     with sidecar(place) as running:
         if "delay" in fault:
-            wait_until(lambda: len(applied(running.log())) > 10, seconds=30, what="the first operations")
+            wait_for_items(lambda: applied(running.log()), 11, seconds=30, what="the first operations")
         else:
             wait_until(lambda: running.status()["targets"][0]["queued"] == EVENTS, what="the backlog")
         took = stop_seconds(running)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.drains import create, create_database
 from tests.support.sidecars import FaultyPlace, Sidecar, command, pysync, send, sidecar, wait_for
 from tests.support.terminal import interruptible
@@ -79,14 +79,17 @@ def test_a_damaged_journal_keeps_no_sidecar_from_starting(place: FaultyPlace, ru
 def test_what_people_do_is_there_with_who_did_it(place: FaultyPlace, running: Sidecar) -> None:
     assert pysync("pause", "try", "--reason", "audit", "-c", place.file).returncode == 0
     assert pysync("parked", "skip", "try", 99, "--yes", "-c", place.file).returncode == 1
-    wait_until(lambda: len(place.ask("actions", "--outcome", "refused")["records"]) == 1, what="the records")
-    (skip,) = place.ask("actions", "--outcome", "refused")["records"]
-    (pause,) = place.ask("actions", "--outcome", "done")["records"]
+
+    def records(outcome):
+        return place.ask("actions", "--outcome", outcome)["records"]
+
+    (skip,) = wait_for_items(lambda: records("refused"), 1, what="the record of the skip")
+    (pause,) = wait_for_items(lambda: records("done"), 1, what="the record of the pause")
     assert (skip["operation"], skip["first_position"], "not parked" in skip["reason"]) == ("Skip", 99, True)
     assert (pause["operation"], pause["reason"], pause["who"].startswith("uid ")) == ("Pause", "audit", True)
 
 
 def test_status_tells_of_the_journal(place: FaultyPlace, running: Sidecar) -> None:
-    wait_until(lambda: running.status()["journal"]["waiting"] == 0, what="the writer")
-    assert running.status()["journal"] == {"file": str(place.queue / "journal.db"), "waiting": 0, "dropped": 0}
+    idle = {"file": str(place.queue / "journal.db"), "waiting": 0, "dropped": 0}
+    wait_for_value(lambda: running.status()["journal"], idle, what="the writer")
     assert "journal" in {it["name"] for it in running.status()["workers"]}

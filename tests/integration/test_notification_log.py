@@ -28,7 +28,7 @@ from pysync.model.change import Change, decode_change
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
-from tests.support import new_database, wait_until
+from tests.support import new_database, wait_for_value, wait_until
 from tests.support.notifications import VERSIONS, ServedLog, recorded, row, served
 
 pytestmark = pytest.mark.smoke
@@ -198,8 +198,7 @@ def test_a_late_twin_and_a_full_page_come_over_the_wire(source, stands):
     source.log.rows = [row(number) for number in range(1, 1203)]
     stand.reaches(1202)
     source.log.rows = [*source.log.rows, row(1150, "late")]
-    wait_until(lambda: len(stand.ids()) == 1203, seconds=60, what="the late twin")
-    assert stand.ids() == [*range(1, 1203), 1150]
+    wait_for_value(stand.ids, [*range(1, 1203), 1150], what="the late twin")
 
 
 def test_a_late_twin_is_taken_though_reporting_a_gap_failed_and_the_log_is_quiet(source, stands):

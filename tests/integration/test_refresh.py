@@ -15,7 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from tests.support import partition, table, wait_until
+from tests.support import partition, table, wait_for_value, wait_until
 from tests.support.hanging import stopped
 from tests.support.spools import spooled
 from tests.support.stages import assert_converges, soon_idle, unequal
@@ -230,7 +230,6 @@ def _now(stage: Stage) -> float:
 
 def test_silence_of_a_hung_source_is_a_gap_that_closes_when_it_is_back(drift: Drift) -> None:
     with stopped(drift.stage.source.pid):
-        wait_until(lambda: bool(states(drift.stage)), seconds=SECONDS, what="the gap")
-        assert states(drift.stage) == ["open"]
+        wait_for_value(lambda: states(drift.stage), ["open"], seconds=SECONDS, what="the gap")
     assert_healed(drift.stage)
     assert_converges(drift.stage, SECONDS)

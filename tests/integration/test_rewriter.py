@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.lab.demo.rows import rows_at
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from tests.support import new_database, partition, table, wait_until
+from tests.support import new_database, partition, table, wait_for_value, wait_until
 from tests.support.sidecars import assert_one_line, pysync
 from tests.support.stages import is_at_rest, wait_until_compared
 
@@ -86,7 +86,7 @@ def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path:
         add(source, left, "1", "1,as it is\n")
         names = ("text", "json", "left")
         wait_until(lambda: all(files_of(target, database, it) for it in names), seconds=180, what="the partitions")
-        wait_until(lambda: len(files_of(target, database, "text")) == 2, seconds=120, what="all of them")
+        wait_for_value(lambda: sorted(files_of(target, database, "text")), ["1", "2"], seconds=120, what="all of them")
         wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
         assert stage.status()["targets"][0]["parked"] == 0
 

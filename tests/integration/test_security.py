@@ -30,7 +30,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.wire import encode_event
 from tests.integration.test_bridge import Stand
-from tests.support import partition, table, wait_until
+from tests.support import partition, table, wait_for_items, wait_until
 from tests.support.callers import Caller
 from tests.support.drains import create
 from tests.support.listener_side import ListenerSide
@@ -224,7 +224,7 @@ def test_a_squatter_runs_no_java_and_learns_nothing(squatted: Squatted, number: 
     command = runs_java(squatted.evidence)[number]
     with closing(Squatter(squatted.port, command)) as squatter:
         squatted.create(f"squat{number}")
-        wait_until(lambda: len(squatter.heard) > 2, seconds=60, what="some attempts")
+        wait_for_items(lambda: squatter.heard, 3, what="some attempts")
         squatted.create(f"squat{number}b")
         assert [it for it in squatter.heard if not re.fullmatch("PYSYNC-2 [0-9a-f]{64}", it)] == []
     assert not squatted.evidence.exists(), "it ran Java in the metastore"

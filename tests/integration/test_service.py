@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_until
 from tests.support.drains import create
 from tests.support.sidecars import Place, send, sidecar
 
@@ -53,7 +53,7 @@ def test_systemd_hears_when_events_are_taken_that_it_lives_and_when_it_ends(
     with sidecar(place) as running:
         wait_until(lambda: "READY=1" in manager.states(), what="the start")
         send(running, create("db.t"))  # it takes events now
-        wait_until(lambda: manager.states().count("WATCHDOG=1") >= 3, what="signs of life")
+        wait_for_items(lambda: [it for it in manager.states() if it == "WATCHDOG=1"], 3, what="signs of life")
         # A main thread that hangs shows none.
         os.kill(running.process.pid, signal.SIGSTOP)
         manager.states()

@@ -25,7 +25,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 from pysync.capture.bridge import Door, Server
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 
 ROOT = Path(__file__).parents[2]
 JAR = ROOT / "build" / "pysync-listener.jar"
@@ -155,7 +155,7 @@ class Bridge:
         return [event.kind for event in self.named(name)]
 
     def wait_for(self, name: str, kinds: Sequence[str], seconds: float = 15.0) -> None:
-        wait_until(lambda: self.kinds(name) == list(kinds), seconds=seconds, what=f"{kinds} (came: {self.kinds(name)})")
+        wait_for_value(lambda: self.kinds(name), list(kinds), seconds=seconds, what="what comes")
 
 
 def database_in(event: Event) -> str:

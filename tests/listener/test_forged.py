@@ -13,7 +13,7 @@ import structlog
 from pysync.model.wire import encode_event
 from tests.integration.test_bridge import Stand
 from tests.listener.driver import Place
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
 
@@ -48,12 +48,13 @@ def test_a_true_event_behind_a_forged_one_of_its_number_is_a_gap_and_an_alarm(
         assert stand.queue.trim() == 2
     with structlog.testing.capture_logs() as lines:
         driver.create("second")
-        wait_until(lambda: bool(stand.queue.gaps.unclosed()), seconds=10, what="a gap")
+        gap = f"differs:{instance.instance}:2"
+        wait_for_value(lambda: [it.key for it in stand.queue.gaps.unclosed()], [gap], seconds=10, what="the gap")
         last = stand.queue.last
         driver.create("third")
         wait_until(lambda: stand.queue.last == last + 1, what="what comes after it")
         wait_until(lambda: place.files() == [], what="the spool's end")
-    assert [gap.key for gap in stand.queue.gaps.unclosed()] == [f"differs:{instance.instance}:2"]
+    assert [it.key for it in stand.queue.gaps.unclosed()] == [gap], "no other came"
     (alarm,) = [line for line in lines if line["event"] == "event_differs"]
     assert (alarm["instance"], alarm["sequence"]) == (instance.instance, 2)
     assert stand.bridge.status()["differing"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from tests.listener.driver import Place
 from tests.listener.stand import DEADLINE, Event, Stand, silent_server
-from tests.support import process_is_gone, wait_until
+from tests.support import process_is_gone, wait_for_value, wait_until
 
 HOOK = 2.0
 """The longest, besides the deadline, that the end of a process waits, in seconds."""
@@ -58,8 +58,7 @@ def test_a_metastore_that_is_killed(own: Stand) -> None:
     own.server.start()
     own.settle()
     own.create("two")
-    wait_until(lambda: len(own.bridge.events) == 2, what="both")
-    assert kinds(own.bridge.events) == ["CREATE_DATABASE", "CREATE_DATABASE"]
+    wait_for_value(lambda: kinds(own.bridge.events), ["CREATE_DATABASE", "CREATE_DATABASE"], what="both")
 
 
 @pytest.mark.crash

@@ -13,7 +13,7 @@ import pytest
 
 from tests.listener.driver import Driver, Place
 from tests.listener.stand import DEADLINE, Stand, database_in
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.hung_disk import frozen, silent_fuse
 from tests.support.powercut import LoopDisk
 from tests.support.tmpfs import CannotMount
@@ -33,7 +33,7 @@ def names(place: Place) -> list[str]:
 
 
 def wait_for_names(place: Place, wanted: list[str]) -> None:
-    wait_until(lambda: names(place) == wanted, seconds=30, what=f"{wanted[:5]}… (came: {names(place)[:5]}…)")
+    wait_for_value(lambda: names(place), wanted, seconds=30, what="all in order")
 
 
 def hold_once(driver: Driver) -> list[str]:

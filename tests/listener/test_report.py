@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.listener.driver import Place
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_until
 
 PERIOD = 2.0
 _HANG = 20.0
@@ -52,12 +52,11 @@ def test_it_tells_what_it_has_heard_and_soon_if_somebody_waits(place: Place) -> 
     place.bridge.answer_report = lambda text: "ok" if '"call-1"' in text else "ok call-1 soon"
     place.bridge.start()
     place.driver()
-    wait_until(lambda: len(place.bridge.reports) >= 2, what="the second report")
-    first, second = reports(place)[:2]
+    first, second = wait_for_items(lambda: reports(place), 2, what="the second report")[:2]
     assert (first["heard"], second["heard"]) == ("", "call-1")
     assert second["now"] - first["now"] < PERIOD * 1000, "it came soon"
-    wait_until(lambda: len(place.bridge.reports) >= 3, what="the third report")
-    assert reports(place)[2]["heard"] == "", "only what the last answer said"
+    third = wait_for_items(lambda: reports(place), 3, what="the third report")[2]
+    assert third["heard"] == "", "only what the last answer said"
 
 
 @pytest.mark.parametrize("answer", ["ok " + "x" * 65, "ok ", "", "no ticket of ours"])
@@ -65,8 +64,8 @@ def test_an_answer_of_another_kind_is_not_heard(place: Place, answer: str) -> No
     place.bridge.answer_report = lambda _: answer
     place.bridge.start()
     place.driver()
-    wait_until(lambda: len(place.bridge.reports) >= 2, what="the second report")
-    assert reports(place)[1]["heard"] in {"", "ticket"}
+    second = wait_for_items(lambda: reports(place), 2, what="the second report")[1]
+    assert second["heard"] in {"", "ticket"}
 
 
 def test_it_tells_of_what_was_lost(place: Place) -> None:
@@ -84,10 +83,10 @@ def test_any_source_name_is_json(place: Place) -> None:
     name = 'a"b\\c\\n\té\u2028🚀/ü'
     place.bridge.start()
     place.driver(source_name=name)
-    wait_until(lambda: bool(place.bridge.reports), what="a report")
+    text = wait_for_items(lambda: place.bridge.reports, 1, what="a report")[0]
     (source,) = {report["source"] for report in reports(place)}
     assert source == name
-    assert place.bridge.reports[0].isascii()
+    assert text.isascii()
 
 
 def test_it_comes_every_two_seconds(place: Place) -> None:

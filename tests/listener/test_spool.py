@@ -12,7 +12,7 @@ import pytest
 
 from tests.listener.driver import LEAST, MIB, Driver, Place
 from tests.listener.stand import DEADLINE, SPOOL_HEADER, Event, database_in, record, records
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_for_value, wait_until
 
 CHUNK = 100_000
 """Padding with which an event takes a tenth of a segment."""
@@ -68,7 +68,7 @@ def test_a_full_spool_takes_events_again_when_there_is_room(place: Place) -> Non
 
     place.bridge.answer = take_some
     place.bridge.start()
-    wait_until(lambda: len(place.bridge.events) == 25, seconds=30, what="room for two segments")
+    wait_for_items(lambda: place.bridge.events, 25, seconds=30, what="room for two segments")
     time.sleep(CALM)
     for number in range(10):
         driver.create(f"later{number}", CHUNK)
@@ -105,7 +105,7 @@ def test_segments_are_filled_one_after_the_other_and_go_when_delivered(place: Pl
     place.bridge.answer = lambda event: "queued" if event.sequence <= allowed else "failed"
     place.bridge.start()
     place.wait_for(lambda events: len(events) == allowed, "22 events")
-    wait_until(lambda: place.files() == files[2:], what=f"two segments deleted ({place.files()})")
+    wait_for_value(place.files, files[2:], what="deleting two segments")
     place.bridge.answer = lambda _event: "queued"
     place.wait_for_direct()
     assert place.files() == []
@@ -197,12 +197,13 @@ def test_what_cannot_be_spooled_waits_for_a_hung_sidecar_once(place: Place) -> N
     assert driver.create("behind") < DEADLINE
     place.spool.unlink()
     assert driver.create("later") < DEADLINE
-    wait_until(lambda: len(place.spooled()) == 3, seconds=30, what="the way from memory to the spool")
+    there = ["held", "behind", "later"]
+    wait_for_value(lambda: names(place.spooled()), there, seconds=30, what="the way from memory to the spool")
     driver.create("last")
     assert names(place.spooled()) == ["held", "behind", "later", "last"]
     stub.go_on()
     place.wait_for_direct()
-    wait_until(lambda: stub.names() == ["warm", "held", "behind", "later", "last"], what=f"all of it: {stub.names()}")
+    wait_for_value(stub.names, ["warm", "held", "behind", "later", "last"], what="all of it")
 
 
 def test_what_cannot_be_spooled_is_lost_while_the_sidecar_is_away(place: Place) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pysync.lab import free_port
 from tests.listener.driver import Place
 from tests.listener.stand import TOKEN, database_in
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_until
 
 HEAD = 36
 """Bytes of a record before what it seals: its length (i32) and MAC."""
@@ -78,8 +78,7 @@ def test_a_squatter_learns_neither_token_nor_event_and_swallows_nothing(place: P
         driver = place.driver()
         for name in NAMES:
             driver.create(name)
-        wait_until(lambda: len(squatter.heard) > 4, seconds=30, what="some attempts")
-        heard = b"".join(squatter.heard)
+        heard = b"".join(wait_for_items(lambda: squatter.heard, 5, seconds=30, what="some attempts"))
     assert TOKEN.encode() not in heard
     assert b"append" not in heard
     assert {len(line) for line in squatter.heard} == {len("PYSYNC-2 ") + 64 + 1}, "more than a greeting was said"
@@ -255,8 +254,7 @@ def test_a_token_in_the_reach_of_others_is_not_used(place: Place, reach: Callabl
     place.bridge.start()
     driver = place.driver()
     driver.create(NAMES[0])
-    wait_until(lambda: bool(place.log_lines(words)), seconds=30, what="the line")
-    assert [line for line in place.log_lines(words) if str(reached) in line]
+    wait_until(lambda: any(str(reached) in line for line in place.log_lines(words)), seconds=30, what="the line")
     assert names(place) == []
     os.chown(reached, os.geteuid(), -1)
     reached.chmod(0o1777 if reached.is_dir() else 0o600)  # as /tmp is: nobody replaces there what is not theirs

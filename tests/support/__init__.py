@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes
 
@@ -16,14 +16,42 @@ SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 INPUT = "org.apache.hadoop.mapred.TextInputFormat"
 OUTPUT = "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
 
+T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
+
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 60.0, what: str = "it") -> None:
-    """Return as soon as the condition holds; AssertionError if it does not within `seconds`."""
+    """Return as soon as the condition holds; AssertionError if it does not within `seconds`.
+
+    Whoever looks at a value afterwards waits for that value: `wait_for_value`.
+    """
+    accepted, _ = _read_until(condition, bool, seconds)
+    assert accepted, f"{what} did not happen within {seconds:g} s"
+
+
+def wait_for_value(read: Callable[[], T], expected: T, *, seconds: float = 60.0, what: str = "it") -> T:
+    """Return what `read` gives as soon as that is `expected`; AssertionError with the last value if it never is."""
+    accepted, last = _read_until(read, lambda value: value == expected, seconds)
+    assert accepted, f"{what} did not happen within {seconds:g} s: {last!r} is not {expected!r}"
+    return last
+
+
+def wait_for_items(read: Callable[[], S], least: int, *, seconds: float = 60.0, what: str = "it") -> S:
+    """Return what `read` gives as soon as it has so many items; AssertionError with the last value if it never has.
+
+    Only for items that never change once they are there, such as lines of a log. For all others: `wait_for_value`.
+    """
+    accepted, last = _read_until(read, lambda value: len(value) >= least, seconds)
+    assert accepted, f"{what} did not happen within {seconds:g} s: {last!r} has fewer than {least}"
+    return last
+
+
+def _read_until(read: Callable[[], T], accepts: Callable[[T], bool], seconds: float) -> tuple[bool, T]:
+    """What `read` gives when it is accepted, or last within `seconds`; and whether it is accepted."""
     deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not happen within {seconds:g} s")
+    while not (accepted := accepts(value := read())) and time.monotonic() <= deadline:
         time.sleep(0.02)
+    return accepted, value
 
 
 def process_is_gone(pid: int) -> bool:

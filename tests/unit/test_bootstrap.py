@@ -29,7 +29,7 @@ from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes, Scope, everything, place
 from pysync.targets.base import Outcome, Rejected
-from tests.support import wait_until
+from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings
 from tests.support.queues import Reopener
 from tests.support.refreshing import Hms, Target
@@ -108,7 +108,7 @@ class Stand:
         return found
 
     def wait_for(self, state: str) -> None:
-        wait_until(lambda: self.status()["state"] == state, seconds=60, what=f"{state}, not {self.status()}")
+        wait_for_value(lambda: self.status()["state"], state, what="the state")
 
     def asked(self, target: str = "dr") -> list[str]:
         """The tables that were asked for, in the order of the queue."""
@@ -180,7 +180,7 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
     stand = stands(Source("db"))
     stand.bootstrapper.begin(["dr"])
     stand.start()
-    wait_until(lambda: len(stand.asked()) == 3, what="all being asked for")
+    wait_for_items(stand.asked, 3, what="all being asked for")
     found = [decode_event(it.data) for it in stand.queue.target("dr").window(100, 10**9)]
     assert {(it.kind, it.attributes["targets"]) for it in found} == {(Kind.REFRESH, "dr")}
 
@@ -233,8 +233,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
     second.bootstrapper._feed._most_ahead = 10_000
     assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
     second.start()
-    wait_until(lambda: len(second.asked()) >= len(source.names), what="the rest of it")
-    assert second.asked() == source.names
+    wait_for_value(second.asked, source.names, what="the rest of it")
     second.drains["dr"].start()
     second.wait_for("finished")
     (found,) = second.status()["targets"]
@@ -247,9 +246,8 @@ def test_a_source_that_goes_away_in_the_middle_is_waited_for(stands) -> None:
     stand.bootstrapper.begin(["dr"])
     source.fails_at, stand.bootstrapper._feed._most_ahead = "t0100", 10_000
     stand.start()
-    wait_until(lambda: len(stand.asked()) >= 120, what="all being asked for")
+    wait_for_value(stand.asked, source.names, what="all being asked for")
     assert source.fails_at == ""
-    assert stand.asked() == source.names
 
 
 def test_the_status_says_what_it_waits_for(stands) -> None:

@@ -15,7 +15,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import Progress
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.drains import ATTEMPTS, NEVER, create, drop
 from tests.support.events import event
 from tests.support.queues import stand_between
@@ -147,7 +147,8 @@ def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
     bench.append(create("db.t"))
     bench.start()
     wait_until(lambda: bench.status()["state"] == "waiting", what="the state waiting")
-    assert bench.status()["last_error"]["reason"] == "cannot open the target: OSError: no route"
+    why = "cannot open the target: OSError: no route"
+    wait_for_value(lambda: (bench.status()["last_error"] or {}).get("reason"), why, what="the reason")
     assert bench.parked() == []
 
 

@@ -15,7 +15,7 @@ from pysync.model.event import Kind
 from pysync.model.operation import Operation, RenameTable
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome
-from tests.support import table, wait_until
+from tests.support import table, wait_for_value, wait_until
 from tests.support.drains import ATTEMPTS, NEVER, Bench, create, create_database, drop_database, rename
 from tests.support.events import event
 from tests.support.refreshing import Hms
@@ -82,8 +82,7 @@ def test_a_table_that_is_mended_by_half_goes_on_to_where_it_is_not(bench):
     assert [position for position, _, _ in bench.parked()] == [1, 2, 2, 3]
     bench.target.rejects = {"db.u"}
     bench.restart()
-    wait_until(lambda: len(bench.parked()) == 1, what="the retry")
-    assert bench.parked() == [(3, "db.u", "rejected")]
+    wait_for_value(bench.parked, [(3, "db.u", "rejected")], what="the retry")
     assert bench.target.positions("db.t")[0] == 1
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from pysync.sidecar.wiring import Shutdown
-from tests.support import wait_until
+from tests.support import wait_for_items
 
 PROGRAM = """
 import threading, time
@@ -38,9 +38,9 @@ def test_a_signal_to_another_thread_ends_it_too(number):
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "waits\n"
         tasks = f"/proc/{process.pid}/task"
-        wait_until(lambda: len(os.listdir(tasks)) > 1, what="the other thread")  # noqa: PTH208
+        found = wait_for_items(lambda: os.listdir(tasks), 2, what="the other thread")  # noqa: PTH208
         begun = time.monotonic()
-        os.kill(max(map(int, os.listdir(tasks))), number)  # noqa: PTH208
+        os.kill(max(map(int, found)), number)
         assert process.wait(60) == 0
         assert time.monotonic() - begun < 30
         assert process.stdout.read() == "None\n"

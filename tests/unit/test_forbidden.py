@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pysync.replay import scheduler as flight
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.drains import create, create_database
 
 SECRET = {"kind": "forbid", "tables": ["db.secret*"]}
@@ -14,7 +14,7 @@ def test_one_forbidden_table_is_parked_and_all_others_arrive(faulty_drains):
     names = [f"db.t{number}" for number in range(20)]
     bench.append(create_database(), *map(create, names[:10]), create("db.secret"), *map(create, names[10:]))
     bench.start()
-    wait_until(lambda: len(bench.tables()) == 20, seconds=20, what="the others")
+    wait_for_value(lambda: {f"db.{it}" for it in bench.tables()}, {*names}, seconds=20, what="the others")
     bench.append(create("db.later"))
     bench.finish(30)
     assert "later" in bench.tables()
@@ -47,6 +47,7 @@ def test_what_was_parked_comes_once_it_is_granted(faulty_drains):
     bench.start()
     wait_until(lambda: bench.status()["state"] == "waiting", what="the first refusals")
     bench.append(*(create(f"db.t{number}") for number in range(5)))
-    wait_until(lambda: len(bench.tables()) == 6, seconds=60, what="all of them")
+    names = {"secret", *(f"t{number}" for number in range(5))}
+    wait_for_value(lambda: set(bench.tables()), names, what="all of them")
     bench.finish(30)
     wait_until(lambda: bench.parked() == [], what="nothing parked")

@@ -21,7 +21,7 @@ from pysync.queue.gaps import new_gaps
 from pysync.resync import healing, refreshes
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
-from tests.support import table, wait_until
+from tests.support import table, wait_for_items, wait_for_value, wait_until
 from tests.support.events import create_table, rename_table
 from tests.support.queues import Reopener, park
 
@@ -102,7 +102,7 @@ class Stand:
         return [line for line in self._lines if line["event"] == event]
 
     def wait_for(self, *states: str) -> None:
-        wait_until(lambda: self.states() == list(states), seconds=60, what=f"gaps {states}, not {self.states()}")
+        wait_for_value(self.states, list(states), what="the states of the gaps")
 
 
 def _state(gap: Any) -> str:
@@ -173,7 +173,7 @@ def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes
     assert stand.logged("gap_closed") == [], "the target is not past it"
     stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("closed")
-    wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
+    wait_for_items(lambda: stand.logged("gap_closed"), 1, what="the line")
     reported = [(it["event"], it["log_level"]) for it in stand._lines]
     assert reported == [
         ("gap_opened", "warning"),
@@ -195,8 +195,7 @@ def test_a_gap_that_stays_open_is_not_logged_as_closed_with_another(stands) -> N
     stand.queue.gaps.open("b", "the second")
     stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("open", "closed")
-    wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
-    assert [it["reason"] for it in stand.logged("gap_closed")] == ["the first"]
+    wait_for_value(lambda: [it["reason"] for it in stand.logged("gap_closed")], ["the first"], what="the line")
 
 
 def test_a_gap_that_a_parked_event_opens_anew_is_logged_as_a_resync_of_its_own(stands) -> None:
@@ -341,7 +340,7 @@ def test_a_table_whose_events_overlap_is_refreshed_once(stands) -> None:
     stand = stands(Source())
     stand.start()
     overlap(stand)
-    wait_until(lambda: stand.tables() == ["t0000"], what=f"the refresh, not {stand.tables()}")
+    wait_for_value(stand.tables, ["t0000"], what="the refresh")
     time.sleep(0.2)
     assert stand.tables() == ["t0000"]
     assert stand.states() == [], "it is no gap"
@@ -358,7 +357,7 @@ def test_tables_that_overlap_while_the_source_is_away_are_not_forgotten(stands) 
     overlap(stand, "db.t0001")
     wait_until(lambda: source.opened >= 4, what="more tries")
     source.away = False
-    wait_until(lambda: sorted(stand.tables()) == ["t0000", "t0001"], what=f"both, not {stand.tables()}")
+    wait_for_value(lambda: sorted(stand.tables()), ["t0000", "t0001"], what="both")
 
 
 def test_tables_that_overlapped_before_a_restart_are_refreshed_without_their_events(
@@ -374,7 +373,7 @@ def test_tables_that_overlapped_before_a_restart_are_refreshed_without_their_eve
     assert stand.tables() == [], "they are not calm"
     stand.overlaps = Overlaps()
     stand.start()
-    wait_until(lambda: stand.tables() == ["t0000"], what=f"the refresh, not {stand.tables()}")
+    wait_for_value(stand.tables, ["t0000"], what="the refresh")
     wait_until(lambda: stand.queue.notes.get("unsettled") == "[]", what="the end of the note")
 
 
@@ -386,8 +385,7 @@ def test_what_is_renamed_while_refreshes_wait_is_refreshed_in_turn(stands) -> No
     stand.wait_for("closing")
     before = len(stand.tables())
     stand.overlaps.seen(rename_table("db.t0001", "db.moved"))
-    wait_until(lambda: len(stand.tables()) >= before + 2, what="both names")
-    assert sorted(stand.tables()[before:]) == ["moved", "t0001"]
+    wait_for_value(lambda: sorted(stand.tables()[before:]), ["moved", "t0001"], what="both names")
 
 
 @pytest.mark.usefixtures("calm")
@@ -396,7 +394,7 @@ def test_what_is_renamed_while_none_waits_is_left_alone(stands) -> None:
     stand.start()
     stand.overlaps.seen(rename_table("db.t0001", "db.moved"))
     overlap(stand)  # proof that it looked
-    wait_until(lambda: stand.tables() == ["t0000"], what=f"the one that overlaps, not {stand.tables()}")
+    wait_for_value(stand.tables, ["t0000"], what="the one that overlaps")
 
 
 def words(stand: Stand) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from pysync.base.errors import PysyncError
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop_database
 from tests.support.events import rename_table
 
@@ -73,7 +73,7 @@ def test_a_retry_waits_while_the_target_is_away_and_the_next_request_is_answered
     wait_until(lambda: bench.status()["counts"] == {}, what="the first try")
     bench.wait_for_state("waiting")
     retried = bench.drain.retry()
-    wait_until(lambda: len(bench.parked()) == 1, what="parking")
+    wait_for_value(bench.parked, [(1, "db.bad", "rejected")], what="parking")
     time.sleep(0.3)
     assert not retried.done()
     assert bench.drain.skip(position=1).result(SECONDS).skipped == 1

@@ -15,7 +15,7 @@ from pysync.model.operation import PutTable
 from pysync.replay.recording import Recorder
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome
-from tests.support import partition, table, wait_until
+from tests.support import partition, table, wait_for_items, wait_until
 from tests.support.drains import Bench, create, create_database, drop, rename
 from tests.support.events import event, settings
 from tests.support.targets import FakeTarget
@@ -97,8 +97,7 @@ def test_an_event_that_cannot_be_read_makes_a_record(benches: Any) -> None:
     bench = benches()
     bench.append(lambda number: replace(event(Kind.CREATE_TABLE, sequence=number), after=(b"no table",)))
     bench.run()
-    wait_until(lambda: bench.records, what="the record, which is made after the position has moved")
-    (found,) = bench.records
+    (found,) = wait_for_items(lambda: bench.records, 1, what="the record, which is made after the position has moved")
     assert (found.operation, found.outcome, found.object) == ("CREATE_TABLE", "parked", "")
     assert found.reason
 
