@@ -83,12 +83,12 @@ class Problem:
 
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
-    return f"look at pysync plan --target {target}; {hold_decisions(target)}"
+    return f"look at pysync held list {target}; {hold_decisions(target)}"
 
 
 def hold_decisions(target: str) -> str:
     """The decisions about a hold, for whoever has seen what is held."""
-    return f"to keep the objects: pysync resume {target} --keep; to drop them: pysync resume {target}"
+    return f"to keep the objects: pysync held keep {target}; to drop them: pysync held drop {target}"
 
 
 def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:
@@ -215,9 +215,9 @@ def _targets(status: Status) -> Iterator[Problem]:
         if it["state"] == DISABLED:
             continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
         if brake := it["brake"]:
-            text = f"target {name} holds the drop of {brake['summary']}; nothing of it was dropped here"
-            yield Problem("drops_held", "critical", text, target=name, hint=f"pysync plan --target {name}")
-        elif it["paused"]:
+            text = f"target {name} holds the drop of {brake['summary']}: {brake['reason']}"
+            yield Problem("drops_held", "critical", text, target=name, hint=f"pysync held list {name}")
+        if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
             yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
         if it["parked"]:

@@ -43,6 +43,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "policy": ("policy", "Show what the targets take, and under which name."),
         "pause": ("plan", "Stop applying changes to a target."),
         "resume": ("plan", "Resume a paused target."),
+        "held": ("held", "List the drops that a target holds, and decide about them."),
+        "kept": ("held", "List what was kept at a target, or take that back."),
         "parked": ("parked", "Show, retry or skip the events that a target refused."),
         "trash": ("trash", "List, restore or remove dropped tables that a target keeps."),
         "refresh": ("plan", "Compare tables with the source, and repair them at the targets."),

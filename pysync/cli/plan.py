@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.base.errors import PysyncError
-from pysync.base.health import decide, hold_decisions
+from pysync.base.health import decide
 from pysync.base.text import count
 from pysync.cli.arguments import line, table
 from pysync.cli.output import (
@@ -79,40 +78,10 @@ def pause(
     echo(f"{target} is paused: {answer['paused']}")
 
 
-def resume(
-    config: ConfigFile,
-    target: TargetName,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave out the drops that are held: the target keeps these objects.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before drops that are held are made.")] = False,
-) -> None:
-    """Resume a paused target. If it holds too many drops, decide about them: keep the objects, or drop them.
-
-    Shows what is held. With --keep the target goes on without these drops, and pysync verify reports the objects as
-    extra. Otherwise the drops are made, after the name of the target was typed, or with --yes. Later drops in the same
-    databases share their fate, as long as no minute passes between them: one resume covers one mistake. How many drops
-    are too many, and what to do first: docs/brake.md.
-    """
-    (target_plan,) = ask_about(config, target, "plan")["targets"]
-    held = None if target_plan["paused_by_hand"] else target_plan["brake"]
-    if held:
-        _print_held(target, held)
-        if not (keep or yes) and typer.prompt(f"Type {target} to drop them there", err=True) != target:
-            raise PysyncError("nothing was dropped: this is not the name of the target", decide(target))
-    answer = ask_about(config, target, "resume", through=held and held["last"], keep=keep)
-    was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
-    echo(f"{target} {what}; it was paused: {was}" if was else f"{target} was not paused")
-
-
-def _print_held(target: str, held: dict[str, Any]) -> None:
-    """What the brake holds, by name."""
-    echo(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here")
-    echo(f"{held['limit']}; these would go:")
-    for text in held["objects"]:
-        echo(f"  {text}")
-    if held["more"]:
-        echo(f"  and {held['more']:,} more")
+def resume(config: ConfigFile, target: TargetName) -> None:
+    """Resume a paused target. What the brake holds is decided by `pysync held`."""
+    was = ask_about(config, target, "resume")["was"]
+    echo(f"{target} is resumed; it was paused: {was}" if was else f"{target} was not paused")
 
 
 def refresh(
@@ -163,9 +132,9 @@ def _print_plan(plan_: dict[str, Any]) -> None:
             f"pysync copy --target {plan_['target']} --delete --dry-run"
         )
     if plan_["brake"]:
-        _print_held(plan_["target"], plan_["brake"])
-        echo(hold_decisions(plan_["target"]))
-    if plan_["paused"] and (plan_["paused_by_hand"] or not plan_["brake"]):
+        echo(f"{plan_['target']} holds the drop of {plan_['brake']['summary']}: {plan_['brake']['reason']}")
+        echo(decide(plan_["target"]))
+    if plan_["paused"]:
         echo(f"{plan_['target']} is paused: {plan_['paused']}")
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import DISABLED, decide
+from pysync.base.health import DISABLED
 from pysync.base.text import count, duration, span
 
 # --- How a bootstrap is shown: beside its own bars, in `pysync status`, too
@@ -129,9 +129,7 @@ def _refuse_pauses(behind: list[dict[str, Any]]) -> None:
     for target in behind:
         if target["paused"]:
             name, reason = target["name"], target["paused"]["reason"]
-            raise PysyncError(
-                f"target {name!r} is paused: {reason}", decide(name) if target["brake"] else f"pysync resume {name}"
-            )
+            raise PysyncError(f"target {name!r} is paused: {reason}", f"pysync resume {name}")
 
 
 def _refuse_parked(ask: Ask, targets: list[dict[str, Any]]) -> None:

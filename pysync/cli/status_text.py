@@ -221,8 +221,8 @@ def is_late(target: Status) -> bool:
 
 
 def state_of(target: Status) -> str:
-    """Return the state of a target, `held` if the brake holds its drops."""
-    return "held" if target["brake"] and target["state"] != DISABLED else str(target["state"])
+    """Return the state of a target, `held` if the brake holds some of its drops, and it is not paused."""
+    return "held" if target["brake"] and target["state"] == "running" else str(target["state"])
 
 
 def _badness(target: Status) -> int:

@@ -22,6 +22,7 @@ _STYLES: Mapping[str, Style] = {
     "out_of_scope": "faint",
     "behind": "warning",
     **dict.fromkeys(("parked", "held", "foreign", "drifted"), "bad"),
+    "kept": "warning",
 }
 
 Json = Mapping[str, Any]
@@ -67,8 +68,9 @@ def tables(
     """List the tables of the source, each with its state at each target, in the order of their names.
 
     States: in-sync (all that the queue has of it is applied), behind (events of it wait), parked, held (by the brake,
-    or at a consistent point), foreign (not from this source, or nothing that the target can hold), out-of-scope (by a
-    rule), drifted (at the last comparison), dropped (at the target), unknown. `pysync why` shows more of one.
+    or at a consistent point), kept (dropped at the source, and kept by a person), foreign (not from this source, or
+    nothing that the target can hold), out-of-scope (by a rule), drifted (at the last comparison), dropped (at the
+    target), unknown. `pysync why` shows more of one.
 
     The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
     """

@@ -146,7 +146,8 @@ def offline_planner(config: Config, target: str) -> Iterator[Ask]:
 
 def alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a command about the trash (see sidecar.trash), done in this process and put into the journal."""
-    trash = Trash(next(it for it in config.targets if it.name == target))
+    others = [it.name for it in config.targets]
+    trash = Trash(next(it for it in config.targets if it.name == target), others)
     with closing(journal_of(config, lambda: False)) as journal:
         commands = {"trash list": trash.listed, "trash restore": trash.restore, "trash empty": trash.empty}
         request = {**arguments, "target": target, WHO: f"uid {os.getuid()} (command line)"}

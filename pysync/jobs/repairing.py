@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import DISABLED, decide
+from pysync.base.health import DISABLED
 from pysync.base.text import count
 from pysync.config import Config
 from pysync.control.client import ask
@@ -27,7 +27,7 @@ OnProgress = Callable[[str], None]
 def repair(config: Config, target: str, drift: Sequence[Compared], on_progress: OnProgress) -> None:
     """Have the sidecar bring what has drifted to what the source has, and wait until the target is done with it.
 
-    Raises PysyncError when no sidecar runs, or when the target is paused, by hand or by the brake.
+    Raises PysyncError when no sidecar runs, or when the target is paused.
     """
     for databases, tables in _requests(drift):
         ask(config.queue.directory, "refresh", databases=databases, tables=tables, seen=True)
@@ -76,8 +76,8 @@ def _wait_for(config: Config, target: str, on_progress: OnProgress) -> None:
         if target_status["state"] == DISABLED:
             raise PysyncError(f"target {target!r} is disabled", f"first run: pysync target enable {target}")
         if target_status["paused"]:
-            hint = decide(target) if target_status["brake"] else f"first run: pysync resume {target}"
-            raise PysyncError(f"target {target!r} is paused: {target_status['paused']['reason']}", hint)
+            reason = target_status["paused"]["reason"]
+            raise PysyncError(f"target {target!r} is paused: {reason}", f"first run: pysync resume {target}")
         waits = (
             f", {target_status['state']}: {target_status['last_error']['reason']}"
             if target_status["state"] == "waiting"

@@ -17,8 +17,10 @@ SOURCE_KEY = "pysync.source"
 EVENT_KEY = "pysync.event"
 OBJECT_KEY = "pysync.object"
 TARGET_KEY = "pysync.target"
-MARK_KEYS = frozenset({SOURCE_KEY, EVENT_KEY, OBJECT_KEY, TARGET_KEY})
-"""The parameters of a mark."""
+KEPT_KEY = "pysync.kept"
+"""The parameter of an object that the source has dropped, and that a person has decided to keep; when (ms)."""
+MARK_KEYS = frozenset({SOURCE_KEY, EVENT_KEY, OBJECT_KEY, TARGET_KEY, KEPT_KEY})
+"""The parameters of a mark, and of what was decided of the object that has it."""
 
 _EVENT = re.compile(r"(\d+)\.(\d+)\.(\d+)\.(\d+)\.(\d+)", re.ASCII)
 

@@ -13,7 +13,18 @@ from pysync.base.text import quoted
 DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
-TABLE_STATES = ("in_sync", "behind", "parked", "held", "foreign", "out_of_scope", "drifted", "dropped", "unknown")
+TABLE_STATES = (
+    "in_sync",
+    "behind",
+    "parked",
+    "held",
+    "kept",
+    "foreign",
+    "out_of_scope",
+    "drifted",
+    "dropped",
+    "unknown",
+)
 """What a target's state of a table can be; docs/status.md explains each."""
 
 _QUOTED = re.compile("^`(.*)`$")

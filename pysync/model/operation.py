@@ -45,7 +45,7 @@ class Operation:
 
     @property
     def drops(self) -> int:
-        """How many databases, tables and partitions it drops. The partitions of a dropped table are not counted."""
+        """How many databases, functions, tables and partitions it drops, without the partitions of a dropped table."""
         return 0
 
 
@@ -171,6 +171,11 @@ class DropFunction(DatabaseOperation):
     def key(self) -> str:
         """The function's name, `database.function()`."""
         return f"{self.database}.{self.function}()"
+
+    @property
+    def drops(self) -> int:
+        """One."""
+        return 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

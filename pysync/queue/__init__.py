@@ -9,6 +9,7 @@ from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFul
 from pysync.queue.event_queue import EventQueue
 from pysync.queue.intake import Intake
 from pysync.queue.received import Sequences
+from pysync.queue.removals import Removal, Removals
 from pysync.queue.target_queue import Notes, ParkedEvents, note_of
 from pysync.queue.values import (
     Depth,
@@ -43,6 +44,8 @@ __all__ = [
     "QueueFailed",
     "QueueFull",
     "Queued",
+    "Removal",
+    "Removals",
     "Sequences",
     "Unreadable",
     "note_of",

@@ -21,7 +21,7 @@ from pysync.queue.values import History, Queued
 # The code that appends an event computes its checksum. The small tables have a column `seal`, which triggers of the
 # connection keep, so that code which writes a row need not know of it.
 
-SEALED = ("meta", "targets", "instances", "parked", "finished", "gaps")
+SEALED = ("meta", "targets", "instances", "parked", "finished", "gaps", "removals")
 _HEAD = Struct("<qd")
 
 

@@ -19,12 +19,12 @@ from pysync.queue.values import Queued
 
 # --- The queue file: its tables, how it is made, and what must hold before it is used.
 #
-# SQLite database `queue.db`, application id "pysq", user_version 2. The table of events is persist-queue's own
+# SQLite database `queue.db`, application id "pysq", user_version 3. The table of events is persist-queue's own
 # (`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that
 # an empty or half-made `queue.db` is always damage and never a crash of ours.
 
 APPLICATION = 0x70797371
-VERSION = 2
+VERSION = 3
 CHECK_SECONDS = 1.0
 """How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
 
@@ -44,6 +44,10 @@ _TABLES = (
     "CREATE INDEX parked_in_order ON parked (target, position, id)",
     """CREATE TABLE finished (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, upto INTEGER NOT NULL, positions TEXT NOT NULL, seal INTEGER)""",
+    """CREATE TABLE removals (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL, object TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+    reason TEXT NOT NULL, position INTEGER NOT NULL, at_ms INTEGER NOT NULL, count INTEGER NOT NULL,
+    lasting INTEGER NOT NULL, seal INTEGER, UNIQUE (target, object))""",
     *repair.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
@@ -198,7 +202,7 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    missing = {"meta", "targets", "instances", "parked", "finished", "unreadable", "gaps"} - tables
+    missing = {"meta", "targets", "instances", "parked", "finished", "removals", "unreadable", "gaps"} - tables
     if missing:
         raise damaged(file, f"it has no table {', '.join(sorted(missing))}")
     # The short check does not compare indexes with their tables: those two are small, and read by them.

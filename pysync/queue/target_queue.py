@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.crashpoints import crash_point
-from pysync.queue import events
+from pysync.queue import events, removals
+from pysync.queue.removals import Removals
 from pysync.queue.store import QueueFile
 from pysync.queue.values import OF_ONE_TARGET, Depth, Park, Parked, ParkedTable, Pause, Queued
 
@@ -85,6 +86,7 @@ def forget_target(connection: sqlite3.Connection, target: str) -> None:
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     connection.execute("DELETE FROM parked WHERE target = ?", (target,))
     connection.execute("DELETE FROM finished WHERE target = ?", (target,))
+    removals.forget(connection, target)
     notes = f"note:{note_of(target, '')}"
     connection.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(notes), notes))
     for begin in own_gaps(target):
@@ -96,6 +98,7 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE finished SET target = ? WHERE target = ?", (new, old))
+    removals.rename(connection, old, new)
     notes, renamed = (f"note:{note_of(it, '')}" for it in (old, new))
     query = "UPDATE OR REPLACE meta SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
     connection.execute(query, (renamed, len(notes) + 1, len(notes), notes))
@@ -188,10 +191,19 @@ class ParkedEvents:
 
     def remove(self, applied: Collection[Parked]) -> int:
         """Remove parked events, applied now; returns how many of them were this target's."""
+        return self.replace(applied, ())
+
+    def replace(self, applied: Collection[Parked], parks: Sequence[Park]) -> int:
+        """Remove parked events, applied now, and add others, in one transaction.
+
+        Returns how many of the removed ones were this target's. What is added and there already takes the new reason.
+        """
         rows = [(event.id, self.target) for event in applied]
         with self._file.transaction() as connection:
             _doubt(connection, [event.position for event in applied])
-            return connection.executemany(_REMOVE, rows).rowcount if rows else 0
+            removed = connection.executemany(_REMOVE, rows).rowcount if rows else 0
+            park(connection, parks)
+            return removed
 
     def remove_at(self, positions: Collection[int]) -> None:
         """Remove the parked events at `positions`, skipped, under all of their tables."""
@@ -307,7 +319,7 @@ class TargetQueue:
 
     def __init__(self, file: QueueFile, targets: Targets, name: str) -> None:
         self._file, self._targets, self.name = file, targets, name
-        self.parked = ParkedEvents(file, name)
+        self.parked, self.removals = ParkedEvents(file, name), Removals(file, name)
 
     # --- what is before it
 

@@ -112,7 +112,8 @@ class Gap:
 class Park:
     """An event set aside for `table` of `target`.
 
-    `kind` says why: "rejected" by the target, "waits" behind a parked one of its table, "bug" of ours.
+    `kind` says why: "rejected" by the target, "held" by the brake, "waits" behind a parked one of its table, "bug" of
+    ours.
     """
 
     target: str

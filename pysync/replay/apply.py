@@ -25,6 +25,7 @@ from pysync.replay.scheduler import Again, Job, Lane, Stopped, Tries
 from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
     Forbidden,
+    Held,
     Incomplete,
     Missing,
     MissingDatabase,
@@ -166,7 +167,7 @@ class Applier:
         if error is None:
             return "waits", "waits behind a parked event"
         if isinstance(error, Rejected):
-            return "rejected", str(error)
+            return ("held" if isinstance(error, Held) else "rejected"), str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
 
     def _failed(self, lane: Lane, job: Job, operation: Operation, error: Exception) -> None:

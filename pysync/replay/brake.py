@@ -1,34 +1,38 @@
-"""Brake: holds a window that would drop too much (at once, within a time, of one database) until a person decides."""
+"""Brake: judges what a target is to remove. What exceeds a limit is held, object by object, until a person decides.
+
+Every removal is judged once before it is made: those of a window together, those of a comparison together, and what
+neither has named at the door (pysync.targets.apply.door). What is held is judged again with every retry of its event,
+by what source and target have then: so a hold ends by itself when the source has the object again.
+"""
 
 from __future__ import annotations
 
-import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
 
 from pysync.base.text import duration
-from pysync.model.operation import DropDatabase, Operation, PutTable
-from pysync.queue import Notes, Queued, note_of
-from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
+from pysync.model.names import TableName
+from pysync.model.operation import DropDatabase, Operation
+from pysync.model.removal import Lost
+from pysync.queue import Removal, Removals
 from pysync.replay.window.draft import Draft
-from pysync.replay.window.order import database_of
-from pysync.targets.base import OutcomeUnknown, Target, Unavailable
+from pysync.replay.window.removals import Flight, flight_of, lost_by_operations, lost_by_window
 from pysync.targets.settings import TargetSettings
 
-_SAME_BURST_MS = 60_000
-"""Drops in the same databases, without a longer pause than this, belong to the ones that a person decided about."""
+_MOST_LOGGED = 20
+_HELD = ("held", "open")
 
-_Tables = Mapping[str, Collection[str]]
-"""Tables by their database."""
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many drops a target may get: in a window, within `seconds`, and as a share of a database's tables.
+    """How much a target may remove: at once, within `seconds`, and as a share of a database's tables.
 
     The share counts for databases with at least `share_from` tables, within `seconds`, and only for tables that are
     older than that, or that go with their database. 0 is no limit.
@@ -54,385 +58,353 @@ class Limits:
         return bool(self.window or self.drops or self.share)
 
 
-@dataclass(slots=True)
-class _Count:
-    """The drops of the window up to position `last`: by its events, and by each of its refreshes.
-
-    `put` are the names of the tables that it creates or alters; `is_let_through`: a person let the drops of its events
-    through.
-    """
-
-    last: int
-    drops: Sequence[Drop] = ()
-    put: frozenset[str] = frozenset()
-    refreshed: dict[int, list[Drop]] = field(default_factory=dict)
-    is_let_through: bool = False
-
-    @property
-    def every(self) -> list[Drop]:
-        return [*self.drops, *(drop for drops in self.refreshed.values() for drop in drops)]
-
-
-@dataclass(slots=True)
-class _Decision:
-    """What a person decided of a hold: its drops are made, or (`keeps`) left out.
-
-    So are later ones in the same `databases`: those that had come by then (`upto`), and those that follow without a
-    pause; `at_ms` is when the last of them came.
-    """
-
-    databases: frozenset[str]
-    keeps: bool
-    upto: int
-    at_ms: int
-
-
-# Probe: what a drain's own thread asks the target, each time by a connection of its own.
-
-
-_PAUSE_SECONDS = 30.0
-
-
-class Probe:
-    """Short reads at a target. Before `open_target` is set there is nothing at the target.
-
-    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.open_target: Callable[[], Target] | None = None
-        self._clock = clock
-        self._checked_at = -math.inf
+class Ends(Protocol):
+    """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
     def tables_of(self, database: str) -> Collection[str]:
-        """The names of the tables in a database."""
-        with self._target() as target:
-            return target.tables(database) if target else ()
+        """The names of the tables in a database of the target."""
 
-    def tables_with(self, drop: DropDatabase) -> Collection[str]:
-        """The names of the tables that the drop of a database takes along."""
-        with self._target() as target:
-            return target.tables_with(drop) if target else ()
+    def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
+        """The names of the tables that the drop of a database takes along, with their createTime at the source."""
 
-    def is_due(self) -> bool:
-        """Whether `answers` was not called for 30 s."""
-        return self._clock() - self._checked_at >= _PAUSE_SECONDS
+    def partitions_of(self, table: TableName, most: int) -> Collection[str]:
+        """The names of a table's partitions at the target, at most so many."""
 
-    def answers(self) -> bool:
-        """Whether the target answers a call that concerns no object."""
-        self._checked_at = self._clock()
-        try:
-            with self._target() as target:
-                return target is not None and target.databases() is not None
-        except (Unavailable, OutcomeUnknown):
-            return False
+    def is_young(self, database: str, seconds: float) -> bool:
+        """Whether this queue has seen how the source made the database, within so many seconds."""
 
-    @contextmanager
-    def _target(self) -> Iterator[Target | None]:
-        target = self.open_target() if self.open_target else None
-        try:
-            yield target
-        finally:
-            if target is not None:
-                target.close()
+    def at_source(self, database: str) -> Set[str] | None:
+        """The objects that the source has now for a database of the target; None: the source cannot be read."""
+
+    def partitions_at_source(self, table: TableName) -> Set[str] | None:
+        """The names of the partitions that the source has now for a table of the target; None: as above."""
 
 
-# Brake: holds every window that would exceed a limit, until a person decides.
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What both ends have: by database the tables at the target, and the objects that the source has again."""
+
+    there: Mapping[str, Set[str]]
+    again: Set[str]
 
 
 class Brake:
-    """Holds every window that would exceed a limit, until a person has its drops made (`release`), or left out.
+    """The one judge of what a target removes, and the holder of what is held and kept; from any thread.
 
-    Used by the drain's thread; `held`, `release`, `keeps` and `allows` by any thread. A hold is not stored: after a
-    restart the window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a
-    database, `tables_with` those that go with the drop of one; neither is called with the lock held, because a target
-    may hang, and `release` must not hang with it.
+    What it decides is in the queue's file before an object is removed. `ends` is never asked with the lock held: a
+    target may hang. `clock` returns seconds since 1970.
     """
 
     def __init__(
-        self,
-        limits: Limits,
-        ledger: Ledger | None = None,
-        *,
-        tables_of: Callable[[str], Collection[str]] = lambda _: (),
-        tables_with: Callable[[DropDatabase], Collection[str]] = lambda _: (),
-        clock: Callable[[], float] = time.time,
+        self, target: str, limits: Limits, removals: Removals, ends: Ends, *, clock: Callable[[], float] = time.time
     ) -> None:
-        self._limits = limits
-        self._ledger = ledger or Ledger(limits.seconds)
-        self._tables_of = tables_of
-        self._tables_with = tables_with
+        self._target, self._limits, self._removals, self._ends = target, limits, removals, ends
         self._clock = clock
-        self._hold: Hold | None = None
-        self._decision: _Decision | None = None
-        self._let_through = 0
-        self._refreshes_let_through = set[int]()  # their positions
-        self._left_out_upto = 0
-        self._counting = threading.Lock()
-        self._counts: list[_Count] = []  # of the windows in flight, in order
+        self._rows = {it.object: it for it in removals.all()}
+        self._flights: list[Flight] = []  # of the windows under way, in order
+        self._lock = threading.RLock()
 
-    @classmethod
-    def of(cls, settings: TargetSettings, notes: Notes, probe: Probe) -> Brake:
-        """The brake of a target, whose ledger is stored in the queue's file."""
-        limits, note = Limits.of(settings), note_of(settings.name, "drops")
-        ledger = Ledger(limits.seconds, partial(notes.put, note), notes.get(note))
-        return cls(limits, ledger, tables_of=probe.tables_of, tables_with=probe.tables_with)
+    # --- what is about to be removed
 
-    @property
-    def held(self) -> Hold | None:
-        """What is held, and why."""
-        return self._hold
+    def expect(self, draft: Draft) -> None:
+        """Judge what the works of a window remove, together, before any of them begins. Raises what the target does.
 
-    def cut(self, events: Sequence[Queued]) -> Sequence[Queued]:
-        """The part of a window that a person decided about, or else all of it.
-
-        More events may have come since a person looked at the window.
+        May be called again for the same events.
         """
-        through = [event for event in events if event.position <= self._decided]
-        return through or events
+        with self._lock:
+            flights = [it for it in self._flights if it.last < draft.events[0].position]
+        if self._limits.are_set and any(it.drops for work in draft.works for it in work.operations):
+            most = max(self._limits.window, self._limits.drops) + 1
+            lost = lost_by_window(draft, flights, self._ends, seconds=self._limits.seconds, most=most)
+            self._judge(lost, put=flight_of(draft).ever_put)
+        with self._lock:
+            self._flights = [*flights, flight_of(draft)]
 
-    def shown(self, events: Sequence[Queued]) -> Sequence[Queued]:
-        """The part of a window that is held, or else what `cut` returns."""
-        hold = self._hold
-        return [it for it in events if it.position <= hold.last] if hold is not None else self.cut(events)
-
-    def keeps(self, position: int) -> bool:
-        """Whether the drops of the event at that position are left out."""
-        return position <= self._left_out_upto
-
-    def holds(self, draft: Draft) -> bool:
-        """Whether the window is held from now on; if not, its drops are counted.
-
-        Raises what the target raises; then it is neither held nor counted.
-        """
-        last = draft.events[-1].position
-        drops = self._with_tables(drops_of(draft, self._limits.seconds), is_decided=last <= self._decided)
-        with self._counting:
-            self._begin(draft, drops)
-            new = self._ledger.new(drops)
-            doubtful = self._doubtful(new) if last > self._decided and self._over(drops, new) is None else []
-        there = self._listed(doubtful)
-        with self._counting:
-            why = self._over(drops, new) or self._over_share(there) if last > self._decided else None
-            if why is None or self._belong(drops, keeps=False):
-                self._ledger.enter(new)
-                if why is not None or last <= self._let_through:
-                    self._count(last).is_let_through = True
-                    self._ledger.clear()
-                return False
-            # Nothing of it is applied, so it is not under way.
-            self._counts = [it for it in self._counts if it.last != last]
-            # The next turn takes the window again, now without these drops.
-            if not self._is_left_out_too(draft, drops):
-                self._hold = self._held(draft, why, drops)
-            return True
-
-    def update_hold(self, draft: Draft) -> None:
-        """Update a hold, as more events may have come. Raises what the target raises.
-
-        That of a refresh stays as it is: no draft knows what a refresh drops.
-        """
-        hold = self._hold
-        if hold is None or hold.refreshes or not draft.events or draft.events[-1].position <= hold.last:
-            return
-        is_decided = draft.events[-1].position <= self._decided
-        drops = self._with_tables(drops_of(draft, self._limits.seconds), is_decided=is_decided)
-        with self._counting:
-            if self._hold is hold:
-                # Without asking the target for its tables again: a share that was exceeded keeps its text.
-                why = self._over(drops, self._ledger.new(drops)) or hold.limit
-                self._hold = self._held(draft, why, drops)
-
-    def allows(self, operations: Sequence[Operation], position: int) -> bool:
-        """Whether a refresh, the event at `position`, may make all these drops; if not, its window is held from now on.
-
-        Called by the lanes: a refresh knows its drops only when it reads the source. May be called again for the same
-        refresh. Raises what the target raises.
-        """
-        dropped = drops_of_refresh(operations, position, round(self._clock() * 1000))
-        drops = self._with_tables(dropped, is_decided=self._is_refresh_decided(position))
-        with self._counting:
-            # Replaced, not added: a refresh that is tried again passes all its drops again.
-            self._count(position).refreshed[position] = drops
-            doubtful = self._doubtful(self._refreshed(self._counts)) if self._over_refreshed(position) is None else []
-        there = self._listed(doubtful)
-        with self._counting:
-            why = self._over_refreshed(position) or self._over_share(there)
-            if why is None or self._is_refresh_decided(position):  # maybe while the target listed its tables
-                return True
-            self._hold_refresh(position, why)
-            return False
+    def expect_all(self, operations: Sequence[Operation], position: int) -> None:
+        """Judge what a comparison, the event at `position`, removes, together. Raises what the target raises."""
+        if self._limits.are_set:
+            self._judge(lost_by_operations(operations, position, self._now_ms(), self._ends, self._limits.seconds))
 
     def passed(self, position: int) -> None:
-        """Remember the drops of refreshes up to that position: the target is done with their windows."""
-        with self._counting:
-            self._ledger.enter(self._refreshed([it for it in self._counts if it.last <= position]))
-            self._counts = [it for it in self._counts if it.last > position]
+        """The windows up to that position are no longer under way."""
+        with self._lock:
+            self._flights = [it for it in self._flights if it.last > position]
 
-    def release(self, upto: int = 0, *, through: int | None = None, keeps: bool = False) -> bool:
-        """Let go what is held, or with `keeps` all of it but the drops; False if nothing is, or the person saw another.
-
-        `through` is how far the person has seen the hold, as more may have come since; None: all of it. Drops in the
-        same databases that had come by the position `upto`, or that follow without a pause of a minute, share their
-        fate: all of it is one mistake, or none.
-        """
-        with self._counting:
-            hold = self._hold
-            if hold is None or (through is not None and through < hold.first):
-                return False
-            last = hold.last if through is None else min(through, hold.last)
-            if keeps:
-                self._left_out_upto = max(self._left_out_upto, last)
-            else:
-                if hold.refreshes:
-                    self._refreshes_let_through |= {it.position for it in hold.drops if it.position <= last}
-                else:
-                    self._let_through = max(self._let_through, last)
-                self._ledger.clear()
-            self._hold = None
-            seen = frozenset(it.database for it in hold.drops if it.position <= last)
-            self._decision = _Decision(seen, keeps, upto, round(self._clock() * 1000))
-            return True
-
-    # --- without the lock
-
-    def _listed(self, databases: Iterable[str]) -> _Tables:
-        """The target's tables in these databases."""
-        return {name: self._tables_of(name) for name in databases}
-
-    def _with_tables(self, dropped: Sequence[tuple[Drop, Operation]], *, is_decided: bool) -> list[Drop]:
-        """The drops, and those of the tables that go with a database; each object once."""
-        drops = {(it.what, it.key, it.position if it.what == "partitions" else 0): it for it, _ in dropped}
-        if self._limits.are_set and not is_decided:
-            for database, operation in dropped:
-                if isinstance(operation, DropDatabase):
-                    for table in self._tables_with(operation):
-                        key = f"{database.key}.{table}"
-                        drop = Drop(database.position, database.at_ms, "table", key, lasting=True)
-                        drops["table", key, 0] = drop
-        return list(drops.values())
-
-    # --- with the lock held
+    # --- at the door (see pysync.targets.guard)
 
     @property
-    def _decided(self) -> int:
-        """The last position that a person decided about."""
-        return max(self._let_through, self._left_out_upto)
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        return self._limits.are_set
 
-    def _is_refresh_decided(self, position: int) -> bool:
-        """Whether a person decided about the refresh; one who let its window through has not seen what it drops."""
-        return position in self._refreshes_let_through or position <= self._left_out_upto
+    def keeps(self, name: str) -> bool:
+        """Whether a person has decided that the target keeps the object."""
+        row = self._rows.get(name)
+        return row is not None and row.state == "keep"
 
-    def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
-        """Count the drops of a window from now on."""
-        # A window that was given up is taken again: its first count must not stay.
-        self._counts = [it for it in self._counts if it.last < draft.events[0].position]
-        put = (it.key for work in draft.works for it in work.operations if isinstance(it, PutTable))
-        self._counts.append(_Count(draft.events[-1].position, drops, frozenset(put)))
+    def keep_again(self, name: str, kind: str, position: int) -> None:
+        """The object says that a person has kept it, and the queue's file, an older copy, does not know."""
+        reason = "kept by a person, as its parameters say"
+        self._write([Removal(name, kind, "keep", reason, position, self._now_ms())])
 
-    def _count(self, position: int) -> _Count:
-        """The count of the window that an event is in. A parked event that is tried again gets its own."""
-        count = next((it for it in self._counts if it.last >= position), None)
-        if count is None:
-            count = _Count(position)
-            self._counts.append(count)
-        return count
+    def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
+        """The names of these objects that may be removed now by the event at `position`; the others are held.
 
-    def _refreshed(self, counts: Iterable[_Count]) -> list[Drop]:
-        """The drops by refreshes of these windows, without those that a person let through."""
-        refreshes = (refresh for it in counts for refresh in it.refreshed.items())
-        return [it for position, drops in refreshes if position not in self._refreshes_let_through for it in drops]
+        What was not expected is judged now. Raises what the target raises.
+        """
+        if not self.is_limited:
+            return {it.object for it in lost}
+        unknown = [it for it in lost if self._is_unknown(it, position)]
+        if unknown:
+            self._judge([self._removal(it, position) for it in unknown])
+        with self._lock:
+            return {it.object for it in lost if not self._is_held(it.object)}
 
-    def _undecided(self, counts: Sequence[_Count]) -> list[Drop]:
-        """The drops of these windows, by events and by refreshes, without those that a person let through."""
-        by_events = [drop for it in counts if not it.is_let_through for drop in it.drops]
-        return [*by_events, *self._refreshed(counts)]
+    def reason_of(self, name: str) -> str:
+        """Why an object is held; "" if it is not."""
+        rows = (self._rows.get(it) for it in (name, f"{name}/*"))
+        return next((it.reason for it in rows if it is not None and it.state in _HELD), "")
 
-    def _over(self, drops: Sequence[Drop], new: Sequence[Drop]) -> str | None:
-        return self._limit_of(drops) or self._over_time(self._ledger.most(new) if new else 0)
+    def removed(self, names: Iterable[str]) -> None:
+        """These objects are gone: a decision to drop them is carried out."""
+        self._forget(it for name in names for it in (name, f"{name}/*") if self._state(it) == "drop")
 
-    def _over_refreshed(self, position: int) -> str | None:
-        lately = self._ledger.most(self._refreshed(self._counts))
-        return self._limit_of(self._undecided([self._count(position)])) or self._over_time(lately)
+    def put(self, names: Iterable[str], position: int) -> None:
+        """The source has these objects since the event at `position`: what was held or decided before of them ends."""
+        with self._lock:
+            decided = {it.object for it in self._rows.values() if it.state != "passed" and it.position < position}
+            if decided:
+                self._forget(decided.intersection(names))
 
-    def _limit_of(self, drops: Sequence[Drop]) -> str | None:
+    # --- what a person sees, and decides
+
+    def held(self) -> list[Removal]:
+        """What is held, by name."""
+        return sorted(self._in_state(*_HELD), key=_by_name)
+
+    def kept(self) -> list[Removal]:
+        """What a person has kept, by name."""
+        return sorted(self._in_state("keep"), key=_by_name)
+
+    def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
+        """Decide of what is held: of these objects, tables and databases with all in them; without any, of all.
+
+        Returns what was decided. The others wait for a decision of their own, even if they are few. Objects that are
+        dropped count for no limit afterwards, nor does what was dropped in
+        their databases lately.
+        """
+        with self._lock:
+            held = self.held()
+            meant = _meant(held, names)
+            at_ms, reason = self._now_ms(), "a person has kept it" if keep else "a person has let the drop through"
+            decided = [replace(it, state="keep" if keep else "drop", reason=reason, at_ms=at_ms) for it in meant]
+            databases = {it.database for it in decided} if not keep else set()
+            counted = [it.object for it in self._in_state("passed") if it.database in databases]
+            chosen = {it.object for it in meant}
+            others = [replace(it, state="open") for it in held if it.object not in chosen]
+            self._change([*decided, *(others if decided else ())], counted)
+        return decided
+
+    def release(self, names: Collection[str]) -> list[Removal]:
+        """Take back that objects are kept (names as for `decide`); returns them."""
+        with self._lock:
+            released = _meant(self.kept(), names)
+            self._change((), [it.object for it in released])
+        return released
+
+    # --- judging
+
+    def _judge(self, candidates: Sequence[Removal], put: Set[str] = frozenset()) -> None:
+        """Let these removals pass, or hold them. `put` are tables that the window itself brings before."""
+        with self._lock:
+            undecided = self._undecided(candidates)
+            act = self._with_held(undecided)
+            if not self._may_exceed(act):
+                self._hold(act, self._open(act))
+                return
+        view = self._view(act)
+        with self._lock:
+            act = self._with_held(self._undecided(candidates))  # a person may have decided meanwhile
+            lost = [it for it in act if it.object not in view.again and self._is_there(it, view, put)]
+            self._hold(act, self._exceeding(lost, view))
+
+    def _undecided(self, candidates: Iterable[Removal]) -> list[Removal]:
+        return [it for it in candidates if self._state(it.object) not in {"keep", "drop"}]
+
+    def _with_held(self, undecided: Sequence[Removal]) -> list[Removal]:
+        """These removals, and the others that are held: a hold is one act."""
+        names = {it.object for it in undecided}
+        return [*undecided, *(it for it in self.held() if it.object not in names)]
+
+    def _is_there(self, removal: Removal, view: _View, put: Set[str]) -> bool:
+        """Whether the target has the object, or will have it before it is removed; True where nobody has looked."""
+        if removal.kind != "table" or removal.database not in view.there or removal.object in put:
+            return True
+        return removal.object in self._after_flights(removal.database, view.there[removal.database])
+
+    def _may_exceed(self, act: Sequence[Removal]) -> bool:
+        if self._over_window(act) or self._over_time(act):
+            return True
+        share, least = self._limits.share, self._limits.share_from
+        databases = {it.database for it in act if it.lasting} if share else set()
+        return any(len(self._gone(name, act)) > share * least for name in databases)
+
+    def _view(self, act: Sequence[Removal]) -> _View:
+        again, there = set[str](), dict[str, Set[str]]()
+        for name in sorted({it.database for it in act}):
+            again |= self._ends.at_source(name) or set()
+            there[name] = {f"{name}.{table}" for table in self._ends.tables_of(name)}
+        for name in sorted({it.table for it in act if it.kind == "partition" and it.table in again}):
+            table = TableName.parse(name)
+            there_again = self._ends.partitions_at_source(table) or set()
+            again |= {f"{name}/{it}" for it in there_again}
+            lost = next((it for it in act if it.object == f"{name}/*"), None)
+            if lost is not None and len(there_again) >= lost.count:
+                again.add(lost.object)
+        return _View(there, again)
+
+    def _exceeding(self, lost: Sequence[Removal], view: _View) -> dict[str, str]:
+        """The objects that exceed a limit, or wait for a decision anyhow, each with the reason."""
+        why = self._over_window(lost) or self._over_time(lost)
+        if why:
+            return dict.fromkeys((it.object for it in lost if it.count), why)
+        held = self._open(lost)
+        for database, tables in view.there.items():
+            reason = self._over_share(database, lost, tables, view.again)
+            if reason:
+                of_share = (it for it in lost if it.database == database and it.kind != "partition")
+                held |= dict.fromkeys((it.object for it in of_share), reason)
+        return held
+
+    def _open(self, lost: Sequence[Removal]) -> dict[str, str]:
+        """Those that wait for a decision whatever the limits say, each with the reason."""
+        rows = ((it, self._rows.get(it.object)) for it in lost if it.count)
+        return {it.object: row.reason for it, row in rows if row is not None and row.state == "open"}
+
+    def _over_window(self, act: Sequence[Removal]) -> str:
         limit = self._limits.window
-        return f"max_drops_per_window is {limit}" if limit and sum(it.count for it in drops) > limit else None
+        return f"max_drops_per_window is {limit}" if limit and sum(it.count for it in act) > limit else ""
 
-    def _over_time(self, lately: int) -> str | None:
+    def _over_time(self, act: Sequence[Removal]) -> str:
         limit, seconds = self._limits.drops, self._limits.seconds
-        if not limit or lately <= limit:
-            return None
-        return f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
+        names = {it.object for it in act}
+        drops = [*act, *(it for it in self._in_state("passed") if it.object not in names)]
+        if not limit or sum(it.count for it in drops) <= limit:
+            return ""
+        most = _most_within(drops, round(seconds * 1000))
+        return f"there are {most} drops within {duration(seconds)}, max_drops is {limit}" if most > limit else ""
 
-    def _doubtful(self, new: Sequence[Drop]) -> list[str]:
-        """The databases that these drops may take too large a share of.
+    def _over_share(self, database: str, lost: Sequence[Removal], tables: Set[str], again: Set[str]) -> str:
+        gone = self._gone(database, lost)
+        left = self._after_flights(database, tables) - {it.object for it in lost if it.kind == "table"}
+        left = (left | {it for it in again if it in tables}) - self._kept_lately(database)
+        had = left | gone
+        number, share = len(had) - len(left), self._limits.share
+        if len(had) < self._limits.share_from or number <= share * len(had):
+            return ""
+        return f"{number} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
 
-        Only those with enough drops to exceed the share of the smallest database that counts: the target has to list
-        the tables of each.
-        """
-        share, least = self._limits.share, self._limits.share_from
-        if not share:
-            return []
-        databases = sorted({it.database for it in new if it.lasting})
-        return [name for name in databases if len(self._dropped_tables(name)) > share * least]
+    def _gone(self, database: str, act: Sequence[Removal]) -> set[str]:
+        """The tables of a database that are gone, or would be, and those that a person has kept lately."""
+        of_act = {it.object for it in act if it.lasting and it.database == database}
+        passed = {it.object for it in self._in_state("passed") if it.lasting and it.database == database}
+        return of_act | passed | self._kept_lately(database)
 
-    def _dropped_tables(self, database: str) -> set[str]:
-        """The tables of a database that are gone for good, by the windows under way and by those before.
+    def _kept_lately(self, database: str) -> set[str]:
+        since = self._now_ms() - self._limits.seconds * 1000
+        kept = self._in_state("keep")
+        return {it.object for it in kept if it.lasting and it.database == database and it.at_ms > since}
 
-        Without those that a person let through.
-        """
-        gone = {it.key for it in self._undecided(self._counts) if it.lasting and it.database == database}
-        return gone | self._ledger.tables(database)
-
-    def _over_share(self, there: _Tables) -> str | None:
-        """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
-        share, least = self._limits.share, self._limits.share_from
-        for database, tables in there.items():
-            left = self._left(database, {f"{database}.{table}" for table in tables})
-            had = left | self._dropped_tables(database)
-            lost = len(had) - len(left)
-            if len(had) >= least and lost > share * len(had):
-                return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
-        return None
-
-    def _left(self, database: str, tables: set[str]) -> set[str]:
+    def _after_flights(self, database: str, tables: Set[str]) -> set[str]:
         """The tables that the database has once all windows under way are applied; the target has `tables` now."""
-        for it in self._counts:
-            dropped = {drop.key for drop in it.every if drop.what == "table"}
-            tables = (tables - dropped) | {key for key in it.put if database_of(key) == database}
-        return tables
+        there = set(tables)
+        stays = {it.object for it in self._in_state(*_HELD, "keep")}
+        for flight in self._flights:
+            there = (there - (flight.removed - stays)) | {it for it in flight.put if it.partition(".")[0] == database}
+        return there
 
-    def _is_left_out_too(self, draft: Draft, drops: Sequence[Drop]) -> bool:
-        """Whether these drops belong to what a person has left out, so that their window is taken without them."""
-        if not self._belong(drops, keeps=True):
-            return False
-        self._left_out_upto = max(self._left_out_upto, draft.events[-1].position)
-        return True
+    def _hold(self, act: Sequence[Removal], exceeding: Mapping[str, str]) -> None:
+        before = {it.object: it for it in self.held()}
+        states = {name: it.state for name, it in before.items()}
+        held = [
+            replace(it, state=states.get(it.object, "held"), reason=exceeding[it.object])
+            for it in act
+            if it.object in exceeding
+        ]
+        passed = [replace(it, state="passed", reason="") for it in act if it.object not in exceeding]
+        self._write([*held, *passed])
+        if new := [it for it in held if it.object not in before]:
+            names = [it.object for it in new]
+            log.error(
+                "drops_held", target=self._target, reason=new[0].reason, objects=names[:_MOST_LOGGED], count=len(new)
+            )
+        if ended := [it.object for it in passed if it.object in before]:
+            log.info("hold_ended", target=self._target, objects=ended[:_MOST_LOGGED], count=len(ended))
 
-    def _belong(self, drops: Sequence[Drop], *, keeps: bool) -> bool:
-        """Whether these drops share the fate of those that a person decided about in this way."""
-        decision = self._decision
-        if decision is None or decision.keeps is not keeps or not drops:
-            return False
-        if not {it.database for it in drops} <= decision.databases:
-            return False
-        first = min(drops, key=lambda it: it.position)
-        # A clock that was set back makes no pause shorter.
-        if first.position > decision.upto and abs(first.at_ms - decision.at_ms) > _SAME_BURST_MS:
-            return False
-        if first.position > decision.upto:  # the next pause is measured from its last drop
-            decision.at_ms = max(drops, key=lambda it: it.position).at_ms
-        return True
+    # --- the rows
 
-    def _held(self, draft: Draft, why: str, drops: Sequence[Drop]) -> Hold:
-        first, last = draft.events[0].position, draft.events[-1].position
-        return Hold(first, last, self._since(), why, tuple(drops))
+    def _state(self, name: str) -> str | None:
+        row = self._rows.get(name)
+        return None if row is None else row.state
 
-    def _hold_refresh(self, position: int, why: str) -> None:
-        drops = tuple(self._undecided([self._count(position)]))
-        last = max(position, *(it.position for it in drops))
-        self._hold = Hold(position, last, self._since(), why, drops, refreshes=True)
+    def _is_held(self, name: str) -> bool:
+        return not {self._state(name), self._state(f"{name}/*")}.isdisjoint(_HELD)
 
-    def _since(self) -> int:
-        return self._hold.at_ms if self._hold else round(self._clock() * 1000)
+    def _is_unknown(self, lost: Lost, position: int) -> bool:
+        row = self._rows.get(lost.object)
+        return row is None or (row.state == "passed" and row.position < position)
+
+    def _in_state(self, *states: str) -> list[Removal]:
+        with self._lock:
+            return [it for it in self._rows.values() if it.state in states]
+
+    def _write(self, written: Sequence[Removal]) -> None:
+        """Write rows, and forget what passed too long before the latest of them."""
+        with self._lock:
+            latest = max(written, key=lambda it: it.position, default=None)
+            since = latest.at_ms - self._limits.seconds * 1000 if latest is not None else 0
+            names = {it.object for it in written}
+            old = (it for it in self._rows.values() if it.state == "passed" and it.at_ms <= since)
+            self._change(written, [it.object for it in old if it.object not in names])
+
+    def _forget(self, names: Iterable[str]) -> None:
+        with self._lock:
+            self._change((), list(names))
+
+    def _change(self, written: Sequence[Removal], forgotten: Collection[str]) -> None:
+        """Write and forget rows, on disk first. Called with the lock held."""
+        self._removals.change(written, forgotten)
+        for name in forgotten:
+            self._rows.pop(name, None)
+        self._rows.update({it.object: it for it in written})
+
+    def _removal(self, lost: Lost, position: int) -> Removal:
+        now = self._now_ms()
+        lasting = lost.is_lasting(now, self._limits.seconds)
+        return Removal(lost.object, lost.kind, "passed", "", position, now, lost.count, lasting)
+
+    def _now_ms(self) -> int:
+        return round(self._clock() * 1000)
+
+
+def _by_name(removal: Removal) -> str:
+    return removal.object
+
+
+def _meant(rows: Sequence[Removal], names: Collection[str]) -> list[Removal]:
+    """Those of the rows that these names mean; all of them without any name."""
+    wanted = set(names)
+    return [it for it in rows if not wanted or not wanted.isdisjoint({it.object, it.table, it.database})]
+
+
+def _most_within(drops: Iterable[Removal], ms: int) -> int:
+    """The most drops that came within so many milliseconds."""
+    ordered = sorted(drops, key=lambda it: it.at_ms)
+    most = total = first = 0
+    for it in ordered:
+        total += it.count
+        while ordered[first].at_ms <= it.at_ms - ms:
+            total -= ordered[first].count
+            first += 1
+        most = max(most, total)
+    return most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -81,9 +81,8 @@ class Contents:
         fitting = (it for it in there if len(it) == len(keys))
         # All are found before any is dropped: `_is_unchanged` has to look after both ends were read.
         extra = [it for it in fitting if self._is_extra(table, it, partition_name(keys, it), present)]
-        if extra and self._is_unchanged(table):
-            for values in _batches(extra):
-                yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
+        if extra and self._is_unchanged(table):  # as one, because the brake judges all of them together
+            yield DropPartitions(table=table.new, keys=keys, values=tuple(extra), **table.origin)
 
     def _takes(self, table: TableAtSource, values: Sequence[str]) -> bool:
         return self.translator.policy.takes_partition(table.old, typed_keys(table.definition), values)
@@ -150,10 +149,6 @@ class Contents:
         """
         current = self.source.table(table.old.database, table.old.table)
         return current is not None and current.createTime == table.definition.createTime
-
-
-def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:
-    return (tuple(values[at : at + PARTITIONS_PER_CALL]) for at in range(0, len(values), PARTITIONS_PER_CALL))
 
 
 # Functions: what a refresh means for the functions of a database. They carry no mark; their database's home counts.

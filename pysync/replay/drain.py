@@ -16,13 +16,12 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import decide
 from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause
+from pysync.queue import EventQueue, Pause, Removal
 from pysync.replay.apply import ClockOffset, same_clock
-from pysync.replay.ledger import Hold
+from pysync.replay.brake import Brake
 from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State, Tally
 from pysync.replay.recording import Append
@@ -93,6 +92,7 @@ class Requests(Generic[Place]):
 
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
+_MOST_LOGGED = 20
 _PACE_SECONDS = 0.1
 """How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 
@@ -203,18 +203,13 @@ class Drain:
             return True
 
     def paused(self) -> Pause | None:
-        """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
-        hold = self.hold()
-        return self._target_queue.paused() or (hold.pause if hold is not None else None)
-
-    def hold(self) -> Hold | None:
-        """The drops that the brake holds; None if it holds nothing, or the target does not run."""
-        return self._replayer.brake.held
+        """Why nothing is applied; None if it is not paused."""
+        return self._target_queue.paused()
 
     @property
-    def is_paused_by_hand(self) -> bool:
-        """Whether a person has paused it."""
-        return self._target_queue.paused() is not None
+    def brake(self) -> Brake:
+        """Who knows what is held and kept; of a disabled target, too."""
+        return self._replayer.brake
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in flight, until `resume`, also after a restart."""
@@ -222,30 +217,28 @@ class Drain:
         log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
 
-    def resume(self, *, through: int | None = None, keeps: bool = False) -> Pause | None:
-        """End the pause that `paused` returns, and return it; None if it was not paused.
-
-        If the brake holds drops, they are made, or with `keeps` left out: those up to the event `through`, as far as a
-        person has seen them (None: all), and what has come by now in the same databases.
-        """
+    def resume(self) -> Pause | None:
+        """End the pause that `paused` returns, and return it; None if it was not paused."""
         pause = self.paused()
-        # One pause at a time: who lifts a pause by hand has not seen what the brake holds.
-        if self.is_paused_by_hand:
-            self._target_queue.pause(None)
-        else:
-            self._replayer.release(through, keeps=keeps)
+        self._target_queue.pause(None)
         if pause is not None:
-            log.warning("target_resumed", target=self.name, reason=pause.reason, keeps=keeps)
+            log.warning("target_resumed", target=self.name, reason=pause.reason)
         self._interrupt()
         return pause
+
+    def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
+        """Keep or drop what is held (see Brake.decide); what waits for that is tried again at once, if it can be."""
+        decided = self.brake.decide(names, keep=keep)
+        if decided:
+            act, objects = "drops_kept" if keep else "drops_made", [it.object for it in decided]
+            log.warning(act, target=self.name, objects=objects[:_MOST_LOGGED], count=len(objects))
+            self._replayer.retry_soon()
+            self._target_queue.wake()
+        return decided
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing."""
         return self._replayer.preview()
-
-    def update_hold(self) -> None:
-        """Add to what is held what has come since."""
-        self._replayer.update_hold()
 
     def retry(self, table: str | None = None) -> Future[Released]:
         """Try the parked events again now: all, or those of one table with those that must go with it."""
@@ -307,7 +300,6 @@ class Drain:
         self._replayer.step(lanes)
         if paused:
             self.progress.state = State.PAUSED
-            self._replayer.update_hold()
             self._replayer.wait(_IDLE_SECONDS)
             return
         if not (self._replayer.busy and self.progress.state is State.WAITING):  # until an operation succeeds
@@ -329,8 +321,7 @@ class Drain:
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()
         if self.paused() is not None:
-            hint = f"first run: pysync resume {self.name}" if self.hold() is None else decide(self.name)
-            raise PysyncError(f"target {self.name} is paused", hint)
+            raise PysyncError(f"target {self.name} is paused", f"first run: pysync resume {self.name}")
         if self._replayer.shadow:
             raise PysyncError(f"target {self.name} runs in shadow mode", 'set mode = "apply" to retry')
         if table is not None and not any(table in tables for tables in names.values()):

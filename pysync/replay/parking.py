@@ -18,7 +18,7 @@ from pysync.model.operation import DropTable, Operation, RenameTable, TableOpera
 from pysync.queue import Park, Parked, ParkedEvents, Queued
 from pysync.replay.progress import Progress
 from pysync.replay.scheduler import Batch
-from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered
+from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered, refreshes_all
 from pysync.replay.window.order import holds_back
 from pysync.targets.settings import TargetSettings
 
@@ -26,6 +26,8 @@ from pysync.targets.settings import TargetSettings
 
 
 _WINDOW_EVENTS = 500
+_OF_NO_ERROR = frozenset({"waits", "held"})
+"""Kinds of refusals that say nothing of the event; the brake logs what it holds."""
 
 log = structlog.get_logger(__name__)
 
@@ -102,15 +104,19 @@ class Parking:
                 yield rows
 
     def retried(self, rows: Sequence[Parked], refused: Iterable[Refusal]) -> None:
-        """Remove the rows of events that were not refused again, and update the reasons of the others."""
+        """Remove the rows of events that were not refused again, and update the reasons of the others.
+
+        Of a comparison that the brake holds in part, the objects may be others than before.
+        """
         again = {refusal.event.position: refusal for refusal in refused}
         now = int(time.time() * 1000)
-        self._parked.remove([row for row in rows if row.position not in again])
+        held = [it for it in again.values() if it.kind == "held"]
+        self._parked.replace([row for row in rows if not _is_refused(row, again)], self.park(held))
         self._parked.update(
             [
                 replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
                 for row in rows
-                if (why := again.get(row.position)) is not None and why.kind != "waits"
+                if _is_refused(row, again) and (why := again[row.position]).kind != "waits"
             ]
         )
 
@@ -124,12 +130,18 @@ class Parking:
         return self._parked.names()
 
 
+def _is_refused(row: Parked, again: Mapping[int, Refusal]) -> bool:
+    """Whether the event was refused again because of this row's object."""
+    refusal = again.get(row.position)
+    return refusal is not None and (refusal.kind != "held" or row.table in refusal.keys)
+
+
 def report_parked(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:
     """Count parked events, and log those that do not only wait. Called once for each, not when it is refused again."""
     progress.count("parked", len(refused))
     note(progress, refused)
     for refusal in refused:
-        if refusal.kind != "waits":
+        if refusal.kind not in _OF_NO_ERROR:
             keys, position = sorted(refusal.keys), refusal.event.position
             log.error("event_parked", target=target, position=position, keys=keys, reason=refusal.reason)
 
@@ -137,7 +149,7 @@ def report_parked(target: str, progress: Progress, refused: Sequence[Refusal]) -
 def note(progress: Progress, refused: Iterable[Refusal]) -> None:
     """Let the progress remember the reasons of events that do not only wait."""
     for refusal in refused:
-        if refusal.kind != "waits":
+        if refusal.kind not in _OF_NO_ERROR:
             progress.refused(refusal.reason)
 
 
@@ -165,6 +177,7 @@ class Retries:
         self._clock = clock
         self._at = -math.inf
         self._wait = 0.0
+        self._is_requested = False
         self.begun = False
 
     @property
@@ -175,7 +188,15 @@ class Retries:
     @property
     def due(self) -> bool:
         """Whether the next retry is due."""
-        return self._clock() >= self._at
+        return self._is_requested or self._clock() >= self._at
+
+    def at_once(self) -> None:
+        """A person has decided: the next retry is due, after the one that is under way. From any thread."""
+        self._is_requested = True
+
+    def begin(self) -> None:
+        """A retry begins."""
+        self.begun, self._is_requested = True, False
 
     def ended(self) -> None:
         """A retry has ended: the next interval is longer."""
@@ -210,7 +231,8 @@ def batches_of(
             events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
             window = draft(list(events.values()), parking.blocks)
             parking.take(window)
-            batch = Batch(window, parking.blocks, attempts, parked=True)
+            alone = refreshes_all(window.events[0])
+            batch = Batch(window, parking.blocks, attempts, alone=alone, parked=True)
             last = batch.last  # a draft may end before the last of its events
             yield batch
             parking.retried([row for row in rows if row.position <= last], batch.refused)

@@ -32,14 +32,11 @@ from pysync.model.operation import (
 )
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
-from pysync.replay.ledger import Drop, Hold
 from pysync.replay.scheduler import Job
 from pysync.replay.window.draft import Refusal
 from pysync.replay.window.mapping import NameMapping
 
 _MS = 1000
-_MOST_DATABASES = 20  # of a hold
-_DROPS = {"database": "DropDatabase", "table": "DropTable", "partitions": "DropPartitions"}
 
 Append = Callable[[Record], object]
 
@@ -73,51 +70,6 @@ class Recorder:
         """Events were parked. Those that wait for the same objects make one record."""
         if self._append is not None:
             self._add(self._append, lambda: self._of_parked(refused))
-
-    def held(self, hold: Hold) -> None:
-        """The brake holds drops: a record for each of their databases."""
-        if self._append is not None:
-            self._add(self._append, lambda: self._of_hold(hold))
-
-    def left_out(self, hold: Hold, through: int | None) -> None:
-        """A person had these drops left out, those up to the event `through`: a record for each object."""
-        if self._append is not None:
-            drops = {(it.key, it.what): it for it in hold.drops if through is None or it.position <= through}
-            self._add(self._append, lambda: [self._of_left_out(it) for it in drops.values()])
-
-    def _of_hold(self, hold: Hold) -> Iterator[Record]:
-        for name in sorted(hold.databases)[:_MOST_DATABASES]:
-            yield Record(
-                at=time.time(),
-                target=self._target,
-                operation="Hold",
-                outcome="held",
-                object=name,
-                source_object=self._mapping.source_database(name),
-                first_position=hold.first,
-                last_position=hold.last,
-                reason=reason_of(hold.reason),
-            )
-
-    def _of_left_out(self, drop: Drop) -> Record:
-        is_table = drop.what != "database"
-        return Record(
-            at=time.time(),
-            target=self._target,
-            operation=_DROPS[drop.what],
-            outcome="kept",
-            object=drop.key,
-            source_object=str(
-                self._mapping.source_table(TableName.parse(drop.key))
-                if is_table
-                else self._mapping.source_database(drop.key)
-            ),
-            partition_count=drop.count if drop.what == "partitions" else 0,
-            first_position=drop.position,
-            last_position=drop.position,
-            events=1,
-            reason="a person has kept it: pysync resume --keep",
-        )
 
     def _add(self, append: Append, make: Callable[[], Iterable[Record]]) -> None:
         try:
@@ -161,7 +113,7 @@ class Recorder:
             if refusal.kind == "waits":
                 waiting.setdefault(refusal.keys, []).append(refusal)
             else:
-                yield self._of_refused([refusal], "parked")
+                yield self._of_refused([refusal], "held" if refusal.kind == "held" else "parked")
         for several in waiting.values():
             yield self._of_refused(several, "waits")
 

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -23,6 +23,7 @@ from pysync.model import idl
 from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
 from pysync.model.mark import first_home
+from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -42,12 +43,12 @@ from pysync.model.operation import (
 )
 from pysync.replay.contents import put_statistics, wants_statistics
 from pysync.replay.progress import Count, Tally
-from pysync.replay.rereading import Rereading
+from pysync.replay.rereading import Rereading, partitions_again, there_again
 from pysync.replay.scheduler import Stopped
 from pysync.replay.window.order import database_of
 from pysync.replay.window.plan import reread
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import Outcome, Target, Unavailable, total
+from pysync.targets.base import Held, Outcome, Target, Unavailable, total
 
 # Source reads: which objects of a target were lately brought to what the source had, and when.
 #
@@ -99,8 +100,8 @@ class SourceReads:
 log = structlog.get_logger(__name__)
 
 
-Allow = Callable[[Sequence[Operation], int], bool]
-"""Whether all these drops may be made for the event at that position (see pysync.replay.brake)."""
+Expect = Callable[[Sequence[Operation], int], None]
+"""Called with all drops of a comparison, the event at that position, before the first (see pysync.replay.brake)."""
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
 """Opens the source metastore, which connects at its first call, or a dump of it."""
@@ -130,26 +131,22 @@ class Refresher:
     """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own.
 
     `keep_pace` is called before each operation: it may wait, and returns False to have the refresh given up for now.
-    `keeps` says whether the drops of the event at a position are left out.
     """
 
     def __init__(
         self,
         source: OpenSource | None,
         translator: Translator,
-        allow: Allow,
+        expect: Expect,
         tally: Tally | None = None,
         keep_pace: Callable[[], bool] = lambda: True,
-        *,
-        keeps: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self._source = source
         self._translator = translator
-        self._allow = allow
+        self._expect = expect
         self.tally = tally or Tally()
         self.reads = SourceReads()
         self._keep_pace = keep_pace
-        self._keeps = keeps
         self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:
@@ -161,8 +158,8 @@ class Refresher:
     def apply(self, target: Target, refresh: Refresh) -> Outcome:
         """Apply the operations that the refresh becomes.
 
-        Idempotent. Raises what the target raises, SourceUnavailable if the source cannot be read, and Stopped if the
-        brake holds its drops.
+        Idempotent. Raises what the target raises, SourceUnavailable if the source cannot be read, and at the end Held
+        for the drops that the brake holds.
         """
         if refresh.statistics and not wants_statistics(target):
             return Outcome.UNCHANGED
@@ -170,24 +167,25 @@ class Refresher:
             name, reason = self._translator.policy.target, "[source] metastore is not set"
             log.warning("refresh_skipped", target=name, key=refresh.key, reason=reason)
             return Outcome.UNCHANGED
-        outcomes: set[Outcome] = set()
-        drops: list[Operation] = []
-        partitions = 0
+        outcomes, held, partitions = set[Outcome](), list[Held](), 0
         with self._reading(self._source) as source, self.reads.of(refresh.key):
             rereading = Rereading(source, target, self._translator, refresh)
-            for operation, more in self._operations(rereading):
-                drops += more
-                if more and not self._allow(drops, refresh.mark.position):
-                    raise Stopped
+            for operation in self._operations(rereading):
                 if not self._keep_pace():
                     raise Stopped
-                outcomes.add(self._apply(target, operation))
+                try:
+                    outcomes.add(self._apply(target, operation))
+                except Held as error:
+                    held.append(error)
+                    continue
                 crash_point("apply.done")
                 if Outcome.CONFLICT in outcomes and refresh.table is not None:
                     break  # the home says the whole table again, so the rest would be in vain
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
                 # After each batch, so that people see a large table go on.
                 self._count(refresh, Count(0, partitions))
+        if held:
+            raise Held.together(held)
         left_out = len(rereading.left_out)
         self._count(refresh, Count(1, partitions, left_out))
         return total([*outcomes, *[Outcome.FOREIGN] * left_out])
@@ -222,6 +220,24 @@ class Refresher:
         mark = replace(operation.mark, object=operation.mark.object.partition(".")[0])
         return Refresh(source_database=source, database=name, needed=True, mark=mark, visited=operation.visited)
 
+    def at_source(self, database: str) -> Set[str]:
+        """The objects that the source has now for a database of the target, in scope, by their names at the target.
+
+        The database itself, tables `db.table`, functions `db.function()`; nothing without a source. Raises
+        SourceUnavailable.
+        """
+        if self._source is None:
+            return set()
+        with self._reading(self._source) as source:
+            return there_again(source, self._translator, database)
+
+    def partitions_at_source(self, table: TableName) -> Set[str]:
+        """The names of the partitions that the source has now for a table of the target. Raises SourceUnavailable."""
+        if self._source is None:
+            return set()
+        with self._reading(self._source) as source:
+            return partitions_again(source, self._translator, table)
+
     def source_answers(self) -> bool:
         """Whether the source answers a call that concerns no object."""
         if self._source is None:
@@ -247,21 +263,24 @@ class Refresher:
         name = operation.new_name.database if isinstance(operation, RenameTable) else database_of(operation.key)
         return name, operation.mark.object.partition(".")[0] or self._translator.mapping.source_database(name)
 
-    def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
-        """The operations for the target, each with the drops that become known with it.
+    def _operations(self, rereading: Rereading) -> Iterator[Operation]:
+        """The operations for the target. What they drop is judged before the first drop.
 
-        A refresh of more than a table has all its drops with its first operation: the brake holds all of it or
-        nothing.
+        A refresh of the list of databases comes first in a comparison: it has the drops of all of it judged.
         """
-        keeps = self._keeps(rereading.refresh.mark.position)
+        refresh, position = rereading.refresh, rereading.refresh.mark.position
         every = rereading.operations()
-        wanted = (it for it in every if not (self._translator.excludes(_kind_of(it), it) or (keeps and it.drops)))
-        if rereading.refresh.table is not None:
-            yield from ((it, _dropping([it])) for it in wanted)
+        wanted = (it for it in every if not self._translator.excludes(_kind_of(it), it))
+        if refresh.table is not None:
+            for operation in wanted:
+                if operation.drops:
+                    self._expect([operation], position)
+                yield operation
             return
         listed = list(wanted)
-        for number, operation in enumerate(listed):
-            yield operation, _dropping(listed) if number == 0 else []
+        drops = [it for it in (*listed, *rereading.missing()) if it.drops]
+        self._expect([it for it in drops if not self._translator.excludes(_kind_of(it), it)], position)
+        yield from listed
 
     def _count(self, refresh: Refresh, count: Count) -> None:
         if refresh.bootstrap and refresh.table is not None:
@@ -287,10 +306,6 @@ class Refresher:
             stack.close()
             raise
         self._idle.put((source, stack))
-
-
-def _dropping(operations: Sequence[Operation]) -> list[Operation]:
-    return [it for it in operations if it.drops]
 
 
 def _kind_of(operation: Operation) -> Kind:

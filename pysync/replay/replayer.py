@@ -8,26 +8,28 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import suppress
 from functools import partial
 
 import structlog
 
 from pysync.base.crashpoints import crash_point
+from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.operation import Operation
 from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
-from pysync.replay.brake import Brake, Probe
+from pysync.replay.brake import Brake, Limits
 from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, note, report_parked
+from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
 from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
 from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all, removals, removes
-from pysync.replay.window.order import Holds, Standing
+from pysync.replay.window.order import EVERYTHING, Holds, Standing
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
+from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
+from pysync.targets.guard import Guarded
 from pysync.targets.settings import TargetSettings
 
 # Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
@@ -76,23 +78,20 @@ class Replayer:
         open_lanes: OpenLanes = Threads,
     ) -> None:
         self.shadow = settings.mode == "shadow"
-        self._probe = probe = Probe(clock)
-        self.brake = Brake.of(settings, queue.notes, probe)
         self.halt = threading.Event()
-        self._looked_at = 0  # the queue's last position then
-        self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._name, self._settings = settings.name, settings
         self._translator = translator
-        self._keeping = translator.without_drops()
         self._progress = progress
         self._clock, self._open_lanes = clock, open_lanes
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, self.halt)
-        self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace, keeps=self.brake.keeps)
+        self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
+        self._probe = Probe(self._refresher, self._writer, self._first_since, clock)
+        self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe)
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
             settings,
@@ -118,6 +117,7 @@ class Replayer:
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
         self._retry: Iterator[Batch] | None = None
         self._retried: Batch | None = None
+        self._next_parked: Batch | None = None  # waits until the target can be asked, or nothing else is under way
         self._retries = Retries(settings, clock)
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
@@ -126,24 +126,28 @@ class Replayer:
         shadow = Shadow(self._name, self._progress, self._recorder)
         apply: Apply = shadow.apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
-        return self._open_lanes(count, open_target, apply, self._target_queue.wake)
+        return self._open_lanes(count, partial(self._guarded, open_target), apply, self._target_queue.wake)
+
+    def _guarded(self, open_target: Callable[[], Target]) -> Target:
+        """A target that asks the brake before it removes anything."""
+        target = open_target()
+        if isinstance(target, Guarded):
+            target.guard_removals(self.brake)
+        return target
+
+    def _expect_all(self, operations: Sequence[Operation], position: int) -> None:
+        self.brake.expect_all(operations, position)
+
+    def _first_since(self, seconds: float) -> int:
+        return self._queue.since(round((time.time() - seconds) * 1000))
 
     def preview(self) -> Draft:
-        """The draft of the next window, or of what is held; changes nothing, and may be called from any thread."""
-        return self._preview(self.brake.shown(self._next_events()))
-
-    def _next_events(self) -> Sequence[Queued]:
-        return self._target_queue.window(self._settings.window, _WINDOW_BYTES)
-
-    def _preview(self, events: Sequence[Queued]) -> Draft:
+        """The draft of the next window; changes nothing, and may be called from any thread."""
+        events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.recall()
         finished = self._target_queue.finished()
-        return draft(events, self._translator_of(events), self._writer(), parking.blocks, finished)
-
-    def _translator_of(self, events: Sequence[Queued]) -> Translator:
-        """The one that leaves drops out, if a person decided so for these events."""
-        return self._keeping if events and self.brake.keeps(events[-1].position) else self._translator
+        return draft(events, self._translator, self._writer(), parking.blocks, finished)
 
     # --- what is under way
 
@@ -228,7 +232,7 @@ class Replayer:
         self.standing.forget(self._done or 0)
         self._scheduler = self._new_scheduler()
         self._windows.clear()
-        self._retry = self._retried = self._done = None
+        self._retry = self._retried = self._next_parked = self._done = None
 
     def _new_scheduler(self) -> Scheduler:
         return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.standing.end)
@@ -241,7 +245,7 @@ class Replayer:
         At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
         Not if one of them has to be tried again: the others need not wait for that.
         """
-        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows):
+        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows) or self._retries_alone:
             return False
         if self._retries.first and self.retrying and not self._scheduler.resting:
             return False
@@ -252,15 +256,14 @@ class Replayer:
         """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
         after = self.taken
         most = min(self._settings.window, self.reach - (after - self.done))
-        events = self.holds.take(self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES)))
+        events = self.holds.take(self._queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
             return False
         self._parking.recall()
-        translator = self._translator_of(events)
-        window = draft(events, translator, self._writer(), self._parking.blocks, self._finished)
+        window = draft(events, self._translator, self._writer(), self._parking.blocks, self._finished)
         crash_point("window.read")
-        if self._is_held(window):
+        if not self._is_judged(window):
             return False
         self._parking.take(window)
         batch = Batch(window, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
@@ -278,35 +281,15 @@ class Replayer:
         self._record()
         self._scheduler.add(batch)
 
-    def update_hold(self) -> None:
-        """Say what is held, and add to it what has come since; not while the target cannot be asked."""
-        last, hold = self._queue.last, self.brake.held
-        if hold is None:
-            return
-        if last != self._looked_at:
-            with suppress(Unavailable, OutcomeUnknown):
-                self.brake.update_hold(self._preview(self._next_events()))
-            self._looked_at = last
-        if hold.at_ms != self._logged_hold_ms:
-            self._logged_hold_ms = hold.at_ms
-            log.error("drops_held", target=self._name, reason=hold.reason, objects=hold.as_json()["objects"])
-            self._recorder.held(hold)
-
-    def _is_held(self, window: Draft) -> bool:
-        """Whether the window waits for a person, or for a target that cannot list its tables now."""
+    def _is_judged(self, window: Draft) -> bool:
+        """Whether the brake has judged what the window drops; False for a target that cannot list its tables now."""
         try:
-            held = self.brake.holds(window)
+            self.brake.expect(window)
         except (Unavailable, OutcomeUnknown) as error:
             self._progress.waits(error)
             self.wait(_AWAY_SECONDS)
-            return True
-        return held
-
-    def release(self, through: int | None, *, keeps: bool) -> None:
-        """Have what is held done, or with `keeps` left out (see Brake.release). Called by any thread."""
-        hold = self.brake.held
-        if self.brake.release(self._queue.last, through=through, keeps=keeps) and hold is not None and keeps:
-            self._recorder.left_out(hold, through)
+            return False
+        return True
 
     def _something_waits(self) -> bool:
         """Whether anything waits for works under way: the next events, or the retry of a refused or parked event.
@@ -396,6 +379,10 @@ class Replayer:
         """Have the parked events tried again at once, as at the start: what they lacked may be there now."""
         self._retries = Retries(self._settings, self._clock)
 
+    def retry_soon(self) -> None:
+        """Have the parked events tried again as soon as nothing else is; from any thread."""
+        self._retries.at_once()
+
     def retry_in_time(self) -> None:
         """Retry parked events at the start, and then from time to time.
 
@@ -405,7 +392,7 @@ class Replayer:
         if self._retries.begun and not self.retrying:
             self._retries.ended()
         elif self._retries.due and not self._retries.begun:
-            self._retries.begun = True
+            self._retries.begin()
             if not self.shadow:
                 self.begin_retry(attempts=None if self._retries.first else 1)
 
@@ -431,7 +418,7 @@ class Replayer:
         parking.begin(keys)
         remember = partial(note, self._progress)
         self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
-        self._retried = None
+        self._retried = self._next_parked = None
         self._take_parked()
 
     def _take_parked(self) -> None:
@@ -443,11 +430,21 @@ class Replayer:
         while self._retry is not None and not (self._retried and self._retried.left):
             if self._scheduler.broken or any(batch.alone for batch in self._windows) or self._parking.heals(self.taken):
                 return
-            self._retried = next(self._retry, None)
-            if self._retried is None:
+            batch = self._next_parked or next(self._retry, None)
+            if batch is None:
                 self._retry, self.retried = None, True
-            else:
-                self._add(self._retried)
+                return
+            self._next_parked = batch
+            if (batch.alone and self._scheduler.busy) or not self._is_judged(batch.draft):
+                return
+            self._retried, self._next_parked = batch, None
+            self._add(batch)
+
+    @property
+    def _retries_alone(self) -> bool:
+        """Whether parked events are tried again, or are about to be, beside which nothing else may be under way."""
+        retried = self._retried if self._retried and self._retried.left else None
+        return any(batch is not None and batch.alone for batch in (retried, self._next_parked))
 
     def _writer(self) -> Writer:
         return self._queue.writer(self._name)
@@ -480,16 +477,24 @@ class Replayer:
         kind, reason = self._applier.reason(error)
         for position in sorted(job.work.positions):
             event, change = job.batch.draft.changes[position]
-            job.batch.blocks.refuse(position, change.keys)
-            job.batch.refused.append(Refusal.of(event, change.keys, kind, reason))
+            # Of a comparison all is done but what is held.
+            keys = _held_keys(error) if isinstance(error, Held) and change.kind is Kind.REFRESH else change.keys
+            job.batch.blocks.refuse(position, keys)
+            job.batch.refused.append(Refusal.of(event, keys, kind, reason))
             if not job.batch.parked:
-                self.standing.refuse(position, change.keys)
+                self.standing.refuse(position, keys)
             kind, reason = self._applier.reason(None)
 
 
 def _unfinished(queue: EventQueue, target: str) -> Unfinished:
     note = note_of(target, "unfinished")
     return Unfinished(partial(queue.notes.put, note), queue.notes.get(note))
+
+
+def _held_keys(error: Held) -> frozenset[str]:
+    """The keys of works (see pysync.replay.window.order) that touch what is held."""
+    objects = (it.partition("/")[0] for it in error.objects)
+    return frozenset(it if "." in it else it + EVERYTHING for it in objects)
 
 
 def _refusal_of(job: Job) -> Rejected:

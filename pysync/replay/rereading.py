@@ -18,7 +18,7 @@ from typing import Any
 from pysync.metastore.client import Reads
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
-from pysync.model.names import TableName
+from pysync.model.names import TableName, normalized, partition_values
 from pysync.model.operation import (
     DropDatabase,
     DropTable,
@@ -65,6 +65,21 @@ class Rereading:
         if self.refresh.table is not None and self.refresh.source_table is not None:
             return self._table(self.refresh.source_table, self.refresh.table)
         return self._database() if self.refresh.database else self._databases()
+
+    def missing(self) -> Iterator[Operation]:
+        """For the list of databases: the drops of all tables that the source does not have, in every database.
+
+        Later refreshes of a comparison make them; together they are one act.
+        """
+        refresh, mapping, policy = self.refresh, self.translator.mapping, self.translator.policy
+        if refresh.former or refresh.reread or refresh.database:
+            return
+        for name in self.target.databases():
+            sources = mapping.source_databases(name)
+            if any(map(policy.takes_database, sources)) and self.origins.is_ours(self.target.database(name)):
+                of_database = replace(refresh, database=name, source_database="", present=())
+                within = replace(self, refresh=of_database, left_out=[])
+                yield from within._drop_tables(name, within._tables_for(name))
 
     def _resent(self) -> Iterator[Operation]:
         """Apply the home's answer, and pass it on; a request is only passed on, to the home."""
@@ -295,3 +310,30 @@ class Rereading:
     def _counts(self, old: TableName, new: TableName, at_source: Any, origin: dict[str, Any]) -> Counts:
         takes = partial(self.translator.policy.takes_partition, old, typed_keys(at_source))
         return replace(Counts.of(self.source, old, new, at_source, origin), takes=takes)
+
+
+def there_again(source: Reads, translator: Translator, database: str) -> set[str]:
+    """What the source has for a database of the target, in scope, by the names at the target: the database itself,
+    tables, and functions `db.function()`.
+    """
+    mapping, policy, names = translator.mapping, translator.policy, set[str]()
+    for name in source.databases():
+        if not mapping.renames.leads(name, database):
+            continue
+        if mapping.database(name) == database and policy.takes_database(name):
+            names |= {database, *(f"{database}.{normalized(it.functionName)}()" for it in source.functions(name))}
+        tables = [TableName(name, table) for table in source.tables(name)]
+        names |= {str(mapping.table(it)) for it in tables if policy.takes_table(it)}
+    return {it for it in names if it.partition(".")[0] == database}
+
+
+def partitions_again(source: Reads, translator: Translator, table: TableName) -> set[str]:
+    """The names of the partitions, in scope, that the source has for a table of the target."""
+    names = set[str]()
+    for old in translator.mapping.sources_of(table):
+        definition = source.table(old.database, old.table)
+        if definition is not None and definition.partitionKeys:
+            keys = typed_keys(definition)
+            every = source.partition_names(old.database, old.table)
+            names |= {it for it in every if translator.policy.takes_partition(old, keys, partition_values(it))}
+    return names

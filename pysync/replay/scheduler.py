@@ -118,7 +118,7 @@ class Job:
 
 
 class Stopped(Exception):
-    """A work was not finished because the drain stops or the brake holds it; the work is not at fault."""
+    """A work was not finished because the drain stops; the work is not at fault."""
 
 
 class Again(Exception):

@@ -18,7 +18,6 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import decide
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.metastore.access import MetastoreRef
@@ -281,8 +280,7 @@ def assert_ready(drain: Drain) -> None:
     if drain.settings.mode == "shadow":
         raise PysyncError(f"target {drain.name} runs in shadow mode and is not written", 'set mode = "apply"')
     if pause is not None:
-        hint = decide(drain.name) if drain.hold() is not None else f"first run: pysync resume {drain.name}"
-        raise PysyncError(f"target {drain.name} is paused: {pause.reason}", hint)
+        raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}")
 
 
 def _origin(source: MetastoreRef | Origin) -> Origin:

@@ -64,7 +64,9 @@ _KINDS: Mapping[str, _Kind] = {
         ("target", "table", "source_table", "reason", "instance", "why", "name", "as", "object", "wait"),
         (_is_text, f"a text of at most {_LONGEST} characters"),
     ),
-    **dict.fromkeys(("tables", "databases", "named"), (_is_list, f"a list of texts of at most {_LONGEST} characters")),
+    **dict.fromkeys(
+        ("tables", "databases", "named", "names"), (_is_list, f"a list of texts of at most {_LONGEST} characters")
+    ),
     "act": (_is_act, "an object of texts"),
 }
 
@@ -77,6 +79,8 @@ _MIB = 1024 * 1024
 ACTS: Mapping[str, str] = {
     "pause": "Pause",
     "resume": "Resume",
+    "held decide": "Decide",
+    "kept release": "Release",
     "refresh": "Refresh",
     "bootstrap": "Bootstrap",
     "replay": "Replay",

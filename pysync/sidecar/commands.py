@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import decide
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
@@ -23,9 +22,10 @@ from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import stored_scope
-from pysync.sidecar import acts, parked
+from pysync.sidecar import acts, held, parked
 from pysync.sidecar.acts import checked, recorded
 from pysync.sidecar.adoption import Adoption
+from pysync.sidecar.held import brake_status
 from pysync.sidecar.history import listed
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
@@ -82,6 +82,10 @@ class Commands:
             "tables": self._inventory,
             "pause": self.pause,
             "resume": self.resume,
+            "held list": lambda it: held.listed(self._drain(it)),
+            "held decide": lambda it: held.decided(self._drain(it), it),
+            "kept list": lambda it: held.kept(self._drain(it)),
+            "kept release": lambda it: held.released(self._drain(it), it),
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
             "replay": self.replay,
@@ -123,17 +127,10 @@ class Commands:
         return {"target": drain.name, "paused": reason}
 
     def resume(self, request: Request) -> dict[str, Any]:
-        """Lift a pause; `was` says which, null if there was none.
-
-        Drops that the brake holds are made up to the event `through`, or with `keep` left out. Without `through` they
-        are refused: whoever releases them must have seen them.
-        """
-        drain, through, keep = self._drain(request), request.get("through"), request.get("keep") is True
-        hold = None if drain.is_paused_by_hand else drain.hold()
-        if hold is not None and (_position({"position": through}) or 0) < hold.first:
-            raise PysyncError(f"{drain.name} holds the drop of {hold.summary}", decide(drain.name))
-        pause = drain.resume(through=through, keeps=keep)
-        return {"target": drain.name, "was": pause and pause.reason, "kept": keep and hold is not None}
+        """Lift a pause; `was` says which, null if there was none."""
+        drain = self._drain(request)
+        pause = drain.resume()
+        return {"target": drain.name, "was": pause and pause.reason}
 
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source again, or everything.
@@ -227,7 +224,7 @@ class Commands:
         return self._queue.target(self._drain(request).name).parked.tables()
 
     def _trash_of(self, request: Request) -> Trash:
-        return Trash(self._drain(request).settings)
+        return Trash(self._drain(request).settings, self._drains)
 
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")
@@ -251,13 +248,12 @@ def _position(request: Request) -> int | None:
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
     """What the next window of a target comes to."""
-    draft, pause, hold, settings = drain.preview(), drain.paused(), drain.hold(), drain.settings
+    draft, pause, settings = drain.preview(), drain.paused(), drain.settings
     return {
         "target": drain.name,
         "mode": settings.mode,
         "paused": pause and pause.reason,
-        "paused_by_hand": drain.is_paused_by_hand,
-        "brake": hold and hold.as_json(),
+        "brake": brake_status(drain),
         "queued": queued,
         "first": draft.events[0].position if draft.events else None,
         "last": draft.events[-1].position if draft.events else None,
@@ -267,7 +263,7 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
             {"position": it.event.position, "tables": sorted(it.keys), "kind": it.kind, "reason": it.reason}
             for it in draft.refused
         ],
-        "drops": draft.drops if hold is None else hold.count,
+        "drops": draft.drops,
         "max_drops_per_window": settings.max_drops_per_window,
         "max_drops": settings.max_drops,
         "max_drop_share": settings.max_drop_share,

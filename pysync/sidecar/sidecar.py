@@ -122,7 +122,7 @@ class Sidecar:
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
-        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused) for it in working]
+        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=names) for it in working]
         self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
         receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None
         self._notifiers = [self._notifier(it, receivers) for it in config.notify] if receivers else []

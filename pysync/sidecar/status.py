@@ -21,6 +21,7 @@ from pysync.model.event import SIDECAR
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Gap, History, Instance, Queued
 from pysync.replay.drain import Drain
+from pysync.sidecar.held import brake_status
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
@@ -230,12 +231,13 @@ def _act(act: Mapping[str, Any]) -> dict[str, Any]:
 def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
     target = queue.target(drain.name)
     progress, parked = drain.progress.status(), target.parked.count()
-    error, pause, hold = progress["last_error"], drain.paused(), drain.hold()
+    error, pause = progress["last_error"], drain.paused()
     return {
         **progress,
         "last_error": error and {**error, "over": progress["state"] in _AT_WORK and not parked},
         "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
-        "brake": hold and hold.as_json(),
+        "brake": brake_status(drain),
+        "kept": len(drain.brake.kept()),
         "position": target.position(),
         "queued": target.depth().queued,
         "parked": parked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.base.text import quoted, shortened, shown
 from pysync.model.names import TableName
-from pysync.targets.apply.tables import Trashed
+from pysync.targets.apply.trash import Trashed
 from pysync.targets.base import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
@@ -27,15 +27,18 @@ log = structlog.get_logger(__name__)
 
 
 class Trash:
-    """The trash of one target. Each call opens a connection of its own."""
+    """The trash of one target. Each call opens a connection of its own.
 
-    def __init__(self, settings: TargetSettings) -> None:
-        self._settings = settings
+    What one of the `others` has in the same database, by their names, is theirs.
+    """
+
+    def __init__(self, settings: TargetSettings, others: Collection[str] = ()) -> None:
+        self._settings, self._others = settings, frozenset(others) - {settings.name}
 
     def listed(self, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - a command gets its request
         """`tables`: what is in the trash, the oldest first."""
         with self._opened() as target:
-            trashed = sorted(target.trashed(), key=lambda it: (it.at, it.name))
+            trashed = sorted(self._own(target), key=lambda it: (it.at, it.name))
         return {"target": self._settings.name, "tables": [self._as_json(it) for it in trashed]}
 
     def restore(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,13 +58,16 @@ class Trash:
             raise PysyncError(f"older_than must be a number of seconds, not {shortened(shown(seconds), 80)}")
         with self._opened() as target:
             due = time.time() - seconds
-            names = [it.name for it in target.trashed() if it.at <= due]
+            names = [it.name for it in self._own(target) if it.at <= due]
             removed, tried = 0, 0
             until = time.monotonic() + _ANSWER_SECONDS
             while tried < len(names) and time.monotonic() < until:
                 removed, tried = removed + target.expunge(names[tried]), tried + 1
         log.warning("trash_emptied", target=self._settings.name, tables=removed)
         return {"target": self._settings.name, "removed": removed, "left": len(names) - tried}
+
+    def _own(self, target: StoreTarget) -> list[Trashed]:
+        return [it for it in target.trashed() if it.target not in self._others]
 
     def _as_json(self, trashed: Trashed) -> dict[str, Any]:
         fields = {"name": trashed.name, "table": str(trashed.table), "source": trashed.source, "at": trashed.at}
@@ -82,8 +88,11 @@ class Sweeper:
         source: str,
         paused: Callable[[], object],
         clock: Callable[[], float] = time.time,
+        others: Collection[str] = (),
     ) -> None:
+        """`others` are the names of the source's targets: what they dropped is theirs, in whatever database."""
         self._settings = settings
+        self._others = frozenset(others) - {settings.name}
         self._source = source
         self._paused = paused
         self._clock = clock
@@ -105,7 +114,8 @@ class Sweeper:
 
     def _is_due(self, trashed: Trashed) -> bool:
         # What another source dropped is for its sidecar.
-        return trashed.source == self._source and trashed.at + self._settings.trash_keep <= self._clock()
+        is_own = trashed.source == self._source and trashed.target not in self._others
+        return is_own and trashed.at + self._settings.trash_keep <= self._clock()
 
     def _removed(self, target: StoreTarget, trashed: Trashed) -> bool:
         if self.worker.stopping.wait(_PACE_SECONDS):

@@ -22,10 +22,10 @@ from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.view_refreshes import ViewRefreshes
+from pysync.targets.apply.door import Redefining
 from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
-from pysync.targets.watched import Redefining
 from pysync.worker import Worker
 
 # --- Opening: targets of the sidecar, with a count of the calls that they make and a look at what they redefine

@@ -25,6 +25,7 @@ from pysync.targets.settings import TargetSettings
 #     ├── Unavailable      not now: network, throttling, credentials; retried for ever, with backoff
 #     │   └── Forbidden    a permission is missing; if other operations succeed meanwhile, only this object is parked
 #     ├── Rejected         never like this: the event is parked, its table waits, other tables go on
+#     │   ├── Held         the brake does not let the object go: it waits for a person
 #     │   └── Missing      the operation needs a table or database that is not there; a later event may have removed it
 #     │       ├── Incomplete       the table is not there as a whole, and the operation describes only a part of it
 #     │       │   └── WrittenByAnother  the table may be newer than the operation
@@ -36,6 +37,7 @@ from pysync.targets.settings import TargetSettings
 
 
 M = TypeVar("M", bound="Missing")
+_MOST_NAMED = 5  # objects in the text of an error
 
 
 class Unavailable(PysyncError):
@@ -97,6 +99,20 @@ class MissingDatabase(Missing):
     """The database of an object is not there. The replay may create it (pysync.replay.apply)."""
 
 
+class Held(Rejected):
+    """The brake does not let these `objects` go: a person has to decide (docs/brake.md)."""
+
+    def __init__(self, target: str, objects: Sequence[str], reason: str) -> None:
+        named = ", ".join(objects[:_MOST_NAMED]) + (", …" if len(objects) > _MOST_NAMED else "")
+        super().__init__(f"held: the drop of {named}; {reason}", f"look at pysync held list {target}")
+        self.target, self.objects, self.reason = target, tuple(objects), reason
+
+    @classmethod
+    def together(cls, several: Sequence[Held]) -> Held:
+        """One for all of these, which are of one target."""
+        return cls(several[0].target, [name for it in several for name in it.objects], several[0].reason)
+
+
 class OutcomeUnknown(PysyncError):
     """The target may or may not have done it."""
 
@@ -122,6 +138,7 @@ class Outcome(str, Enum):
     STALE = "stale"  # the target has a newer state from the same source
     FOREIGN = "foreign"  # the object at the target is not from this source, and was left alone
     CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again
+    KEPT = "kept"  # the source has dropped the object, and a person has decided that the target keeps it
     UNSUPPORTED = "unsupported"  # the target cannot hold such a thing, and goes on without it
 
     def __str__(self) -> str:
@@ -131,7 +148,14 @@ class Outcome(str, Enum):
 def total(outcomes: Collection[Outcome]) -> Outcome:
     """The outcome of several steps: the most significant one; UNCHANGED if there were none."""
     # Most significant first: a person must learn of a conflict even if other steps were applied.
-    by_importance = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
+    by_importance = (
+        Outcome.CONFLICT,
+        Outcome.FOREIGN,
+        Outcome.KEPT,
+        Outcome.STALE,
+        Outcome.APPLIED,
+        Outcome.UNSUPPORTED,
+    )
     return next((outcome for outcome in by_importance if outcome in outcomes), Outcome.UNCHANGED)
 
 
@@ -162,8 +186,11 @@ class Target(Protocol):
     def tables(self, database: str) -> list[str]:
         """The names of the database's tables and views, sorted; empty if there is no such database."""
 
-    def tables_with(self, drop: DropDatabase) -> list[str]:
-        """The names of the tables and views that the drop of a database would take along now, sorted."""
+    def tables_with(self, drop: DropDatabase) -> dict[str, int]:
+        """The names of the tables and views that the drop of a database would take along now.
+
+        Each with its createTime at the source (s; 0: not known).
+        """
 
     def table(self, name: TableName) -> Any | None:
         """The table as it is now (hmsclient's Table), or None."""

@@ -13,12 +13,13 @@ from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import apply, judge_class, tables_with
+from pysync.targets.apply.door import Changes, Door, Redefining, created_of
 from pysync.targets.apply.judge import refuse_transactional
-from pysync.targets.apply.tables import Trashed, expunge, restore, trashed
+from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import differences
+from pysync.targets.guard import RemovalGuard
 from pysync.targets.store import Capability, Store
-from pysync.targets.watched import Changes, Redefining, WatchedStore
 
 
 class StoreTarget:
@@ -27,9 +28,9 @@ class StoreTarget:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._changes = Changes()
-        self._watched = WatchedStore(store, self._changes)
+        self._door = Door(store, self._changes)
         # No operation writes the trash: its writes are not recorded.
-        self._trash = WatchedStore(store, Changes())
+        self._trash = Door(store, Changes())
         self._place_name = store.place_name
 
     @property
@@ -55,11 +56,15 @@ class StoreTarget:
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
         with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._place_name}"):
-            return apply(self._watched, operation)
+            return apply(self._door, operation)
 
     def redefining(self, around: Redefining) -> None:
         """Carry out each write that creates, alters or drops tables in a context that `around` gives."""
         self._changes.redefining = around
+
+    def guard_removals(self, guard: RemovalGuard) -> None:
+        """Ask this guard before anything is removed (see Guarded)."""
+        self._door = Door(self.store, self._changes, guard)
 
     def take_differences(self) -> list[Difference]:
         """What `apply` has changed since the last call (see ReportsChanges)."""
@@ -80,10 +85,10 @@ class StoreTarget:
         with self.store.classified(f"cannot list the tables of {database} on {self._place_name}", reading=True):
             return sorted(self.store.table_names(database))
 
-    def tables_with(self, drop: DropDatabase) -> list[str]:
-        """The names of the tables that the drop of a database would take along, sorted."""
+    def tables_with(self, drop: DropDatabase) -> dict[str, int]:
+        """The names of the tables that the drop of a database would take along, with their createTime at the source."""
         with self.store.classified(f"cannot read the tables of {drop.database} on {self._place_name}", reading=True):
-            return sorted(it.tableName for it in tables_with(self._watched, drop))
+            return {it.tableName: created_of(it) for it in tables_with(self._door, drop)}
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""

@@ -11,6 +11,7 @@ from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.change import OBJECTS
 from pysync.model.definition import Constraints, is_index, name_of, pairs
+from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.replay.window.policy import Keys, typed_keys
 from pysync.targets.base import Rejected, ReportsLosses, Target, Unavailable
@@ -235,6 +236,8 @@ def compare_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, want
 def excused(compared: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
     """What only the target has, with the reason why it may have it, if there is one."""
     extra = rules.extra_object(compared, there)
+    if extra.result != FOREIGN and KEPT_KEY in (there.parameters or {}):
+        return replace(extra, excuse="the source has dropped it, and a person has kept it")
     out = extra.result != FOREIGN and not in_scope
     return replace(extra, excuse="not in the scope of the target") if out else extra
 

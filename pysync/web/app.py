@@ -148,15 +148,20 @@ def _adopted(answer: Mapping[str, Any]) -> ActResult:
 
 
 def _resumed(answer: Mapping[str, Any]) -> ActResult:
-    was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
-    return GOOD, f"{answer['target']} {what}; it was paused: {was}" if was else f"{answer['target']} was not paused"
+    was, name = answer["was"], answer["target"]
+    return GOOD, f"{name} is resumed; it was paused: {was}" if was else f"{name} was not paused"
+
+
+def _decided(answer: Mapping[str, Any]) -> ActResult:
+    what = "keeps" if answer["kept"] else "drops"
+    return GOOD, f"{answer['target']} {what} {count(len(answer['objects']), 'object')}"
 
 
 ACTS: Mapping[str, Act] = {
     "pause": Act("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
     "resume": Act("resume", ("target",), _resumed),
-    "keep": Act("resume", ("target", "through", "keep"), _resumed),
-    "drop": Act("resume", ("target", "through"), _resumed),
+    "keep": Act("held decide", ("target", "names", "keep"), _decided),
+    "drop": Act("held decide", ("target", "names", "seen"), _decided),
     "retry": Act("parked retry", ("target", "table", "reason"), _released),
     "skip": Act("parked skip", ("target", "table", "position", "reason"), _released),
     "adopt": Act("parked adopt", ("target", "table", "reason"), _adopted),
@@ -216,9 +221,9 @@ class Acts:
 def request_for(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
     """The command's arguments, of the fields of a form; an empty field is none."""
     request: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
-    if "tables" in request:
-        request["tables"] = [request["tables"]]
-    for key in request.keys() & {"position", "through"}:
+    for key in request.keys() & {"tables", "names"}:
+        request[key] = [request[key]]
+    for key in request.keys() & {"position", "seen"}:
         if request[key].isascii() and request[key].isdecimal():
             request[key] = int(request[key][:_DIGITS])
     if "keep" in request:

@@ -183,7 +183,7 @@ def test_held_drops_are_kept_or_made_by_who_is_sure(browser: Browser, world: Wor
     assert browser.path() == "/targets/dr"
     assert {"table kept.t00", "table kept.t11"} <= {it.text for it in browser.all(".held li")}
     browser.click("form[action='/acts/keep'] button")
-    assert "dr goes on without these drops" in browser.text()
+    assert "dr keeps 13 objects" in browser.text()
     world.running.rests(queued=0)
     assert len(world.running.target.tables("kept")) == 12
     dropped_and_held(world, "gone")

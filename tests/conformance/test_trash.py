@@ -12,10 +12,10 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.targets.apply.door import TRASHED
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.diff import differences
 from pysync.targets.target import StoreTarget
-from pysync.targets.watched import TRASHED
 from tests.conformance.harness import TargetHarness
 from tests.conformance.objects import Source, partition, table, view
 

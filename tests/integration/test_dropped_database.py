@@ -30,14 +30,15 @@ def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Pat
         wait_until_compared(stage)
         with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
             kept = dropped_and_held(stage, source, target, 60)
-            assert pysync("resume", "replica", "--keep", "-c", stage.config_file).returncode == 0
+            assert pysync("held", "keep", "replica", "-c", stage.config_file).returncode == 0
             wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
             assert len(target.tables(kept)) == 60
-            wait_until(lambda: "and kept at replica" in shown(stage, "why", f"{kept}.t05"), what="the journal")
+            wait_until(lambda: stage.status()["targets"][0]["parked"] == 0, what="the end of the hold")
+            assert "a person has decided that replica keeps it" in shown(stage, "why", f"{kept}.t05")
             verified = pysync("verify", kept, "-c", stage.config_file)
-            assert (verified.returncode, "extra" in verified.stdout) == (1, True)
+            assert (verified.returncode, "a person has kept it" in verified.stdout) == (0, True)
             gone = dropped_and_held(stage, source, target, 80)
-            assert pysync("resume", "replica", "--yes", "-c", stage.config_file).returncode == 0
+            assert pysync("held", "drop", "replica", "--yes", "-c", stage.config_file).returncode == 0
             wait_until(lambda: gone not in target.databases(), what="the drop")
             assert len(target.tables(kept)) == 60
 
@@ -52,7 +53,7 @@ def test_a_database_that_was_kept_is_given_back_to_the_source(tmp_path: Path) ->
         wait_until_compared(stage)
         with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
             name = dropped_and_held(stage, source, target, 30)
-            assert pysync("resume", "replica", "--keep", "-c", stage.config_file).returncode == 0
+            assert pysync("held", "keep", "replica", "-c", stage.config_file).returncode == 0
             wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
             done = pysync("bootstrap", "-c", rescue(stage, name))
             assert done.returncode == 0, done.stdout + done.stderr
@@ -94,10 +95,12 @@ def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, tables:
     assert held is not None
     assert (held["drops"], held["summary"], held["more"]) == (tables + 1, summary, tables - 19)
     assert held["objects"][:2] == [f"database {name}", f"table {name}.t00"]
-    for command in (["status"], ["plan"], ["why", f"{name}.t05"]):
+    for command in (["status"], ["plan"]):
         assert summary in shown(stage, *command), command
-    assert f"table {name}.t00" in shown(stage, "plan")
-    assert pysync("resume", "replica", "-c", stage.config_file).returncode == 1, "nobody was asked"
+    assert f"the drop of {name}.t05 is held" in shown(stage, "why", f"{name}.t05")
+    listed = json.loads(shown(stage, "held", "list", "replica", "--json"))["objects"]
+    assert [it["object"] for it in listed] == [name, *(f"{name}.t{number:02}" for number in range(tables))]
+    assert pysync("held", "drop", "replica", "-c", stage.config_file).returncode == 1, "nobody was asked"
     assert len(target.tables(name)) == tables
     return name
 

@@ -72,7 +72,7 @@ def test_a_pause_by_hand_outlasts_a_restart_and_is_told(place):
         assert pysync("resume", "try", "-c", place.file).stdout == "try was not paused\n"
 
 
-def test_the_brake_holds_a_window_with_too_many_drops_until_resume(place):
+def test_the_brake_holds_too_many_drops_until_a_person_decides(place):
     place.write(more="max_drops_per_window = 2\n")
     with sidecar(place) as running:
         send(running, create_database(), *map(create, TABLES))
@@ -80,19 +80,18 @@ def test_the_brake_holds_a_window_with_too_many_drops_until_resume(place):
         pysync("pause", "try", "-c", place.file)
         send(running, *map(drop, TABLES), first=10)
         pysync("resume", "try", "-c", place.file)
-        wait_until(lambda: _held(running), what="the brake")
-        reason = wait_for(running, state="paused", queued=5)["paused"]["reason"]
-        assert "held: the drop of 5 tables of db" in reason
-        refused = pysync("resume", "try", "-c", place.file)
-        assert (refused.returncode, "table db.t4" in refused.stdout) == (1, True)
-        assert running.status()["targets"][0]["brake"]["drops"] == 5
-        assert "table db.t4" in pysync("plan", "-c", place.file).stdout
-        assert (
-            "holds the drop of 5 tables of db; nothing of it was dropped here"
-            in pysync("status", "-c", place.file).stdout
-        )
-        assert pysync("resume", "try", "--yes", "-c", place.file).returncode == 0
-        wait_for(running, state="running", queued=0)
+        wait_until(lambda: _held(running) == 5, what="the brake")
+        refused = pysync("held", "drop", "try", "-c", place.file)
+        assert (refused.returncode, "db.t4" in refused.stdout) == (1, True)
+        assert "db.t4" in pysync("held", "list", "try", "-c", place.file).stdout
+        assert "try holds the drop of 5 tables of db" in pysync("plan", "-c", place.file).stdout
+        words = "target try holds the drop of 5 tables of db: max_drops_per_window is 2"
+        assert words in pysync("status", "-c", place.file).stdout
+        assert "'db.t9' is not held" in pysync("held", "keep", "try", "db.t9", "-c", place.file).stderr
+        done = pysync("held", "drop", "try", "db", "--yes", "-c", place.file)
+        assert (done.returncode, done.stdout) == (0, f"try drops 5 objects: {', '.join(TABLES)}\n")
+        wait_until(lambda: running.status()["targets"][0]["parked"] == 0, what="the drops")
+        assert running.status()["targets"][0]["brake"] is None
 
 
 def test_drops_that_are_held_can_be_kept(place):
@@ -103,19 +102,23 @@ def test_drops_that_are_held_can_be_kept(place):
         pysync("pause", "try", "-c", place.file)
         send(running, *map(drop, TABLES), create("db.new"), first=10)
         pysync("resume", "try", "-c", place.file)
-        wait_until(lambda: _held(running), what="the brake")
+        wait_until(lambda: _held(running) == 5, what="the brake")
         (why,) = place.ask("why", "db.t4")["targets"]
         assert (why["reasons"][0]["code"], "the drop of db.t4 is held" in why["verdict"]) == ("brake", True)
-        assert why["reasons"][0]["hint"].startswith("look at pysync plan --target try; to keep")
-        done = pysync("resume", "try", "--keep", "-c", place.file)
-        assert (done.returncode, "try goes on without these drops" in done.stdout) == (0, True)
-        wait_for(running, state="running", queued=0)
-        wait_until(lambda: place.ask("why", "db.t4")["targets"][0]["reasons"][0]["code"] == "kept", what="the journal")
+        assert why["reasons"][0]["hint"].startswith("look at pysync held list try; to keep")
+        done = pysync("held", "keep", "try", "-c", place.file)
+        assert (done.returncode, "try keeps 5 objects" in done.stdout) == (0, True)
+        wait_until(lambda: running.status()["targets"][0]["parked"] == 0, what="the end of the hold")
+        assert place.ask("why", "db.t4")["targets"][0]["reasons"][0]["code"] == "kept"
+        assert running.status()["targets"][0]["kept"] == 5
+        assert "db.t4" in pysync("kept", "list", "try", "-c", place.file).stdout
+        assert "no longer keeps 1 object" in pysync("kept", "release", "try", "db.t4", "-c", place.file).stdout
+        assert running.status()["targets"][0]["kept"] == 4
 
 
-def _held(running) -> bool:
-    pause = running.status()["targets"][0]["paused"]
-    return pause is not None and pause["reason"].startswith("held")
+def _held(running) -> int:
+    brake = running.status()["targets"][0]["brake"]
+    return 0 if brake is None else int(brake["drops"])
 
 
 def test_a_shadow_says_so_and_logs_what_it_would_do(place):

@@ -203,8 +203,8 @@ class _HeldError(Exception):
 
 def _load_until_held(repl: Repl, directory: Path) -> None:
     def tell(status) -> None:
-        if reason := status["targets"][0]["paused"]:
-            raise _HeldError(str(reason))
+        if brake := status["targets"][0]["brake"]:
+            raise _HeldError(f"the drop of {brake['summary']}")
 
     load_once(repl.there_config, open_dump(directory), ["dr"], tell)
 

@@ -122,7 +122,7 @@ def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -
         assert third["removed"] == [Path(first["dump_dir"]).name]
         left = {"name": Path(second["dump_dir"]).name, "reason": "it is being written or loaded"}
         assert third["left"] == [left]
-        assert pysync(repl, "there", "resume", "dr", "--yes").returncode == 0
+        assert pysync(repl, "there", "held", "drop", "dr", "--yes").returncode == 0
         assert loading.wait(SECONDS) == 0
     finally:
         loading.kill()
@@ -132,6 +132,6 @@ def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -
 
 def held(repl: Repl) -> bool:
     try:
-        return bool(ask(repl.directory / "queue", "status")["targets"][0]["paused"])
+        return bool(ask(repl.directory / "queue", "status")["targets"][0]["brake"])
     except PysyncError:  # it is not there yet
         return False

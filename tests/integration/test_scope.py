@@ -129,12 +129,12 @@ def test_the_brake_holds_what_leaves_the_scope_and_a_kill_only_delays_it(stage: 
         stage.kill_sidecar()
         stage.start_sidecar()
         try:
-            wait_until(lambda: stage.status()["targets"][0]["paused"], seconds=60, what="the brake")
+            wait_until(lambda: stage.status()["targets"][0]["brake"], seconds=60, what="the brake")
             assert stage.status()["targets"][0]["brake"]["drops"] == drops
             assert held(target)["cc"] == target.tables("aa") == [name[3:] for name in names], "put first, then drop"
             plan = scope(stage)
             assert len(plan["drop"]) == drops
-            assert pysync("resume", "replica", "--yes", "-c", stage.config_file).returncode == 0
+            assert pysync("held", "drop", "replica", "--yes", "-c", stage.config_file).returncode == 0
             wait_until(lambda: set(held(target)) == {"bb", "cc"}, what="aa's end")
         finally:
             stage._end_sidecar(signal.SIGTERM)

@@ -84,8 +84,8 @@ monitoring.md: pysync monitoring --out linked --runbook https://docs.example.com
 """Beside a running sidecar that is at rest."""
 
 WAITING = """
-brake.md: pysync plan --target dr
-brake.md: pysync resume dr
+brake.md: pysync held list dr
+brake.md: pysync kept list dr
 failures.md: pysync resume dr
 status.md: pysync plan --json
 status.md: pysync plan --target dr --json
@@ -192,7 +192,9 @@ aws.md: pysync embedded --aws
 
 LEFT_OUT = {
     "brake.md#give-a-dropped-database-back-to-the-source": "tests/integration/test_dropped_database.py",
-    "brake.md: pysync resume dr --keep": "it needs drops that are held: tests/integration/test_dropped_database.py",
+    "brake.md: pysync held keep *": "it needs drops that are held: tests/integration/test_plan_cli.py",
+    "brake.md: pysync held drop *": "it needs drops that are held: tests/integration/test_plan_cli.py",
+    "brake.md: pysync kept release *": "it needs what was kept: tests/integration/test_plan_cli.py",
     "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
     "contributing.md: pip *": "it needs a release; tests/unit/test_release_contents.py looks at its files",
     "install.md: docker *": "it needs an engine; make test SUITE=container builds and runs the same",

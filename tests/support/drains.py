@@ -14,15 +14,15 @@ from pysync.journal import Record
 from pysync.lab.faulty import KIND, FaultySettings
 from pysync.model.event import Event, Kind
 from pysync.queue import EventQueue
-from pysync.replay import brake as brake_module
 from pysync.replay import drain as drain_module
+from pysync.replay import probe as probe_module
 from pysync.replay import replayer as replayer_module
 from pysync.replay.drain import Drain
 from pysync.replay.refresh import OpenSource
 from pysync.replay.window.translate import Translator
 from pysync.targets.settings import TargetSettings
 from tests.support import partition, table, wait_until
-from tests.support.events import append, create_table, database, event, rename_table, settings
+from tests.support.events import append, database, event, rename_table, settings
 from tests.support.targets import FakeTarget
 
 Maker = Callable[[int], Event]
@@ -134,7 +134,7 @@ def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A drain that met a bug goes on at once."""
     monkeypatch.setattr(drain_module, "_BUG_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(replayer_module, "_STUCK_SECONDS", 0.05)
-    monkeypatch.setattr(brake_module, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(probe_module, "_PAUSE_SECONDS", 0.05)
 
 
 class FaultyDrain(_Stand):
@@ -185,12 +185,15 @@ def create_database(name: str = "db") -> Maker:
     return lambda sequence: event(Kind.CREATE_DATABASE, after=[database(name)], sequence=sequence)
 
 
-def drop_database(name: str = "db") -> Maker:
-    return lambda sequence: event(Kind.DROP_DATABASE, before=[database(name)], sequence=sequence)
+def drop_database(name: str = "db", **fields: Any) -> Maker:
+    return lambda sequence: event(Kind.DROP_DATABASE, before=[database(name)], sequence=sequence, **fields)
 
 
-def create(name: str) -> Maker:
-    return lambda sequence: create_table(name, sequence=sequence)
+def create(name: str, created: int = 0) -> Maker:
+    """CREATE_TABLE of `db.table`, with its createTime (s)."""
+    made = table(*name.split("."))
+    made.createTime = created
+    return lambda sequence: event(Kind.CREATE_TABLE, after=[made], sequence=sequence)
 
 
 def rename(old: str, new: str) -> Maker:

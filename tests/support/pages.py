@@ -164,11 +164,10 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
 def holding(now: float = NOW) -> dict[str, Any]:
     """The status after a mistaken DROP DATABASE at the source: the brake holds it at one target, another is done."""
     named = ["database hr2", *(f"table hr2.people_{it:02}" for it in range(19))]
-    held = {"at": now - 130, "first": 48214, "last": 48255, "drops": 41, "summary": "database hr2 with 40 tables"}
-    held |= {"limit": "max_drops_per_window is 20", "reason": "41 drops in one window (limit: 20)", "objects": named}
-    held |= {"more": 21}
-    paused = {"reason": held["reason"], "at": held["at"]}
-    dr = a_target("dr", now, state="paused", brake=held, paused=paused, queued=45, lag_seconds=131.0)
+    summary, reason = "database hr2 with 40 tables", "40 of the 40 tables of hr2 would be gone, max_drop_share is 0.5"
+    held = {"at": now - 130, "drops": 41, "summary": summary, "reason": reason, "objects": named, "more": 21}
+    held |= {"databases": [{"database": "hr2", "objects": 41, "summary": summary, "reason": reason}]}
+    dr = a_target("dr", now, brake=held, queued=45, lag_seconds=131.0)
     return a_status(now, targets=[dr, a_target("lake", now, kind="glue")])
 
 
@@ -422,7 +421,8 @@ class FakeSidecar:
             "parked adopt": lambda _: {**released, "adopted": 2, "refused": {}, "more": 0},
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
-            "resume": lambda it: {"target": it["target"], "was": "by hand", "kept": it.get("keep") is True},
+            "resume": lambda it: {"target": it["target"], "was": "by hand"},
+            "held decide": lambda it: {"target": it["target"], "kept": it.get("keep") is True, "objects": [{}]},
             "refresh": lambda it: {"gap": f"refresh of {len(it.get('tables') or ()) or 'all'} tables"},
             "verify": lambda it: {"target": it["target"], "begun": True},
         }

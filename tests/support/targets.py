@@ -94,8 +94,8 @@ class FakeTarget:
     def tables(self, database: str) -> list[str]:  # noqa: ARG002
         return []
 
-    def tables_with(self, drop: DropDatabase) -> list[str]:  # noqa: ARG002
-        return []
+    def tables_with(self, drop: DropDatabase) -> dict[str, int]:  # noqa: ARG002
+        return {}
 
     def table(self, name: TableName) -> Any | None:  # noqa: ARG002
         return None

@@ -42,8 +42,8 @@ MODELS += [TargetSettings, *(it.load().settings for it in entry_points(group=GRO
 VERBS = frozenset(
     re.findall(
         r"\w+",
-        "Add Apply Change Check Compare Convert Copy Create Disable Enable Export Give Import List Make Print Reload "
-        "Remove Rename Replicate Restore Resume Retry Run Show Skip Stop Wait",
+        "Add Apply Change Check Compare Convert Copy Create Disable Drop Enable Export Give Import Keep List Make "
+        "Print Reload Remove Rename Replicate Restore Resume Retry Run Show Skip Stop Take Wait",
     )
 )
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"

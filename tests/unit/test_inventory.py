@@ -84,10 +84,14 @@ def test_a_drop_that_the_brake_holds_is_held(tmp_path: Path) -> None:
     with closing(Place(tmp_path, max_drops_per_window=1)) as place:
         place.source = Hms("shop.other")
         place.replay(create_database("shop"), *(create(f"shop.t{number}") for number in range(3)))
+        place.drain.pause("one window")
         place.bench.append(*(drop(f"shop.t{number}") for number in range(3)))
-        wait_until(lambda: place.drain.hold() is not None, what="the hold")
+        place.drain.resume()
+        wait_until(lambda: len(place.drain.brake.held()) == 3, what="the hold")
         found = states(place.tables())
         assert {found[f"shop.t{number}"] for number in range(3)} == {"held"}
+        place.drain.decide(["dr_shop"], keep=True)
+        assert {states(place.tables())[f"shop.t{number}"] for number in range(3)} == {"kept"}
 
 
 def test_what_had_drifted_is_drifted_until_it_is_written_again(place: Place) -> None:

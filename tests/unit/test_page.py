@@ -269,7 +269,8 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
     fields = {"target": "dr", "table": "shop.a", "tables": "shop.a", "reason": "night", "sure": "yes"}
     seen = alice.act(act, **fields)
     request = next(request for name, request in sidecar.asked if name == ACTS[act].command)
-    expected = {key: [fields[key]] if key == "tables" else fields[key] for key in ACTS[act].fields if key in fields}
+    lists = {"tables", "names"}
+    expected = {key: [fields[key]] if key in lists else fields[key] for key in ACTS[act].fields if key in fields}
     assert request == {**expected, "who": "alice (page)"}
     assert re.search(r'<p class="banner good" role="status">', seen.body)
     assert "banner good" not in alice.get("/").body, "a message is shown once"
@@ -277,20 +278,24 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
 
 def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     """Before: `Resume` was the primary button, and made all drops without a question."""
-    held = {"at": 1.0, "first": 7, "last": 9, "drops": 41, "summary": "database hr2 with 40 tables", "more": 40}
-    held |= {"limit": "max_drops_per_window is 20", "reason": "held", "objects": ["database hr2"]}
+    summary, reason = "database hr2 with 40 tables", "max_drops_per_window is 20"
+    held = {"at": 1.0, "drops": 41, "summary": summary, "reason": reason, "objects": ["database hr2"], "more": 40}
+    held["databases"] = [{"database": "hr2", "objects": 41, "summary": summary, "reason": reason}]
     target = next(it for it in sidecar.answer["targets"] if it["name"] == "dr")
-    target |= {"brake": held, "paused": {"reason": "held", "at": 1.0}}
+    target |= {"brake": held}
     seen = alice.get("/targets/dr").text
     assert "Holds the drop of database hr2 with 40 tables" in seen
-    assert "Nothing of it was dropped here" in seen
-    assert seen.index("Keep these objects") < seen.index("Drop them here") < seen.index("What is held")
-    assert "nothing was dropped: tick the box" in alice.act("drop", target="dr", through="9").text
-    assert "resume" not in [name for name, _ in sidecar.asked]
-    alice.act("drop", target="dr", through="9", sure="yes")
-    alice.act("keep", target="dr", through="9", keep="yes")
-    asked = [request for name, request in sidecar.asked if name == "resume"]
-    assert [(it["through"], it.get("keep")) for it in asked] == [(9, None), (9, True)]
+    assert "All other tables go on" in seen
+    assert seen.index("Keep hr2") < seen.index("Drop hr2 here") < seen.index("What is held")
+    assert "nothing was dropped: tick the box" in alice.act("drop", target="dr", names="hr2", seen="41").text
+    assert "held decide" not in [name for name, _ in sidecar.asked]
+    alice.act("drop", target="dr", names="hr2", seen="41", sure="yes")
+    alice.act("keep", target="dr", names="hr2", keep="yes")
+    asked = [request for name, request in sidecar.asked if name == "held decide"]
+    assert [(it["names"], it.get("seen"), it.get("keep")) for it in asked] == [
+        (["hr2"], 41, None),
+        (["hr2"], None, True),
+    ]
 
 
 def test_a_live_update_takes_no_message_away(alice: PageVisitor) -> None:

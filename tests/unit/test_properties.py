@@ -20,7 +20,7 @@ from pysync.model.event import Event
 from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase, DropTable, Operation
 from pysync.model.wire import encode_event
-from pysync.queue import EventQueue, Park, Parked, Queued
+from pysync.queue import EventQueue, Park, Parked, Queued, Removal
 from pysync.replay.drain import Drain
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
@@ -154,6 +154,7 @@ class ShortQueue:
         self.parked = ShortParked()
         kept: dict[str, str] = {}
         self.notes = SimpleNamespace(put=kept.__setitem__, get=kept.get)
+        self.removals = ShortRemovals()
 
     def target(self, _: str) -> ShortQueue:
         return self
@@ -171,6 +172,9 @@ class ShortQueue:
 
     def position(self) -> int:
         return self.done
+
+    def since(self, _: int) -> int:
+        return 1  # all of it came a moment ago
 
     def events(self, after: int, limit: int, _bytes: int) -> list[Queued]:
         return self.all[after : after + limit]
@@ -202,6 +206,21 @@ class ShortQueue:
         return self.parked.rows
 
 
+class ShortRemovals:
+    """As much of the Removals of a target as a brake needs."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Removal] = {}
+
+    def all(self) -> list[Removal]:
+        return list(self.rows.values())
+
+    def change(self, written: Iterable[Removal] = (), forgotten: Iterable[str] = ()) -> None:
+        for name in forgotten:
+            self.rows.pop(name, None)
+        self.rows.update({it.object: it for it in written})
+
+
 class ShortParked:
     """As much of the ParkedEvents of a target as a Replayer needs."""
 
@@ -229,8 +248,10 @@ class ShortParked:
     def supersede(self, positions: Sequence[int]) -> None:
         self.rows = [row for row in self.rows if row.position not in positions]
 
-    def remove(self, applied: Sequence[Parked]) -> None:
+    def replace(self, applied: Sequence[Parked], parks: Sequence[Park]) -> None:
+        there = {(row.position, row.table) for row in self.rows if row not in applied}
         self.rows = [row for row in self.rows if row not in applied]
+        self.add([it for it in parks if (it.position, it.table) not in there])
 
     def update(self, rows: Sequence[Parked]) -> None:
         new = {row.id: row for row in rows}

@@ -133,9 +133,7 @@ def replay_all(
     lanes = OneLane(replayer, target, order)
 
     def go_on() -> None:
-        if replayer.brake.held:
-            replayer.stop_works(lanes)
-            assert replayer.brake.release()
+        replayer.brake.decide([], keep=False)
         last = min(replayer.taken + replayer._settings.window, queue.last)
         losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))
 

@@ -22,7 +22,7 @@ from pysync.model.operation import DropTable
 from pysync.replay.window.scope import scope_of
 from pysync.sidecar import trash as trash_module
 from pysync.sidecar.trash import Sweeper, Trash
-from pysync.targets.apply.tables import _name
+from pysync.targets.apply.trash import _name
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hms import HmsSettings
 from pysync.worker import Finished

@@ -74,9 +74,8 @@ def test_all_is_well() -> None:
     [
         ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand (pysync resume dr)"),
         (
-            {"paused": {"reason": "held"}, "brake": {"summary": "database hr2 with 40 tables"}},
-            "target dr holds the drop of database hr2 with 40 tables; nothing of it was dropped here (pysync plan "
-            "--target dr)",
+            {"brake": {"summary": "database hr2 with 40 tables", "reason": "too many"}},
+            "target dr holds the drop of database hr2 with 40 tables: too many (pysync held list dr)",
         ),
         ({"parked": 2}, "target dr has 2 parked events (pysync parked list dr)"),
         (

@@ -20,7 +20,6 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import SIDECAR, Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
-from pysync.replay.ledger import Drop, Hold
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
 from pysync.sidecar.why.events import Rename, Seen, Span, names_over_time, scan
@@ -33,9 +32,6 @@ from tests.support.journaled import Place
 from tests.support.refreshing import Hms
 
 # --- the names of an object
-
-
-HOLD = Hold(7, 9, 0, "max_drops_per_window is 2", (Drop(9, 0, "table", "other.t"),))
 
 
 def names(*spans: Span) -> list[tuple[str, float, float]]:
@@ -121,7 +117,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "paused",
         "paused by uid 0 (command line): maintenance",
     ),
-    "brake": ({"waiting": [seen()], "paused": "too many drops", "hold": HOLD}, "brake", "stopped by the brake"),
+    "brake": ({"held": "max_drops_per_window is 2"}, "brake", "the drop of dr.t is held: max_drops_per_window is 2"),
+    "a part is held": ({"parked": [row("held")]}, "brake", "dr.t: no such database"),
+    "kept": ({"kept": True}, "kept", "a person has decided that dr keeps it"),
     "disabled": (
         {"waiting": [seen()], "state": "disabled", "paused": "x"},
         "disabled",

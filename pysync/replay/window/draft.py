@@ -32,7 +32,10 @@ _LONGEST_REASON = 2000
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An event that cannot be applied now; `kind` is "rejected", "bug", or "waits" (behind another)."""
+    """An event that cannot be applied now.
+
+    `kind` is "rejected", "held" (by the brake), "bug", or "waits" (behind another).
+    """
 
     event: Queued
     keys: frozenset[str]

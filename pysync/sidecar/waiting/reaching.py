@@ -13,7 +13,7 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.order import Concerns, concerns, database_of, is_database
+from pysync.replay.window.order import EVERYTHING, Concerns, concerns, database_of, is_database
 from pysync.replay.window.policy import Policy
 from pysync.sidecar.waiting.capture import Verdict, cannot, waits
 
@@ -106,6 +106,10 @@ class Reaching:
             return None
         now = self._clock()
         self._parked_since = now if self._parked_since is None else self._parked_since
+        held = {it.table for it in self.drain.brake.held()}
+        if not held.isdisjoint(key.removesuffix(EVERYTHING) for keys in parked.values() for key in keys):
+            what = f"{self.drain.name} holds drops of {', '.join(sorted(held)[:_MOST_NAMED])}"
+            return cannot("brake", what, decide(self.drain.name), position)
         verdict = _parked(self.drain.name, parked)
         if now - self._parked_since < _PATIENCE_SECONDS:
             return waits("parked", verdict, position=position)
@@ -114,10 +118,7 @@ class Reaching:
     def _under_way(self, position: int) -> Verdict:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
-            braked = not self.drain.is_paused_by_hand
-            what = f"{name} is {'held by the brake' if braked else 'paused'}: {pause.reason}"
-            hint = decide(name) if braked else f"pysync resume {name}"
-            return cannot("brake" if braked else "paused", what, hint, position)
+            return cannot("paused", f"{name} is paused: {pause.reason}", f"pysync resume {name}", position)
         if self.drain.progress.state in {State.WAITING, State.FAILING, State.STOPPED}:
             return waits("target_away", f"{name} is {self.drain.progress.state}", "pysync status", position)
         left = max(0, position - self.position())

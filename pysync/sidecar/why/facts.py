@@ -20,7 +20,6 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
-from pysync.replay.ledger import Hold
 from pysync.replay.parking import related
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.replay.window.policy import Policy
@@ -121,7 +120,8 @@ class Facts:
     `source` and `object` are its names at both ends. `rule` is the one that leaves it out, `ignored` the one by which
     the last event of it did not concern the target, though the object does. `suppresses_drops`: it may be gone at the
     source. `waiting` are the events of it that the target is not done with. `blocker` is what it waits behind, if it is
-    parked only for that. `ends` is known only of an object that is `unknown` otherwise.
+    parked only for that. `held` is why the brake holds its drop, if it does; `kept`: a person has kept it. `ends` is
+    known only of an object that is `unknown` otherwise.
     """
 
     target: str
@@ -137,7 +137,8 @@ class Facts:
     blocker: ParkedTable | None = None
     paused: str | None = None
     paused_by: str | None = None
-    hold: Hold | None = None
+    held: str = ""
+    kept: bool = False
     state: str = "running"
     error: str | None = None
     queued: int = 0
@@ -196,7 +197,8 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         blocker=blocker,
         paused=pause.reason if pause is not None else None,
         paused_by=_who_paused(reader, drain.name) if by_hand is not None else None,
-        hold=drain.hold() if by_hand is None else None,
+        held=drain.brake.reason_of(known["object"]),
+        kept=drain.brake.keeps(known["object"]),
         state=progress["state"],
         error=progress["last_error"] and progress["last_error"]["reason"],
         queued=target.depth().queued,

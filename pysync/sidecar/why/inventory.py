@@ -21,7 +21,6 @@ from pysync.metastore.client import Reads
 from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
-from pysync.replay.ledger import Hold
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.sidecar.why.events import Scan, Seen, scan_after
 from pysync.sidecar.why.facts import EndsReader, Facts, rule_against
@@ -48,7 +47,8 @@ _OF_CODES: Mapping[str, str] = {
     **dict.fromkeys(("waiting", "paused", "disabled", "target_away"), "behind"),
     "foreign": "foreign",
     "applied": "in_sync",
-    **dict.fromkeys(("dropped", "drop_suppressed", "kept"), "dropped"),
+    "kept": "kept",
+    **dict.fromkeys(("dropped", "drop_suppressed"), "dropped"),
 }
 
 Request = Mapping[str, Any]
@@ -133,7 +133,6 @@ class _Target:
     parked: Mapping[str, ParkedTable]
     common: Mapping[str, Any]
     """The facts that are the same for all objects."""
-    hold: Hold | None
     holds: frozenset[str]
     position: int
     waiting: Mapping[str, Sequence[Seen]]
@@ -182,6 +181,8 @@ class _Target:
             records=() if last is None else (last,),
             parked=[self.parked[key] for key in self.keys_of(listed.name) if key in self.parked],
             waiting=waiting,
+            held=self.drain.brake.reason_of(translator.mapping.key(listed.name)),
+            kept=self.drain.brake.keeps(translator.mapping.key(listed.name)),
             **self.common,
         )
 
@@ -204,15 +205,13 @@ class _Target:
         return state, first.text, self.as_of if state == "in_sync" else None
 
     def _waits(self, facts: Facts) -> str:
-        is_held = self.hold is not None and (
-            self.hold.covers(facts.object) or self.hold.covers(database_of(facts.object))
-        )
-        return "held" if is_held or database_of(facts.object) in self.holds else "behind"
+        return "held" if database_of(facts.object) in self.holds else "behind"
 
     def known(self) -> Iterator[str]:
         """The names at the source of what waits for a person here, or has drifted: the source may not have them."""
         yield from self.drifted
-        keys = [*self.parked, *((it.key for it in self.hold.drops) if self.hold else ())]
+        brake = self.drain.brake
+        keys = [*self.parked, *(it.table for it in (*brake.held(), *brake.kept()))]
         mapping = self.drain.translator.mapping
         for key in filter(None, keys):
             name, dot, rest = key.partition(".")
@@ -362,8 +361,7 @@ class Inventory:
         self, drain: Drain, position: int, scanned: Scan, waiting: Mapping[str, Sequence[Seen]], as_of: float
     ) -> _Target:
         target, progress, pause = self.queue.target(drain.name), drain.progress.status(), drain.paused()
-        by_hand, compared = target.paused(), self.verified[drain.name]()
-        hold = drain.hold() if by_hand is None else None
+        compared = self.verified[drain.name]()
         drifted = [it for it in compared.get("differences") or () if it["drift"]]
         gaps = [it.found_at_ms / 1000 for it in self.queue.gaps.unclosed() if it.target in {None, drain.name}]
         return _Target(
@@ -373,12 +371,10 @@ class Inventory:
                 "target": drain.name,
                 "mode": drain.settings.mode,
                 "paused": pause and pause.reason,
-                "hold": hold,
                 "state": progress["state"],
                 "error": progress["last_error"] and progress["last_error"]["reason"],
                 "queued": target.depth().queued,
             },
-            hold=hold,
             holds=frozenset(drain.holds.databases()),
             position=position,
             waiting=waiting,

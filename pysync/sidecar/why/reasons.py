@@ -10,7 +10,7 @@ from pysync.base.health import DISABLED, decide
 from pysync.base.text import count, local_time, shortened, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
-from pysync.targets.watched import TRASHED
+from pysync.targets.apply.door import TRASHED
 
 _LONGEST = 300
 _AWAY = frozenset({"waiting", "failing", "starting", "stopped"})
@@ -39,7 +39,7 @@ def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", _settings(facts))]
-    causes = [*_parked(facts), *_queued(facts), *_state(facts)]
+    causes = [*_decided(facts), *_parked(facts), *_queued(facts), *_state(facts)]
     under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
     # What may be on its way is the reason why only one end has it.
     causes += [*under_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *under_way]
@@ -56,8 +56,20 @@ def _settings(facts: Facts) -> str:
     return f"pysync target show {facts.target}"
 
 
+def _decided(facts: Facts) -> Iterator[Reason]:
+    """Whether a person has to decide about its drop, or has decided to keep it."""
+    if facts.held:
+        yield Reason("brake", f"the drop of {facts.object} is held: {facts.held}", decide(facts.target))
+    elif facts.kept:
+        text = f"{facts.object} was dropped at the source, and a person has decided that {facts.target} keeps it"
+        yield Reason("kept", text, f"pysync kept release {facts.target} {facts.object}")
+
+
 def _parked(facts: Facts) -> Iterator[Reason]:
     refused = next((it for it in facts.parked if it.kind != "waits"), None)
+    if refused is not None and refused.kind == "held":
+        yield Reason("brake", f"{refused.table}: {_short(refused.reason)}", decide(facts.target))
+        return
     if refused is not None:
         yield Reason(
             "parked",
@@ -103,9 +115,6 @@ def _disabled(facts: Facts, waits: str) -> Reason:
 
 def _paused(facts: Facts, waits: str) -> Reason:
     by = f" by {facts.paused_by}" if facts.paused_by else ""
-    if facts.hold is not None:
-        held = f"the drop of {facts.object} is held" if facts.hold.covers(facts.object) else waits
-        return Reason("brake", f"{held}; {facts.target} is stopped by the brake: {facts.paused}", decide(facts.target))
     return Reason("paused", f"{waits}; {facts.target} is paused{by}: {facts.paused}", f"pysync resume {facts.target}")
 
 
@@ -124,9 +133,7 @@ def _written(facts: Facts, last: Record) -> Reason:
     """What the last operation came to."""
     at = _since(last.at, "at")
     if last.outcome == "kept":
-        return Reason(
-            "kept", f"{last.object} was dropped at the source, and kept at {facts.target} {at}: {last.reason}"
-        )
+        return Reason("kept", f"{last.object} was dropped at the source, and kept at {facts.target} {at}")
     if last.outcome in _NOT_WRITTEN:
         code = "shadowed" if last.outcome == "shadowed" else "foreign"
         hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"

@@ -30,6 +30,7 @@ from pysync.model.operation import (
 )
 from pysync.targets.apply import databases
 from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge, Ownership, ownership_of
 from pysync.targets.apply.judge_both_ways import BothWaysJudge
 from pysync.targets.apply.judge_one_way import OneWayJudge
@@ -45,9 +46,8 @@ from pysync.targets.apply.tables import drop_table, put_table
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability
-from pysync.targets.watched import WatchedStore
 
-_APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] = {
+_APPLY: Mapping[type[Operation], Callable[[Door, Any, Judge], Outcome]] = {
     PutDatabase: put_database,
     DropDatabase: drop_database,
     PutFunction: put_function,
@@ -77,9 +77,9 @@ def judge_class(settings: TargetSettings) -> type[Judge]:
     return BothWaysJudge if settings.both_ways else OneWayJudge
 
 
-def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
+def tables_with(store: Door, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
-    acting_store = store.on_behalf_of(drop.visited)
+    acting_store = store.for_operation(drop)
     return databases.tables_with(acting_store, drop, judge_class(store.settings)(acting_store))
 
 
@@ -93,7 +93,7 @@ def is_of_others(existing: Any, mark: Mark) -> bool:
     return ownership_of(True, existing.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}
 
 
-def apply(store: WatchedStore, operation: Operation) -> Outcome:
+def apply(store: Door, operation: Operation) -> Outcome:
     """Bring the store to the state that the operation describes (see Target.apply); UNSUPPORTED if it cannot hold that.
 
     A refusal may come from a race with another client: then the operation is decided again. Raises Rejected for what is
@@ -112,13 +112,19 @@ def apply(store: WatchedStore, operation: Operation) -> Outcome:
     do = _APPLY.get(type(operation))
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
-    acting_store = store.on_behalf_of(operation.visited)
+    acting_store = store.for_operation(operation)
     judge = judge_class(store.settings)(acting_store)
     # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.reads.decisions - 1):
         try:
-            return do(acting_store, operation, judge)
+            return _done(acting_store, do(acting_store, operation, judge))
         except Exception as error:
             if not store.reads.is_race(error):
                 raise
-    return do(acting_store, operation, judge)
+    return _done(acting_store, do(acting_store, operation, judge))
+
+
+def _done(store: Door, outcome: Outcome) -> Outcome:
+    if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
+        store.note_put()
+    return outcome

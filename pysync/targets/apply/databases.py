@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.base.text import count
 from pysync.model.catalogs import is_default_database
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.idl import copied
+from pysync.model.mark import KEPT_KEY
 from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge, Verdict
-from pysync.targets.apply.tables import discard
 from pysync.targets.apply.writing import deletes_directory, drop_batches, into, is_link, log_lost, refuse_link
-from pysync.targets.base import Outcome, Rejected
+from pysync.targets.base import Held, Outcome, Rejected
 from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
-from pysync.targets.watched import WatchedStore
 
 # Databases: put and drop. Every metastore has `default` of its own, so it is never dropped.
 
@@ -24,14 +25,14 @@ from pysync.targets.watched import WatchedStore
 _MOST_NAMED = 5  # tables in the reason of a refusal
 
 
-def put_database(store: WatchedStore, operation: PutDatabase, judge: Judge) -> Outcome:
+def put_database(store: Door, operation: PutDatabase, judge: Judge) -> Outcome:
     """Create the database or alter it. One of others is adopted or left as it is, and never parked."""
     existing = store.reads.database(operation.database)
     with judge.tracking_home(operation, existing):
         return _put(store, operation, judge, existing)
 
 
-def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, existing: Any | None) -> Outcome:
+def _put(store: Door, operation: PutDatabase, judge: Judge, existing: Any | None) -> Outcome:
     verdict = judge.put_database(operation, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, existing)
@@ -46,8 +47,9 @@ def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, existing: An
     return Outcome.APPLIED
 
 
-def _alter(store: WatchedStore, operation: PutDatabase, judge: Judge, expected: Any, existing: Any) -> bool:
-    if judge.is_up_to_date(operation, expected, existing) and _last_id(expected) == _last_id(existing):
+def _alter(store: Door, operation: PutDatabase, judge: Judge, expected: Any, existing: Any) -> bool:
+    is_kept = KEPT_KEY in (existing.parameters or {})  # until now: the source has it again
+    if not is_kept and judge.is_up_to_date(operation, expected, existing) and _last_id(expected) == _last_id(existing):
         return False
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.
@@ -80,7 +82,7 @@ def _last_id(database: Any) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) -> Outcome:
+def drop_database(store: Door, operation: DropDatabase, judge: Judge) -> Outcome:
     """Drop the database with those of its tables that may go. It stays if it is another's, or if tables are left in it.
 
     A newer database stays as well, but loses the tables from before the drop. Raises Rejected instead of dropping a
@@ -93,41 +95,59 @@ def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) ->
     if is_default_database(operation.database) or is_link(store, existing):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
-    remaining = _drop_tables(store, operation, judge)
-    outcome = judge.outcome_if_database_stays(operation, existing, remaining)
+    tables = _tables_of(store, operation, judge)
+    _drop_tables(store, operation, tables.dropped)
+    is_kept = store.keeps(existing)
+    if is_kept or tables.kept:
+        return Outcome.KEPT
+    outcome = judge.outcome_if_database_stays(operation, existing, tables.remaining)
     if outcome is not None:
         return outcome
-    store.drop_database(operation.database, delete_data=deletes_directory(store, existing, operation.delete_data))
+    store.remove_database(existing, delete_data=deletes_directory(store, existing, operation.delete_data))
     return Outcome.APPLIED
 
 
-def _drop_tables(store: WatchedStore, operation: DropDatabase, judge: Judge) -> list[Any]:
-    """Drop the tables that may go; returns those that are left."""
-    dropped, remaining = _dropped_and_remaining(store, operation, judge)
+def _drop_tables(store: Door, operation: DropDatabase, dropped: list[Any]) -> None:
+    """Drop the tables that go with the database."""
     if dropped and not store.settings.cascade:
         raise _holds_tables(store, operation, sorted(str(name_of(table)) for table in dropped))
-    if dropped:
-        # Views first: Hive 4 refuses to drop a table that a materialized view uses.
-        dropped.sort(key=is_view, reverse=True)
-        for batch, delete_data in drop_batches(store, dropped, operation.delete_data):
-            discard(store, batch, operation.mark, delete_data=delete_data)
-    return remaining
+    # Views first: Hive 4 refuses to drop a table that a materialized view uses.
+    dropped.sort(key=is_view, reverse=True)
+    held = list[Held]()
+    for batch, delete_data in drop_batches(store, dropped, operation.delete_data):
+        try:
+            store.remove_tables(batch, delete_data=delete_data)
+        except Held as error:  # the tables of the next batch may go
+            held.append(error)
+    if held:
+        raise Held.together(held)
 
 
-def tables_with(store: WatchedStore, operation: DropDatabase, judge: Judge) -> list[Any]:
+def tables_with(store: Door, operation: DropDatabase, judge: Judge) -> list[Any]:
     """The tables that the drop would take along."""
-    return _dropped_and_remaining(store, operation, judge)[0] if store.settings.cascade else []
+    return _tables_of(store, operation, judge).dropped if store.settings.cascade else []
 
 
-def _dropped_and_remaining(store: WatchedStore, operation: DropDatabase, judge: Judge) -> tuple[list[Any], list[Any]]:
-    """The tables of the database that the drop takes along, and the others."""
-    is_dropped, dropped, remaining = judge.taken_along(operation), list[Any](), list[Any]()
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of a database: those that its drop takes along, those that a person has kept, and the others."""
+
+    dropped: list[Any] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+    remaining: list[Any] = field(default_factory=list)
+
+
+def _tables_of(store: Door, operation: DropDatabase, judge: Judge) -> _Tables:
+    is_dropped, tables = judge.taken_along(operation), _Tables()
     for table in store.reads.tables(operation.database):
-        (dropped if is_dropped(table) else remaining).append(table)
-    return dropped, remaining
+        if not is_dropped(table):
+            tables.remaining.append(table)
+        else:
+            (tables.kept if store.keeps(table) else tables.dropped).append(table)
+    return tables
 
 
-def _holds_tables(store: WatchedStore, operation: DropDatabase, names: list[str]) -> Rejected:
+def _holds_tables(store: Door, operation: DropDatabase, names: list[str]) -> Rejected:
     """The refusal of a drop that would take these tables along; the first few are named."""
     named = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
     return Rejected(
@@ -140,7 +160,7 @@ def _holds_tables(store: WatchedStore, operation: DropDatabase, names: list[str]
 # Functions: put and drop. They carry no mark; that of their database counts.
 
 
-def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> Outcome:
+def put_function(store: Door, operation: PutFunction, judge: Judge) -> Outcome:
     """Create the function, or alter or replace it."""
     database = store.reads.database(operation.database)
     expected = store.reads.as_stored(operation.definition)
@@ -157,13 +177,13 @@ def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> O
         if judge.alters_functions:
             store.alter_function(expected, existing)
         else:
-            store.drop_function(operation.database, expected.functionName)
+            store.replace_function(operation.database, expected.functionName)
             store.create_function(expected)
     log_lost(store, operation, store.reads.lost(expected))
     return Outcome.APPLIED
 
 
-def drop_function(store: WatchedStore, operation: DropFunction, judge: Judge) -> Outcome:
+def drop_function(store: Door, operation: DropFunction, judge: Judge) -> Outcome:
     """Drop the function if it is there."""
     name = normalized(operation.function)
     existing = store.reads.function(operation.database, name)
@@ -173,5 +193,7 @@ def drop_function(store: WatchedStore, operation: DropFunction, judge: Judge) ->
     verdict = judge.function(operation, database, None, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, database)
-    store.drop_function(operation.database, name)
+    if store.keeps_part(f"{operation.database}.{name}()"):
+        return Outcome.KEPT
+    store.remove_function(operation.database, name)
     return Outcome.APPLIED

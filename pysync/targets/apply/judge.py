@@ -26,9 +26,9 @@ from pysync.model.operation import (
     RequestReread,
     TableOperation,
 )
+from pysync.targets.apply.door import Door
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
-from pysync.targets.watched import WatchedStore
 
 # Ownership: whether an object at a target may be written. One rule for all targets.
 #
@@ -197,7 +197,7 @@ class Judge(ABC):
     alters_functions = True
     """Whether a function may be altered in place; else it is dropped and created."""
 
-    def __init__(self, store: WatchedStore) -> None:
+    def __init__(self, store: Door) -> None:
         self.store = store
 
     def outcome_without_write(self, operation: Operation, verdict: Verdict, existing: Any | None) -> Outcome:  # noqa: ARG002

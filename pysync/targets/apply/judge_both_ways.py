@@ -30,6 +30,7 @@ from pysync.model.operation import (
     RequestReread,
     TableOperation,
 )
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
 from pysync.targets.apply.judging import HomeRequests, HomeRule
 from pysync.targets.apply.writing import deletes_directory, stamped
@@ -37,7 +38,6 @@ from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, countless, same
 from pysync.targets.hive import is_another
 from pysync.targets.settings import TargetSettings
-from pysync.targets.watched import WatchedStore
 
 
 class BothWaysJudge(Judge):
@@ -45,7 +45,7 @@ class BothWaysJudge(Judge):
 
     alters_functions = False  # HMS calls no listener for alter_function: other clusters would miss it
 
-    def __init__(self, store: WatchedStore) -> None:
+    def __init__(self, store: Door) -> None:
         super().__init__(store)
         self.rule = _rule(store.settings)
         self.requests = HomeRequests(store, self.rule)
@@ -374,13 +374,13 @@ class BothWaysJudge(Judge):
         source, dropped = operation.mark.source, 0
         for listed in operation.dropped_tables if source != self.rule.cluster else ():
             existing = self.store.reads.table(TableName.of(operation.database, listed.tableName))
-            if self.rule.home(existing) == source:
-                self.store.drop_tables([existing], delete_data=False)
+            if existing is not None and self.rule.home(existing) == source and not self.store.keeps(existing):
+                self.store.remove_tables([existing], delete_data=False)
                 dropped += 1
         if self._may_drop_database(operation, place):
             self._add_known_births(operation)
             deletes = deletes_directory(self.store, place, operation.delete_data)
-            self.store.drop_database(operation.database, delete_data=deletes)
+            self.store.remove_database(place, delete_data=deletes)
             dropped += 1
         return Outcome.APPLIED if dropped else Outcome.UNCHANGED
 

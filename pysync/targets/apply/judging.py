@@ -11,11 +11,11 @@ import structlog
 from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, since, stance
 from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, Operation, RequestReread
 from pysync.model.reread import RereadRequest
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import DEFAULT, Ownership, Verdict, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.base import Outcome
 from pysync.targets.hive import is_another
 from pysync.targets.store import SendsMessages
-from pysync.targets.watched import WatchedStore
 
 # Judging: what may be done to an object at a target with `both_ways`. Pure; `BothWaysJudge` carries it out.
 #
@@ -284,7 +284,7 @@ log = structlog.get_logger(__name__)
 class HomeRequests:
     """Sends messages (pysync.model.reread) through a target. Each method returns the outcome of the operation."""
 
-    def __init__(self, store: WatchedStore, rule: HomeRule) -> None:
+    def __init__(self, store: Door, rule: HomeRule) -> None:
         if not isinstance(store.reads, SendsMessages):
             raise TypeError(f"{type(store.reads).__name__} cannot go both ways: it has no method broadcast")
         self.store, self.rule, self._sender = store, rule, store.reads

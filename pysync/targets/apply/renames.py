@@ -23,21 +23,21 @@ import structlog
 from pysync.base.text import count
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge, Ownership, Verdict, ownership_of, refuse_transactional
 from pysync.targets.apply.table_parts import by_values, copy_statistics, key_of
-from pysync.targets.apply.tables import bring_to, discard, has_commit_of_others
+from pysync.targets.apply.tables import bring_to, has_commit_of_others
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, CopiesTables, refused_as_one
-from pysync.targets.watched import WatchedStore
 
 RENAMING_KEY = "pysync.renaming"
 
 log = structlog.get_logger(__name__)
 
 
-def rename_table(store: WatchedStore, operation: RenameTable, judge: Judge) -> Outcome:
+def rename_table(store: Door, operation: RenameTable, judge: Judge) -> Outcome:
     """Rename the table if it is there and may go; else bring the table of the new name to its definition."""
     store = store.renaming()
     old, new = store.reads.table(operation.table), store.reads.table(operation.new_name)
@@ -53,14 +53,14 @@ def rename_table(store: WatchedStore, operation: RenameTable, judge: Judge) -> O
     return judge.outcome_without_write(operation, verdict, old)
 
 
-def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _rename_over(store: Door, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Give the old table the new name, which another table may have."""
     # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if is_half_done(new, operation):
         return _rename(store, operation, old, new, judge)
     verdict = Verdict.STALE if _is_done(new, operation) else judge.displace(operation, new)
     if verdict is Verdict.STALE:
-        _drop(store, old)  # what a crash, or a replay from before the rename, has left
+        store.drop_former(old)  # what a crash, or a replay from before the rename, has left
         return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new, judge)])
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, new)
@@ -92,26 +92,22 @@ def _is_written_by(parameters: Mapping[str, str], operation: RenameTable) -> boo
     return written_mark is not None and replace(written_mark, object=operation.mark.object) == operation.mark
 
 
-def _rename(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _rename(store: Door, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Turn the old table into the new one. A table of the new name is an older one, which is gone at the source."""
     is_other = not is_half_done(new, operation) and is_another(operation.definition, old)
     if Capability.RENAMES in store.reads.lacks and not is_other:
         return _create_and_copy(store, operation, old, new, judge)
     if new is not None:
-        discard(store, [new], operation.mark, delete_data=False)
+        store.displace_table(new)
     if is_other:
-        _drop(store, old)
+        store.drop_former(old)
         return bring_to(store, operation, operation.definition, None, judge)
     wanted = store.reads.as_stored(judge.marked(operation, operation.definition, old))
     store.rename_table(wanted, old)
     return Outcome.APPLIED
 
 
-def _drop(store: WatchedStore, table: Any) -> None:
-    store.drop_tables([table], delete_data=False)
-
-
-def _create_and_copy(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _create_and_copy(store: Door, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     # A copy that was begun is finished, whatever the settings say by now.
     copying = store if is_half_done(new, operation) else store.for_copy_of(old)
     definition = _located(operation.definition, old)
@@ -133,7 +129,7 @@ def _create_and_copy(store: WatchedStore, operation: RenameTable, old: Any, new:
         if isinstance(store.reads, CopiesTables):
             store.reads.inherit(made, old)
     bring_to(store, operation, operation.definition, made, judge)
-    _drop(store, old)
+    store.drop_former(old)
     store.furnish(operation.definition)
     lost = [] if store.reads.keeps_statistics else ["its column statistics"]
     lost += [store.reads.lost_by_copy] if isinstance(store.reads, CopiesTables) else []
@@ -156,7 +152,7 @@ def _located(definition: Any, old: Any) -> Any:
     return located
 
 
-def _copy(store: WatchedStore, old: Any, new: Any) -> int:
+def _copy(store: Door, old: Any, new: Any) -> int:
     """Copy the partitions; returns how many there are.
 
     Those below the old location get the same place below the new one.
@@ -165,12 +161,12 @@ def _copy(store: WatchedStore, old: Any, new: Any) -> int:
     return sum(_put(store, new, [_moved(it, before, after) for it in some]) for some in _batches(store, old))
 
 
-def _empty(store: WatchedStore, table: Any) -> None:
+def _empty(store: Door, table: Any) -> None:
     for some in _batches(store, table):
-        store.drop_partitions(table, some, delete_data=False)
+        store.empty_table(table, some)
 
 
-def _batches(store: WatchedStore, table: Any) -> Iterator[list[Any]]:
+def _batches(store: Door, table: Any) -> Iterator[list[Any]]:
     partitions = store.reads.partitions(name_of(table))
     return iter(lambda: list(islice(partitions, store.reads.batch)), [])
 
@@ -182,7 +178,7 @@ def _moved(partition: Any, before: str, after: str) -> Any:
     return partition
 
 
-def _put(store: WatchedStore, table: Any, wanted: Sequence[Any]) -> int:
+def _put(store: Door, table: Any, wanted: Sequence[Any]) -> int:
     existing = by_values(store, table, [item.values for item in wanted])
     absent = [item for item in wanted if key_of(item.values) not in existing]
     changed = [

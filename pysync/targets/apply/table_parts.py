@@ -17,13 +17,13 @@ from pysync.model.definition import by_name, comparable
 from pysync.model.definition import name_of as constraint_name
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
 from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint, PutPartitions, PutStatistics
+from pysync.targets.apply.door import Door, partition_key
 from pysync.targets.apply.judge import OUTCOMES, Judge, Ownership, Verdict, ownership_of_part
 from pysync.targets.apply.writing import drop_batches, log_lost
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import name_of, slices
 from pysync.targets.store import Exists, Refused, Written, refused_as_one
-from pysync.targets.watched import WatchedStore
 
 # Partitions: put and drop, in batches. They carry no mark; the mark of their table counts.
 
@@ -33,7 +33,7 @@ Values = tuple[str, ...]
 _ENOUGH = 10  # refused partitions after which no other batch is tried: then it may be the table that is wrong
 
 
-def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) -> Outcome:
+def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outcome:
     """Add the partitions that are absent, alter those that differ. May raise Incomplete if the table is not there.
 
     Partitions that the store refuses do not stop the others: Rejected is raised at the end.
@@ -62,7 +62,7 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
     return outcome
 
 
-def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge) -> Outcome:
+def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Outcome:
     """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
     table = store.reads.table(operation.table)
     if table is None:
@@ -95,7 +95,7 @@ def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None
 
 
 def as_stored(
-    store: WatchedStore, name: TableName, table: Any, partitions: Sequence[Any]
+    store: Door, name: TableName, table: Any, partitions: Sequence[Any]
 ) -> tuple[dict[Values, Any], list[Refused]]:
     """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
     by_key: dict[Values, Any] = {}
@@ -110,7 +110,7 @@ def as_stored(
     return by_key, refused
 
 
-def by_values(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
+def by_values(store: Door, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
     """The existing ones of the partitions with these values."""
     return {key_of(item.values): item for item in store.reads.partitions_of(table, values)}
 
@@ -124,7 +124,7 @@ def key_of(values: Sequence[str]) -> Values:
 class _PartitionPut:
     """Puts partitions of one operation, a batch at a time; `refused` gets those that the store refuses."""
 
-    store: WatchedStore
+    store: Door
     operation: PutPartitions
     table: Any
     judge: Judge
@@ -157,21 +157,21 @@ class _PartitionPut:
         return _outcome(verdicts.values(), changed=written.any)
 
 
-def _drop(
-    store: WatchedStore, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge
-) -> Outcome:
+def _drop(store: Door, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge) -> Outcome:
     existing = by_values(store, table, values)
     verdicts = {key: judge.part(operation, table, None, item) for key, item in existing.items()}
-    todo = [existing[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
+    droppable = [existing[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
+    todo = [it for it in droppable if not store.keeps_part(partition_key(table, it))]
     if todo:
         for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
-            store.drop_partitions(table, batch, delete_data=delete_data)
+            store.remove_partitions(table, batch, delete_data=delete_data)
     if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), existing):
         return Outcome.CONFLICT
-    return _outcome(verdicts.values(), changed=bool(todo))
+    outcome = _outcome(verdicts.values(), changed=bool(todo))
+    return total([outcome, Outcome.KEPT]) if len(todo) < len(droppable) else outcome
 
 
-def _outcome_of_others(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> Outcome:
+def _outcome_of_others(store: Door, table: Any, values: Sequence[Sequence[str]]) -> Outcome:
     """The outcome for partitions of another's table, which are not dropped."""
     return Outcome.FOREIGN if store.reads.partitions_of(table, values) else Outcome.UNCHANGED
 
@@ -187,7 +187,7 @@ def _outcome(verdicts: Iterable[Verdict], *, changed: bool) -> Outcome:
 # Hive 2.3 has primary and foreign keys only. A kind that the target does not have is left out (Outcome.UNSUPPORTED).
 
 
-def put_constraint(store: WatchedStore, operation: PutConstraint, judge: Judge) -> Outcome:
+def put_constraint(store: Door, operation: PutConstraint, judge: Judge) -> Outcome:
     """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
     # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
     table = store.reads.table(operation.table)
@@ -205,7 +205,7 @@ def put_constraint(store: WatchedStore, operation: PutConstraint, judge: Judge) 
     return judge.outcome_of_parts(operation, table, outcome)
 
 
-def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge) -> Outcome:
+def drop_constraint(store: Door, operation: DropConstraint, judge: Judge) -> Outcome:
     """Drop the constraint of that name; UNCHANGED if it is not there."""
     table = store.reads.table(operation.table)
     names = set[str]() if table is None else _names_like(store, table, operation.constraint)
@@ -219,16 +219,14 @@ def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge
     return Outcome.APPLIED
 
 
-def _names_like(store: WatchedStore, table: Any, constraint: str) -> set[str]:
+def _names_like(store: Door, table: Any, constraint: str) -> set[str]:
     """The names of the table's constraints that match in any case, spelled as they are there."""
     wanted = normalized(constraint)
     columns = chain.from_iterable(store.reads.constraints(table).values())
     return {name for name in map(constraint_name, columns) if normalized(name) == wanted}
 
 
-def _put_constraint(
-    store: WatchedStore, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]
-) -> Outcome:
+def _put_constraint(store: Door, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]) -> Outcome:
     existing = _replaced(store, operation.table, wanted[0])
     described = [comparable(column) for column in wanted]
     if same(described, existing):
@@ -243,7 +241,7 @@ def _put_constraint(
     return Outcome.APPLIED
 
 
-def _replaced(store: WatchedStore, name: TableName, column: Any) -> list[Any]:
+def _replaced(store: Door, name: TableName, column: Any) -> list[Any]:
     """The columns, in order, of the existing constraint that the new one would replace."""
     existing = store.reads.constraints_of(type(column), name)
     # A table has at most one primary key, and its name may be generated: the name does not identify it.
@@ -270,7 +268,7 @@ _OUTCOMES_WITHOUT_WRITE = {
 }
 
 
-def put_statistics(store: WatchedStore, operation: PutStatistics, judge: Judge) -> Outcome:  # noqa: ARG001
+def put_statistics(store: Door, operation: PutStatistics, judge: Judge) -> Outcome:  # noqa: ARG001
     """Bring the column statistics to the source's.
 
     Writes none for a table that is missing or foreign, and none for a column of another name or type. Whoever the judge
@@ -297,7 +295,7 @@ def put_statistics(store: WatchedStore, operation: PutStatistics, judge: Judge) 
     return Outcome.APPLIED if changed else Outcome.UNCHANGED
 
 
-def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
+def copy_statistics(store: Door, old: Any, new: Any) -> None:
     """Give the table `new` the column statistics of `old` and of its partitions, which it has, too."""
     names = store.reads.partition_names(old) if old.partitionKeys else ()
     batches = (names[at : at + store.reads.batch] for at in range(0, len(names), store.reads.batch))
@@ -307,7 +305,7 @@ def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
             store.put_column_statistics(name_of(new), statistics)
 
 
-def _knows_timestamps(store: WatchedStore, operation: PutStatistics) -> bool:
+def _knows_timestamps(store: Door, operation: PutStatistics) -> bool:
     # Only read if needed: it costs a call.
     if not any(it.statsData.timestampStats for items in operation.statistics.values() for it in items):
         return True
@@ -319,7 +317,7 @@ def _is_known(knows_timestamps: bool, item: Any) -> bool:
     return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
 
 
-def _as_stored(store: WatchedStore, statistics: Iterable[Any]) -> list[Any]:
+def _as_stored(store: Door, statistics: Iterable[Any]) -> list[Any]:
     """The statistics as the store will return them, without those that it cannot hold."""
     return [expected for it in statistics if (expected := store.reads.stored_statistics(it)) is not None]
 
@@ -346,7 +344,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _present(store: WatchedStore, table: Any, changed: Statistics) -> Statistics:
+def _present(store: Door, table: Any, changed: Statistics) -> Statistics:
     """The statistics without those of missing partitions."""
     partitions = [part for part in changed if part]
     if not partitions:

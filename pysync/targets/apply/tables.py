@@ -1,164 +1,22 @@
-"""Tables and views: put and drop; dropped tables that go to the trash."""
+"""Tables and views: put and drop."""
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from hashlib import sha256
+from collections.abc import Mapping
 from typing import Any
 
-from hmsclient.genthrift.hive_metastore import ttypes as hive
-
-from pysync.base.errors import PysyncError
-from pysync.model.idl import copied
-from pysync.model.mark import MARK_KEYS, Mark
-from pysync.model.names import TableName
+from pysync.model.mark import KEPT_KEY
 from pysync.model.operation import DropTable, PutTable, TableOperation
+from pysync.model.removal import put_by
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge, Verdict, keeps_foreign_commit, refuse_transactional
 from pysync.targets.apply.writing import drop_batches, into, log_lost
-from pysync.targets.base import Incomplete, MissingDatabase, Outcome
-from pysync.targets.hive import is_another, is_view, name_of
+from pysync.targets.base import Incomplete, Outcome
+from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability
-from pysync.targets.watched import WatchedStore
-
-# Trash: with `drops = "trash"` a dropped table is renamed into a database of its own, and can be restored from there.
-#
-# No file moves: the table keeps its location, and a managed one becomes external, or HMS would move its directory. A
-# table in the trash has no mark, so no event of the source, no comparison and no bootstrap takes it for its own. A
-# restored one has none, either: it belongs to who restored it.
 
 
-_TABLE = "pysync.trash.table"
-_AT = "pysync.trash.at"
-_SOURCE = "pysync.trash.source"
-_TYPE = "pysync.trash.type"
-_KEYS = (_TABLE, _AT, _SOURCE, _TYPE)
-_MANAGED = "MANAGED_TABLE"
-_LONGEST = 128
-"""Characters of a table's name in every version of HMS."""
-_ODD = re.compile(r"[^a-z0-9_]")
-
-
-@dataclass(frozen=True, slots=True)
-class Trashed:
-    """A table in the trash: its `name` there, what it was called, whose it was, and when it was dropped (s)."""
-
-    name: str
-    table: TableName
-    source: str
-    at: float
-
-
-def discard(store: WatchedStore, tables: Sequence[Any], mark: Mark, *, delete_data: bool) -> None:
-    """Drop these tables, or move them into the trash if the settings say so. A repeat finds nothing left to do."""
-    if store.settings.drops != "trash":
-        store.drop_tables(tables, delete_data=delete_data)
-        return
-    for existing in tables:
-        _move(store, existing, mark.source)
-
-
-def trashed(store: WatchedStore) -> Iterator[Trashed]:
-    """What is in the trash, whoever's it was. Tables in its database that pysync did not put there are left out."""
-    for table in store.reads.tables(store.settings.trash_database):
-        entry = _read(table)
-        if entry is not None:
-            yield entry
-
-
-def restore(store: WatchedStore, name: str, new: TableName | None) -> TableName:
-    """Rename a table out of the trash, to `new` or to what it was called; returns that name.
-
-    It has no mark then. A table that was managed is made so again where the metastore accepts that. Raises PysyncError
-    if it is not in the trash, or the name is taken.
-    """
-    existing = store.reads.table(TableName.of(store.settings.trash_database, name))
-    entry = None if existing is None else _read(existing)
-    if existing is None or entry is None:
-        raise PysyncError(f"the trash has no table {name}", f"see: pysync trash list {store.settings.name}")
-    to = new or entry.table
-    if store.reads.table(to) is not None:
-        raise PysyncError(f"the target has a table {to} already", "restore it under another name: --as DB.TABLE")
-    wanted = copied(existing)
-    wanted.dbName, wanted.tableName = to.database, to.table
-    wanted.parameters = {key: value for key, value in existing.parameters.items() if key not in _KEYS}
-    store.rename_table(wanted, existing)
-    if existing.parameters.get(_TYPE) == _MANAGED:
-        _make_managed(store, to)
-    return to
-
-
-def expunge(store: WatchedStore, name: str) -> bool:
-    """Drop a table from the trash for good, not its files; False if it is gone."""
-    existing = store.reads.table(TableName.of(store.settings.trash_database, name))
-    if existing is None or _read(existing) is None:
-        return False
-    store.drop_tables([existing], delete_data=False)
-    return True
-
-
-def _move(store: WatchedStore, existing: Any, source: str) -> None:
-    at, name = time.time(), name_of(existing)
-    wanted = copied(existing)
-    wanted.dbName, wanted.tableName = store.settings.trash_database, _name(name, at)
-    wanted.parameters = {key: value for key, value in (existing.parameters or {}).items() if key not in MARK_KEYS}
-    wanted.parameters |= {_TABLE: str(name), _AT: f"{at:.3f}", _SOURCE: source}
-    if existing.tableType == _MANAGED:
-        wanted.parameters |= {_TYPE: _MANAGED, "EXTERNAL": "TRUE"}
-        wanted.tableType = "EXTERNAL_TABLE"
-    try:
-        store.rename_table(wanted, existing)
-    except MissingDatabase:
-        _make_database(store)
-        # Read again: the first try may have made it external.
-        store.rename_table(wanted, store.reads.table(name) or existing)
-
-
-def _make_database(store: WatchedStore) -> None:
-    """Create the database of the trash; another lane may be faster."""
-    text = "Dropped tables that pysync keeps for a while: pysync trash list"
-    with suppress(hive.AlreadyExistsException):
-        store.create_database(hive.Database(name=store.settings.trash_database, description=text, parameters={}))
-
-
-def _name(name: TableName, at: float) -> str:
-    """`t20260131_120000_1a2b3c4d_db_table`: one that no other drop has, of what every metastore accepts."""
-    stamp = datetime.fromtimestamp(at, timezone.utc).strftime("%Y%m%d_%H%M%S")
-    unique = sha256(f"{name} {time.time_ns()}".encode()).hexdigest()[:8]
-    return _ODD.sub("_", f"t{stamp}_{unique}_{name.database}_{name.table}")[:_LONGEST]
-
-
-def _read(table: Any) -> Trashed | None:
-    """The entry of a table in the trash, by its parameters; None if pysync did not put it there."""
-    parameters = table.parameters or {}
-    try:
-        return Trashed(
-            table.tableName, TableName.parse(parameters[_TABLE]), parameters[_SOURCE], float(parameters[_AT])
-        )
-    except (KeyError, ValueError, PysyncError):
-        return None
-
-
-def _make_managed(store: WatchedStore, name: TableName) -> None:
-    """Hive 4 refuses that outside of its warehouse; then the table stays external."""
-    existing = store.reads.table(name)
-    if existing is None or is_view(existing):
-        return
-    wanted = copied(existing)
-    wanted.tableType = _MANAGED
-    wanted.parameters = {key: value for key, value in (existing.parameters or {}).items() if key != "EXTERNAL"}
-    with suppress(hive.InvalidOperationException, hive.MetaException, hive.InvalidObjectException):
-        store.alter_table(wanted, existing)
-
-
-# Tables and views: put and drop.
-
-
-def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome:
+def put_table(store: Door, operation: PutTable, judge: Judge) -> Outcome:
     """Create the table or alter it. If the operation cascades, see that the partitions have the table's columns.
 
     An unchanged table is not written, not even to update its mark. HMS gives columns to partitions only when it changes
@@ -178,7 +36,7 @@ def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome
 
 
 def bring_to(
-    store: WatchedStore,
+    store: Door,
     operation: TableOperation,
     definition: Any,
     existing: Any,
@@ -198,9 +56,14 @@ def bring_to(
         return judge.outcome_without_write(operation, verdict, existing)
     wanted = judge.marked(operation, definition, existing)
     wanted.parameters |= filling or {}
+    is_kept = existing is not None and KEPT_KEY in (existing.parameters or {})
+    is_again = bool(list(put_by(operation)))
+    if is_kept and not is_again:  # an older event, maybe: the decision of a person lasts
+        wanted.parameters[KEPT_KEY] = existing.parameters[KEPT_KEY]
     expected = store.reads.as_stored(wanted)
     # Before the refusals below: a table that needs no write must not park an event.
-    if existing is not None and judge.is_up_to_date(operation, expected, existing):
+    is_changed = existing is None or (is_kept and is_again)
+    if not is_changed and judge.is_up_to_date(operation, expected, existing):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
     if existing is not None:
@@ -214,7 +77,7 @@ def bring_to(
 
 
 def has_commit_of_others(
-    store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, existing: Any, judge: Judge
+    store: Door, operation: TableOperation, wanted: Mapping[str, str] | None, existing: Any, judge: Judge
 ) -> bool:
     """Whether the Iceberg table has a commit of somebody else, and stays (see `keeps_foreign_commit`)."""
     return judge.overwrites(operation, existing) and keeps_foreign_commit(
@@ -222,19 +85,21 @@ def has_commit_of_others(
     )
 
 
-def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outcome:
+def drop_table(store: Door, operation: DropTable, judge: Judge) -> Outcome:
     """Drop or trash the table if the judge lets it go."""
     existing = store.reads.table(operation.table)
     verdict = judge.drop(operation, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, existing)
+    if store.keeps(existing):
+        return Outcome.KEPT
     for batch, delete_data in drop_batches(store, [existing], operation.delete_data):
-        discard(store, batch, operation.mark, delete_data=delete_data)
+        store.remove_tables(batch, delete_data=delete_data)
     return Outcome.APPLIED
 
 
 def _write(
-    store: WatchedStore,
+    store: Door,
     operation: TableOperation,
     expected: Any,
     existing: Any | None,

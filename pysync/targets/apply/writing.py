@@ -15,11 +15,11 @@ from pysync.model.locations import directories_of, shared_at, written
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
+from pysync.targets.apply.door import Door
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import HasLinks
-from pysync.targets.watched import WatchedStore
 
 _MOST_LISTED = 10  # changes that one line of the log lists
 
@@ -47,7 +47,7 @@ def up_to_date(expected: Any, existing: Any, mark: Mark) -> bool:
     )
 
 
-def linked(store: WatchedStore, name: str) -> Rejected:
+def linked(store: Door, name: str) -> Rejected:
     """The refusal to write to a database or table, or into it, that only leads to one of another catalog."""
     return Rejected(
         f"{name} at the target {store.settings.name!r} is a resource link: what is written to it would be written to "
@@ -73,7 +73,7 @@ def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark
 
 
 def drop_batches(
-    store: WatchedStore, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
+    store: Door, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
 ) -> Iterator[tuple[list[Any], bool]]:
     """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
 
@@ -98,7 +98,7 @@ def drop_batches(
         yield list(batch), shared_by is None
 
 
-def deletes_directory(store: WatchedStore, existing: Any, requested: bool) -> bool:
+def deletes_directory(store: Door, existing: Any, requested: bool) -> bool:
     """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
     if not _deletes(store, requested):
         return False
@@ -109,33 +109,33 @@ def deletes_directory(store: WatchedStore, existing: Any, requested: bool) -> bo
     return True
 
 
-def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
+def _with_partitions(store: Door, item: Any) -> Iterator[Any]:
     """A partition; or a table, and its partitions, whose files a metastore deletes with it."""
     yield item
     if getattr(item, "partitionKeys", None):
         yield from store.reads.partitions(TableName.of(item.dbName, item.tableName))
 
 
-def _deletes(store: WatchedStore, requested: bool) -> bool:
+def _deletes(store: Door, requested: bool) -> bool:
     return requested and store.settings.delete_data
 
 
-def _log_not_deleted(store: WatchedStore, name: str, location: str, shared: str) -> None:
+def _log_not_deleted(store: Door, name: str, location: str, shared: str) -> None:
     log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
 
 
-def is_link(store: WatchedStore, existing: Any) -> bool:
+def is_link(store: Door, existing: Any) -> bool:
     """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
     return isinstance(store.reads, HasLinks) and store.reads.is_link(existing)
 
 
-def refuse_link(store: WatchedStore, database: str) -> None:
+def refuse_link(store: Door, database: str) -> None:
     """Raise Rejected for a database that only leads to one of another catalog. It may be absent."""
     if isinstance(store.reads, HasLinks) and store.reads.is_linked(database):
         raise linked(store, f"database {database}")
 
 
-def into(store: WatchedStore, operation: Operation, database: str, write: Callable[[], object]) -> None:
+def into(store: Door, operation: Operation, database: str, write: Callable[[], object]) -> None:
     """Write an object into a database, which is created first if it is missing and the settings say so.
 
     Raises MissingDatabase if it is missing and may not be created, Rejected if it only leads to another catalog's.
@@ -153,7 +153,7 @@ def into(store: WatchedStore, operation: Operation, database: str, write: Callab
         write()
 
 
-def log_lost(store: WatchedStore, operation: Operation, lost: Sequence[str]) -> None:
+def log_lost(store: Door, operation: Operation, lost: Sequence[str]) -> None:
     """Log what the store cannot hold of the source's object, with the operation that wrote it."""
     if lost:
         log.warning(

@@ -21,6 +21,7 @@ TONES: Mapping[str, str] = {
     "behind": WARN,
     "parked": BAD,
     "held": WARN,
+    "kept": WARN,
     "foreign": BAD,
     "out_of_scope": IDLE,
     "drifted": BAD,

@@ -182,7 +182,9 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
 def state_of(target: Status) -> str:
     """The state in words; of one that runs also what is wrong with it."""
     if target.get("paused") and target["state"] != "disabled":
-        return "held" if target.get("brake") else "paused"
+        return "paused"
+    if target.get("brake") and target["state"] == "running":
+        return "running, drops held"
     if target["state"] != "running":
         return str(target["state"])
     wrong = (

@@ -250,8 +250,8 @@ class ModelTarget:
     def tables(self, database: str) -> list[str]:
         return [name.table for name in self.world.within(database)]
 
-    def tables_with(self, drop: DropDatabase) -> list[str]:
-        return self.tables(drop.database)
+    def tables_with(self, drop: DropDatabase) -> dict[str, int]:
+        return dict.fromkeys(self.tables(drop.database), 0)
 
     def table(self, name: TableName) -> Any | None:
         there = self.world.tables.get(name)

@@ -34,8 +34,8 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.targets import store as base
+from pysync.targets.apply.door import MOST, Changes, Door
 from pysync.targets.base import Outcome
-from pysync.targets.watched import MOST, Changes, WatchedStore
 from tests.support import partition, table
 from tests.support.events import database
 
@@ -162,7 +162,7 @@ def test_values_that_cannot_be_compared_keep_no_write_from_being_done(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.put(table("db", "t"))
-    monkeypatch.setattr("pysync.targets.watched.fields", lambda *_: {}[0])
+    monkeypatch.setattr("pysync.targets.apply.door.fields", lambda *_: {}[0])
     assert place.put(with_comment(table("db", "t"), "new")) == [("fields", None, "cannot be compared: KeyError")]
     assert place.target.table(NAME).parameters["comment"] == "new"
 
@@ -173,10 +173,10 @@ WRITES = ("create_", "alter_", "replace_", "rename_", "put_", "add_", "drop_", "
 def test_every_write_of_a_store_is_told_of() -> None:
     own = {name: member for name, member in vars(base.Store).items() if inspect.isfunction(member)}
     written = {name for name in own if name.startswith(WRITES)}
-    watched = {name for name in vars(WatchedStore) if not name.startswith("_")}
+    watched = {name for name in vars(Door) if not name.startswith("_")}
     assert written < watched
     for name in written:
-        assert inspect.signature(vars(WatchedStore)[name]) == inspect.signature(own[name]), name
+        assert inspect.signature(vars(Door)[name]) == inspect.signature(own[name]), name
 
 
 def test_no_more_than_a_few_fields_are_noted() -> None:

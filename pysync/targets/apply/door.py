@@ -1,13 +1,14 @@
-"""Watched: the writes of a store, which are noted field by field, for the journal.
+"""Door: the only way to a store's writing methods. Whatever removes an object, the guard is asked here.
 
-The room that decides (apply) writes by it, and the store does not know of it. It asks no server, as what is written was
-read just before. Only after the alter of a database it may look again, because places ignore parts of that. It says
-which tables come, go or get other columns, too (`Redefining`).
+What is written is noted field by field, for the journal. That asks no server, as what is written was read just before.
+Only after the alter of a database it may look again, because places ignore parts of that. The door says which tables
+come, go or get other columns, too (`Redefining`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
@@ -15,9 +16,15 @@ from typing import Any
 from pysync.base.text import count
 from pysync.metastore.client import Statistics
 from pysync.model.difference import Difference, left_out
-from pysync.model.mark import EVENT_KEY, Mark
-from pysync.model.names import TableName, partition_name
+from pysync.model.idl import copied
+from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
+from pysync.model.names import TableName, normalized, partition_name
+from pysync.model.operation import Operation
+from pysync.model.removal import Lost, name_of_values, put_by
+from pysync.targets.apply import trash
+from pysync.targets.base import Held
 from pysync.targets.diff import fields
+from pysync.targets.guard import NoGuard, RemovalGuard
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
 
@@ -56,12 +63,20 @@ class Changes:
         return [*differences[:-1], left_out(number + 1)] if number else differences
 
 
-class WatchedStore:
-    """The writes of a store, which are noted unless they raise. `reads` is the store itself, for everything else."""
+class Door:
+    """The writes of one operation to a store, which are noted unless they raise. `reads` is the store itself.
 
-    def __init__(self, store: Store, changes: Changes) -> None:
+    A removal (`remove_…`) leaves what a person has kept, removes what the guard lets go, and raises Held for the rest.
+    `operation` is None for acts of a person, who is not asked again.
+    """
+
+    def __init__(
+        self, store: Store, changes: Changes, guard: RemovalGuard | None = None, operation: Operation | None = None
+    ) -> None:
         self.reads = store
         self._changes = changes
+        self._guard = guard or NoGuard()
+        self._operation = operation
 
     @property
     def settings(self) -> TargetSettings:
@@ -70,19 +85,20 @@ class WatchedStore:
 
     # --- other stores for the same place
 
-    def on_behalf_of(self, visited: Sequence[str]) -> WatchedStore:
-        """For writing a change that has been to these clusters."""
-        return WatchedStore(self.reads.on_behalf_of(visited), self._changes)
+    def for_operation(self, operation: Operation) -> Door:
+        """For applying an operation: its writes carry which clusters it has been to."""
+        return Door(self.reads.on_behalf_of(operation.visited), self._changes, self._guard, operation)
 
-    def renaming(self) -> WatchedStore:
+    def renaming(self) -> Door:
         """For renaming tables (see RenamesElsewhere). Raises Rejected."""
-        return WatchedStore(self.reads.renaming(), self._changes) if isinstance(self.reads, RenamesElsewhere) else self
+        return self._of(self.reads.renaming()) if isinstance(self.reads, RenamesElsewhere) else self
 
-    def for_copy_of(self, old: Any) -> WatchedStore:
+    def for_copy_of(self, old: Any) -> Door:
         """For creating a copy of a table (see CopiesTables). Raises Rejected."""
-        if not isinstance(self.reads, CopiesTables):
-            return self
-        return WatchedStore(self.reads.for_copy_of(old), self._changes)
+        return self._of(self.reads.for_copy_of(old)) if isinstance(self.reads, CopiesTables) else self
+
+    def _of(self, store: Store) -> Door:
+        return Door(store, self._changes, self._guard, self._operation)
 
     # --- databases and functions
 
@@ -104,9 +120,12 @@ class WatchedStore:
         self._changes.note(*differences)
         return True
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:
-        """See Store."""
+    def remove_database(self, existing: Any, *, delete_data: bool) -> None:
+        """Drop the database, which has no tables any more, with its functions. Raises Held."""
+        name = existing.name
+        self._assert_going([Lost(name, "database")])
         self.reads.drop_database(name, delete_data=delete_data)
+        self._guard.removed([name])
         self._note(f"database {name}", "dropped")
 
     def create_function(self, wanted: Any) -> None:
@@ -120,8 +139,14 @@ class WatchedStore:
         self.reads.alter_function(wanted, existing)
         self._changes.note(*differences)
 
-    def drop_function(self, database: str, name: str) -> None:
-        """See Store."""
+    def remove_function(self, database: str, name: str) -> None:
+        """Drop the function. Raises Held."""
+        self._assert_going([Lost(_function_key(database, name), "function")])
+        self.replace_function(database, name)
+        self._guard.removed([_function_key(database, name)])
+
+    def replace_function(self, database: str, name: str) -> None:
+        """Drop the function, in whose place another is created at once."""
         self.reads.drop_function(database, name)
         self._note(f"function {name}", "dropped")
 
@@ -142,7 +167,8 @@ class WatchedStore:
         return written
 
     def replace_table(self, wanted: Any, existing: Any) -> bool:
-        """See Store."""
+        """See Store. Raises Held for the partitions that go with it."""
+        self._assert_partitions_going(existing)
         differences = _fields(wanted, existing)
         with self._redefining(wanted):
             written = self.reads.replace_table(wanted, existing)
@@ -151,8 +177,34 @@ class WatchedStore:
             self._changes.note(*differences)
         return written
 
-    def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
-        """See Store."""
+    def remove_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop tables of one database, or move them into the trash if the settings say so. Raises Held."""
+        losses = {str(_name(it)): Lost(str(_name(it)), "table", created=created_of(it)) for it in tables}
+        going = self._going(list(losses.values()))
+        chosen = [it for it in tables if str(_name(it)) in going]
+        if chosen:
+            self._discard(chosen, delete_data=delete_data)
+            self._guard.removed(sorted(going))
+        self._refuse_held([it for it in losses if it not in going])
+
+    def displace_table(self, existing: Any) -> None:
+        """Remove a table whose name another one gets at once. Raises Held for its partitions."""
+        self._assert_partitions_going(existing)
+        self._discard([existing], delete_data=False)
+
+    def drop_former(self, existing: Any) -> None:
+        """Drop a table that is there under its new name, too."""
+        self._drop_tables([existing], delete_data=False)
+
+    def _discard(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        # A repeat finds nothing left to do.
+        if self.settings.drops != "trash" or self._operation is None:
+            self._drop_tables(tables, delete_data=delete_data)
+            return
+        for existing in tables:
+            trash.move(self, existing, self._operation.mark)
+
+    def _drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         with self._redefining(*tables):
             self.reads.drop_tables(tables, delete_data=delete_data)
         for table in islice(tables, MOST):
@@ -186,8 +238,18 @@ class WatchedStore:
         self.reads.add_partitions(table, partitions)
         self._count(len(partitions), "created")
 
-    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
-        """See Store."""
+    def remove_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop partitions that are there, at most `batch`. Raises Held."""
+        names = [partition_key(table, it) for it in existing]
+        going = self._going([Lost(name, "partition") for name in names])
+        chosen = [it for it, name in zip(existing, names, strict=True) if name in going]
+        if chosen:
+            self.empty_table(table, chosen, delete_data=delete_data)
+            self._guard.removed(sorted(going))
+        self._refuse_held([name for name in names if name not in going])
+
+    def empty_table(self, table: Any, existing: Sequence[Any], *, delete_data: bool = False) -> None:
+        """Drop partitions, at most `batch`, whose loss was judged with that of their table."""
         self.reads.drop_partitions(table, existing, delete_data=delete_data)
         self._count(len(existing), "dropped")
 
@@ -223,6 +285,65 @@ class WatchedStore:
         """See Store."""
         self.reads.drop_column_statistics(name, part, columns)
 
+    # --- what is removed
+
+    def keeps(self, existing: Any) -> bool:
+        """Whether a person has decided that the target keeps a database or table, which then says so itself.
+
+        So the decision outlasts the queue's file, too.
+        """
+        kind, name = ("table", str(_name(existing))) if hasattr(existing, "tableName") else ("database", existing.name)
+        says_so = KEPT_KEY in (existing.parameters or {})
+        if not self._guard.keeps(name):
+            if says_so:
+                self._guard.keep_again(name, kind, self._position)
+            return says_so
+        if not says_so:
+            self._mark_kept(existing, kind)
+        return True
+
+    def note_put(self) -> None:
+        """The operation is done, and the source has what it puts: nothing decided of a former object lasts."""
+        if self._operation is not None and (names := list(put_by(self._operation))):
+            self._guard.put(names, self._position)
+
+    def keeps_part(self, name: str) -> bool:
+        """Whether a person has decided that the target keeps a function or partition of this name."""
+        return self._guard.keeps(name)
+
+    def _mark_kept(self, existing: Any, kind: str) -> None:
+        wanted = copied(existing)
+        wanted.parameters = {**(existing.parameters or {}), KEPT_KEY: str(round(time.time() * 1000))}
+        if kind == "table":
+            self.alter_table(wanted, existing)
+        else:
+            self.alter_database(wanted, existing)
+
+    @property
+    def _position(self) -> int:
+        return self._operation.mark.position if self._operation is not None else 0
+
+    def _going(self, losses: Sequence[Lost]) -> Set[str]:
+        if self._operation is None:
+            return {it.object for it in losses}
+        return self._guard.going(losses, self._position)
+
+    def _assert_going(self, losses: Sequence[Lost]) -> None:
+        going = self._going(losses)
+        self._refuse_held([it.object for it in losses if it.object not in going])
+
+    def _assert_partitions_going(self, table: Any) -> None:
+        """The table is replaced: its partitions go with it, unless the source has them again."""
+        if not (table.partitionKeys and self._guard.is_limited):
+            return
+        number = len(self.reads.partition_names(table))
+        if number:
+            self._assert_going([Lost(f"{_name(table)}/*", "partition", number)])
+
+    def _refuse_held(self, names: Sequence[str]) -> None:
+        if names:
+            raise Held(self.settings.name, names, self._guard.reason_of(names[0]))
+
     # --- within
 
     def _redefining(self, *tables: Any) -> AbstractContextManager[None]:
@@ -247,6 +368,22 @@ def _marks_of(database: Any) -> tuple[object, ...]:
     """What a mark and other parameters of pysync say of a database, but for the event that wrote it last."""
     parameters, mark = database.parameters or {}, Mark.read(database.parameters)
     return {key: it for key, it in parameters.items() if key != EVENT_KEY}, mark and (mark.created, mark.born)
+
+
+def partition_key(table: Any, partition: Any) -> str:
+    """What names a partition among all objects: `db.table/key=value`."""
+    keys = [key.name for key in table.partitionKeys or ()]
+    return f"{_name(table)}/{name_of_values(keys, partition.values)}"
+
+
+def _function_key(database: str, name: str) -> str:
+    return f"{database}.{normalized(name)}()"
+
+
+def created_of(table: Any) -> int:
+    """The createTime at the source (s); 0 if it is not known."""
+    mark = Mark.read(table.parameters)
+    return mark.created if mark is not None else 0
 
 
 def _name(table: Any) -> TableName:

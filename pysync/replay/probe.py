@@ -1,0 +1,106 @@
+"""Probe: short reads at both ends beside the lanes: what a target has now, and what the source has again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from contextlib import contextmanager
+
+from pysync.model.mark import Mark, Writer
+from pysync.model.names import TableName
+from pysync.model.operation import DropDatabase
+from pysync.replay.refresh import Refresher, SourceUnavailable
+from pysync.targets.base import OutcomeUnknown, Target, Unavailable
+
+_PAUSE_SECONDS = 30.0
+
+
+class Probe:
+    """Short reads, each by a connection of its own. Before `open_target` is set there is nothing at the target.
+
+    `writer` gives who writes the target's marks, `since` the position of the first event of the last so many seconds;
+    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
+    """
+
+    def __init__(
+        self,
+        refresher: Refresher,
+        writer: Callable[[], Writer],
+        since: Callable[[float], int],
+        clock: Callable[[], float],
+    ) -> None:
+        self.open_target: Callable[[], Target] | None = None
+        self._refresher, self._writer, self._since = refresher, writer, since
+        self._clock = clock
+        self._checked_at = -math.inf
+
+    # --- whether they answer
+
+    def is_due(self) -> bool:
+        """Whether `answers` was not called for 30 s."""
+        return self._clock() - self._checked_at >= _PAUSE_SECONDS
+
+    def answers(self) -> bool:
+        """Whether the target answers a call that concerns no object."""
+        self._checked_at = self._clock()
+        try:
+            with self._target() as target:
+                return target is not None and target.databases() is not None
+        except (Unavailable, OutcomeUnknown):
+            return False
+
+    # --- what the target has (see pysync.replay.brake.Ends)
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables in a database of the target."""
+        with self._target() as target:
+            return target.tables(database) if target else ()
+
+    def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
+        """The names of the tables that the drop of a database takes along, with their createTime at the source."""
+        with self._target() as target:
+            return target.tables_with(drop) if target else {}
+
+    def partitions_of(self, table: TableName, most: int) -> Collection[str]:
+        """The names of a table's partitions at the target, at most so many."""
+        with self._target() as target:
+            return target.partition_names(table, most) if target else ()
+
+    def is_young(self, database: str, seconds: float) -> bool:
+        """Whether this queue has seen how the source made the database, within so many seconds.
+
+        True also of a database that the target does not have.
+        """
+        with self._target() as target:
+            there = target.database(database) if target else None
+        mark = Mark.read(there.parameters) if there is not None else None
+        if there is None:
+            return True
+        if mark is None or not mark.born or not self._writer().wrote(mark):
+            return False
+        return mark.born >= self._since(seconds)
+
+    # --- what the source has
+
+    def at_source(self, database: str) -> Set[str] | None:
+        """What the source has now for a database of the target: see `Refresher.at_source`; None: it cannot be read."""
+        try:
+            return self._refresher.at_source(database)
+        except SourceUnavailable:
+            return None
+
+    def partitions_at_source(self, table: TableName) -> Set[str] | None:
+        """The names of the partitions that the source has now for a table of the target; None: it cannot be read."""
+        try:
+            return self._refresher.partitions_at_source(table)
+        except SourceUnavailable:
+            return None
+
+    @contextmanager
+    def _target(self) -> Iterator[Target | None]:
+        target = self.open_target() if self.open_target else None
+        try:
+            yield target
+        finally:
+            if target is not None:
+                target.close()

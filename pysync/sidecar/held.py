@@ -1,0 +1,127 @@
+"""Held: what the brake of a target holds and what a person has kept, and the decisions of people about these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pysync.base.errors import PysyncError
+from pysync.base.health import decide
+from pysync.base.text import count, nearest, quoted
+from pysync.queue import Removal
+from pysync.replay.drain import Drain
+
+MOST_OBJECTS = 20
+"""How many objects the status names."""
+
+_MOST_DATABASES = 3
+
+Request = Mapping[str, Any]
+
+
+def summary(rows: Sequence[Removal]) -> str:
+    """`database hr with 40 tables`, `3 tables of db and 12 partitions of db`; of the first few databases."""
+    names = sorted({it.database for it in rows})
+    more = f", and drops in {count(len(names) - _MOST_DATABASES, 'more database')}"
+    named = ", ".join(_of_database(name, rows) for name in names[:_MOST_DATABASES])
+    return named + (more if len(names) > _MOST_DATABASES else "")
+
+
+def brake_status(drain: Drain) -> dict[str, Any] | None:
+    """What is held, as in docs/status.md; None if nothing is."""
+    rows = drain.brake.held()
+    if not rows:
+        return None
+    return {
+        "at": min(it.at_ms for it in rows) / 1000,
+        "drops": sum(it.count for it in rows),
+        "summary": summary(rows),
+        "reason": rows[0].reason,
+        "databases": [_database(name, rows) for name in sorted({it.database for it in rows})],
+        "objects": [in_words(it) for it in rows[:MOST_OBJECTS]],
+        "more": max(0, len(rows) - MOST_OBJECTS),
+    }
+
+
+def in_words(it: Removal) -> str:
+    """`table db.t`, `partition db.t/k=1`, `12 partitions of db.t`."""
+    if it.object.endswith("/*"):
+        return f"{count(it.count, 'partition')} of {it.table}"
+    return f"{it.kind} {it.object}"
+
+
+def listed(drain: Drain) -> dict[str, Any]:
+    """`objects`: all that is held."""
+    return {"target": drain.name, "objects": [_as_json(it) for it in drain.brake.held()]}
+
+
+def kept(drain: Drain) -> dict[str, Any]:
+    """`objects`: all that a person has kept."""
+    return {"target": drain.name, "objects": [_as_json(it) for it in drain.brake.kept()]}
+
+
+def decided(drain: Drain, request: Request) -> dict[str, Any]:
+    """Keep or drop objects that are held: those of the `names`, which may be databases, or all.
+
+    To have them dropped, `seen` says how many they were: whoever drops them must have seen them. Raises PysyncError if
+    there are others by now, or none.
+    """
+    names, keep = [str(it) for it in request.get("names") or ()], request.get("keep") is True
+    meant = _meant(drain.brake.held(), names, drain.name, "held")
+    if not keep and request.get("seen") != len(meant):
+        raise PysyncError(
+            f"{drain.name} holds {count(len(meant), 'object')} of these now: {summary(meant)}", decide(drain.name)
+        )
+    # By their own names: what has come since is not meant.
+    rows = drain.decide([it.object for it in meant], keep=keep)
+    return {"target": drain.name, "kept": keep, "objects": [_as_json(it) for it in rows]}
+
+
+def released(drain: Drain, request: Request) -> dict[str, Any]:
+    """Take back that objects are kept: those of the `names`, or all. The next comparison judges them again."""
+    names = [str(it) for it in request.get("names") or ()]
+    meant = _meant(drain.brake.kept(), names, drain.name, "kept")
+    rows = drain.brake.release([it.object for it in meant])
+    return {"target": drain.name, "objects": [_as_json(it) for it in rows]}
+
+
+def _meant(rows: Sequence[Removal], names: Sequence[str], target: str, state: str) -> list[Removal]:
+    known = {name for it in rows for name in (it.object, it.table, it.database)}
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near}?" if near else f"see: pysync {state} list {target}"
+            raise PysyncError(f"{quoted(name)} is not {state} at {target}", hint)
+    wanted = set(names)
+    meant = [it for it in rows if not wanted or not wanted.isdisjoint({it.object, it.table, it.database})]
+    if not meant:
+        raise PysyncError(f"nothing is {state} at {target}")
+    return meant
+
+
+def _as_json(it: Removal) -> dict[str, Any]:
+    return {
+        "object": it.object,
+        "kind": it.kind,
+        "count": it.count,
+        "reason": it.reason,
+        "at": it.at_ms / 1000,
+        "position": it.position,
+    }
+
+
+def _database(name: str, rows: Sequence[Removal]) -> dict[str, Any]:
+    own = [it for it in rows if it.database == name]
+    return {"database": name, "objects": len(own), "summary": summary(own), "reason": own[0].reason}
+
+
+def _of_database(database: str, rows: Sequence[Removal]) -> str:
+    numbers = Counter[str]()
+    for it in rows:
+        if it.database == database:
+            numbers[it.kind] += it.count
+    parts = [count(numbers[kind], kind) for kind in ("table", "function", "partition") if numbers[kind]]
+    if numbers["database"]:
+        return f"database {database}" + (f" with {' and '.join(parts)}" if parts else "")
+    return f"{' and '.join(parts)} of {database}"
