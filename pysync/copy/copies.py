@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pysync.copy.reencoder import Reencoder
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, SparkSettings
+from pysync.targets.target import StoreTarget
 
 _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the metadata: --files none"
 
@@ -61,8 +63,8 @@ class Copies:
                 raise UsageError(
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
-            return FilesFirst.opener(open_target, out_of(copier), settings, of_dump=True)
-        return FilesFirst.opener(open_target, self._reencoders.get(settings.name, copier), settings)
+            return partial(_open, open_target, FilesFirst(out_of(copier), settings, of_dump=True))
+        return partial(_open, open_target, FilesFirst(self._reencoders.get(settings.name, copier), settings))
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name; as in `pysync status --json`."""
@@ -74,6 +76,14 @@ class Copies:
             copier.close()
         if self._host:
             self._host.close()
+
+
+def _open(open_target: Callable[[], Target], files: FilesFirst) -> Target:
+    target = open_target()
+    if not isinstance(target, StoreTarget):
+        raise UsageError("files can only be copied for a kind of target that has a store", "remove [targets.copy]")
+    target.bring_files_by(files)
+    return target
 
 
 def _host(targets: Sequence[TargetSettings], directory: Path) -> SparkHost | None:

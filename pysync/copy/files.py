@@ -1,4 +1,4 @@
-"""Files first: what an operation points to is copied before a target applies it."""
+"""Files first: what an operation points to is copied before a target writes it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.targets.apply import is_of_others, takes_files
-from pysync.targets.base import Outcome, Rejected, Target
+from pysync.targets.apply import is_of_others
+from pysync.targets.base import Rejected
+from pysync.targets.files import Places
 from pysync.targets.settings import TargetSettings
 
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -37,61 +38,35 @@ class Copying(Protocol):
 
 
 class FilesFirst:
-    """A target whose operations wait for their files; all else is the target's own.
+    """Copies what an operation points to, for targets that have files of their own (see BringsFiles).
 
     One location at source and target is one place, and nothing is copied there. With `of_dump` the files come from a
     dump: they are copied there, too, and what would not be below a mapped prefix is refused.
     """
 
-    def __init__(self, target: Target, copier: Copying, settings: TargetSettings, *, of_dump: bool = False) -> None:
-        self._target = target
+    def __init__(self, copier: Copying, settings: TargetSettings, *, of_dump: bool = False) -> None:
         self._copier = copier
         self._settings = settings
         self._of_dump = of_dump
-        self._removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
 
-    @classmethod
-    def opener(
-        cls,
-        open_target: Callable[[], Target],
-        copier: Copying,
-        settings: TargetSettings,
-        *,
-        of_dump: bool = False,
-    ) -> Callable[[], Target]:
-        """What opens the target with its files first."""
-        return lambda: cast(Target, cls(open_target(), copier, settings, of_dump=of_dump))
-
-    def apply(self, operation: Operation) -> Outcome:
-        """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
-        pairs = list(self._wanted(operation))
-        places = _locations(operation) if self._of_dump else []
-        if (pairs or places) and self._may_be_applied(cast(PutWithFiles, operation)):
-            refuse_elsewhere(self._settings, places)
-            self._copy(cast(TableOperation, operation), pairs)
-        return self._target.apply(operation)
-
-    def _copy(self, operation: TableOperation, pairs: Sequence[Pair]) -> None:
+    def bring(self, places: Places, operation: PutWithFiles, note: Callable[[Difference], object]) -> None:
+        """Copy the files of what the operation puts (see BringsFiles)."""
+        pairs = list(self._wanted(places, operation))
+        refuse_elsewhere(self._settings, _locations(operation) if self._of_dump else [])
         if not pairs:
             return
-        name = _name_after(operation)
-        refuse_shared(self._target, self._settings, name, operation.mark, [it.target for it in pairs])
+        table, mark = _name_after(operation), operation.mark
+        refuse_shared(places, self._settings, table, mark, [it.target for it in pairs])
         delete = self._settings.drops != "suppress" and not isinstance(operation, RenameTable)
-        self._copier.copy(pairs, delete=delete, removed=self._note_removed)
+        removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
+        try:
+            self._copier.copy(pairs, delete=delete, removed=lambda files, first: removed.update({first: files}))
+        finally:
+            if removed:
+                files = count(sum(removed.values()), "data file")
+                note(Difference(files, None, f"removed, the first: {next(iter(removed))}"))
 
-    def _note_removed(self, files: int, first: str) -> None:
-        self._removed[first] = files
-
-    def take_differences(self) -> list[Difference]:
-        """What `apply` has changed since the last call (ReportsChanges), and what it removed before it failed."""
-        removed, self._removed = self._removed, {}
-        of_target: Sequence[Difference] = getattr(self._target, "take_differences", tuple)()  # not every kind has it
-        if not removed:
-            return list(of_target)
-        files, first = count(sum(removed.values()), "data file"), next(iter(removed))
-        return [Difference(files, None, f"removed, the first: {first}"), *of_target]
-
-    def _wanted(self, operation: Operation) -> Iterator[Pair]:
+    def _wanted(self, places: Places, operation: PutWithFiles) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
         pairs = _pairs(operation, shares=not self._of_dump)
         if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
@@ -101,17 +76,10 @@ class FilesFirst:
             if pair.form is None:
                 yield pair
                 continue
-            table = self._target.table(operation.table)
+            table = places.table(operation.table)
             old = data_location(table) if table is not None else ""
             if old and old.rstrip("/") != pair.target.rstrip("/"):
                 yield Pair(old, pair.target)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._target, name)
-
-    def _may_be_applied(self, operation: PutWithFiles) -> bool:
-        """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
-        return takes_files(self._settings, operation, self._target.table(_name_after(operation)))
 
 
 def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
@@ -125,7 +93,7 @@ def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
 
 
 def refuse_shared(
-    target: Target, settings: TargetSettings, table: TableName, mark: Mark, directories: Collection[str]
+    places: Places, settings: TargetSettings, table: TableName, mark: Mark, directories: Collection[str]
 ) -> None:
     """Raise Rejected where one of these directories at the target cannot be that of `table` alone.
 
@@ -134,7 +102,7 @@ def refuse_shared(
     table, which is there and not ours. `table` is a name at the target, `mark` what would be written to it. Reads the
     database there, and tables of such names.
     """
-    database_directories = directories_of(target.database(table.database))
+    database_directories = directories_of(places.database(table.database))
     for directory in directories:
         if (other := shared_at(directory, [*settings.mapped_prefixes, *database_directories])) is not None:
             raise _shared(directory, f"{other} is there, with the files of others")
@@ -146,11 +114,11 @@ def refuse_shared(
     }
     for name, directory in sorted(names):
         if name.lower() != table.table and _NAME.fullmatch(name):
-            _refuse_of_others(target, TableName.of(table.database, name), mark, directory)
+            _refuse_of_others(places, TableName.of(table.database, name), mark, directory)
 
 
-def _refuse_of_others(target: Target, name: TableName, mark: Mark, directory: str) -> None:
-    table = target.table(name)
+def _refuse_of_others(places: Places, name: TableName, mark: Mark, directory: str) -> None:
+    table = places.table(name)
     if table is not None and is_of_others(table, mark):
         location = data_location(table)
         if location and overlap(directory, location):

@@ -18,7 +18,8 @@ from pysync.targets.apply.judge import refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import differences
-from pysync.targets.guard import RemovalGuard
+from pysync.targets.files import BringsFiles
+from pysync.targets.guard import NoGuard, RemovalGuard
 from pysync.targets.store import Capability, Store
 
 
@@ -28,6 +29,8 @@ class StoreTarget:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._changes = Changes()
+        self._guard: RemovalGuard = NoGuard()
+        self._files: BringsFiles | None = None
         self._door = Door(store, self._changes)
         # No operation writes the trash: its writes are not recorded.
         self._trash = Door(store, Changes())
@@ -64,7 +67,13 @@ class StoreTarget:
 
     def guard_removals(self, guard: RemovalGuard) -> None:
         """Ask this guard before anything is removed (see Guarded)."""
-        self._door = Door(self.store, self._changes, guard)
+        self._guard = guard
+        self._door = Door(self.store, self._changes, guard, self._files)
+
+    def bring_files_by(self, files: BringsFiles) -> None:
+        """Have these bring the files of what is put, before it is written. Called once, before the first operation."""
+        self._files = files
+        self._door = Door(self.store, self._changes, self._guard, files)
 
     def take_differences(self) -> list[Difference]:
         """What `apply` has changed since the last call (see ReportsChanges)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
@@ -19,6 +20,8 @@ from pysync.copy.pack import pack
 from pysync.copy.run import Difference as Survey
 from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, files_missing
 from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory.store import Store
+from pysync.lab.memory.target import MemoryTarget
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
@@ -31,7 +34,6 @@ from pysync.replay.window.translate import as_refresh
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import partition, table
-from tests.support.targets import FakeTarget
 
 PAIR = Pair("hdfs://a/t", "s3a://b/t")
 MARK = Mark("here", 1, 7, 100)
@@ -145,27 +147,55 @@ def test_what_changed_meanwhile_is_not_published_but_thrown_away():
 
 
 class Copier:
-    """Notes what is asked of it, and what the target had been asked by then; `removes` so many files each time."""
+    """Notes what is asked of it; `removes` so many files each time."""
 
-    def __init__(self, target: FakeTarget, removes: int = 0) -> None:
+    def __init__(self, removes: int = 0) -> None:
         self.asked = []
-        self._target, self._removes = target, removes
+        self._removes = removes
 
     def copy(self, pairs, *, delete, removed):
-        self.asked.append((list(pairs), delete, len(self._target.applied)))
+        self.asked.append((list(pairs), delete))
         if self._removes:
             removed(self._removes, "file:/there/t/old")
 
 
-class Owner(FakeTarget):
-    """Has one table, with these parameters."""
+class Owner:
+    """A place that has one table, with these parameters."""
 
     def __init__(self, parameters=None):
-        super().__init__()
         self.parameters = parameters
+
+    def database(self, name):  # noqa: ARG002
+        return None
 
     def table(self, name):  # noqa: ARG002
         return None if self.parameters is None else table("d", "t", parameters=self.parameters)
+
+
+def brought(places, copier, how, operation, *, of_dump=False):
+    """Have the files of an operation brought; returns what was asked of the copier."""
+    FilesFirst(copier, how, of_dump=of_dump).bring(places, operation, lambda _: None)
+    return copier.asked
+
+
+def target_with(settings, copier, parameters=None, *, keys=()):
+    """A target in memory that has a table with these parameters, or none, and the copier for files."""
+    target = MemoryTarget(settings, Store())
+    target.store.create_database(hive.Database(name="d", parameters={}))
+    if parameters is not None:
+        target.store.create_table(table("d", "t", parameters=parameters, partition_keys=keys))
+    target.bring_files_by(FilesFirst(copier, settings))
+    return target
+
+
+def asked(operation, *, there=None, **values):
+    """What is asked of the copier before an operation, which may be refused, is applied; `there` as above."""
+    copier = Copier()
+    keys = [("k", "string")] if isinstance(operation, PutPartitions) else ()
+    target = target_with(FaultySettings(name="x", kind="faulty", **values), copier, there, keys=keys)
+    with suppress(Rejected):
+        target.apply(operation)
+    return copier.asked
 
 
 def put_partition(mark, **values):
@@ -178,12 +208,7 @@ def put_partition(mark, **values):
     )
 
 
-def asked(operation, *, there=None, **values):
-    target = Owner(there)
-    copier = Copier(target)
-    configured = TargetSettings.model_validate({"name": "x", "kind": "hms", **values})
-    assert FilesFirst(target, copier, configured).apply(operation) is Outcome.APPLIED
-    return copier.asked
+SETTINGS = FaultySettings(name="x", kind="faulty")
 
 
 @pytest.mark.parametrize(
@@ -197,21 +222,19 @@ def asked(operation, *, there=None, **values):
     ],
 )
 def test_both_ways_files_come_only_with_what_the_judge_lets_the_home_write(home, there, copies):
-    target = Owner(there)
-    copier = Copier(target)
+    copier = Copier()
     how = FaultySettings(name="east", kind="faulty", both_ways=True, on_conflict="adopt")
-    operation = replace(put(), mark=Mark(home, 1, 7, 1), visited=("west",))
-    FilesFirst(target, copier, how).apply(operation)
+    target = target_with(how, copier, there)
+    target.apply(replace(put(), mark=Mark(home, 1, 7, 1), visited=("west",)))
     assert bool(copier.asked) is copies
 
 
 @pytest.mark.parametrize(("created", "copies"), [(1, True), (2, False)])
 def test_both_ways_files_of_partitions_come_only_to_the_table_that_has_them(created, copies):
-    target = Owner(Mark("west", 1, 9, created).parameters())
-    copier = Copier(target)
-    operation = put_partition(Mark("west", 1, 7, 1), visited=("west",))
+    copier = Copier()
     how = FaultySettings(name="east", kind="faulty", both_ways=True)
-    FilesFirst(target, copier, how).apply(operation)
+    target = target_with(how, copier, Mark("west", 1, 9, created).parameters(), keys=[("k", "string")])
+    target.apply(put_partition(Mark("west", 1, 7, 1), visited=("west",)))
     assert bool(copier.asked) is copies
 
 
@@ -239,17 +262,17 @@ class Neighbours(Housed):
     ["file:/there/d.db", "file:///there//d.db/", "file:/there", "file:/there/d.db/t/..", "hdfs://a/home", "hdfs://a/"],
 )
 def test_nothing_is_copied_to_the_directory_of_a_database_or_to_a_mapped_prefix(location):
-    target = Housed()
-    copier = Copier(target)
+    places, copier = Housed(), Copier()
     policies = [{"name": "p", "policy": "d", "locations": {"hdfs://b": "hdfs://a/home"}}]
     values = {"name": "x", "kind": "hms", "policies": policies}
-    first = FilesFirst(target, copier, TargetSettings.model_validate(values))
+    how = TargetSettings.model_validate(values)
     definition = table("d", "t", location=location)
     sources = {location: SourceFiles("file:/here/t")}
+    operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
     with pytest.raises(Rejected, match="is not the directory of one table alone"):
-        first.apply(PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK))
-    assert (copier.asked, target.applied) == ([], [])
-    assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+        brought(places, copier, how, operation)
+    assert copier.asked == []
+    assert len(brought(places, copier, how, put("file:/there/t"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -265,50 +288,46 @@ def test_nothing_is_copied_to_the_directory_of_a_database_or_to_a_mapped_prefix(
     ],
 )
 def test_nothing_is_copied_to_the_directory_of_a_table_of_others(location, of_others):
-    target = Neighbours()
-    copier = Copier(target)
-    first = FilesFirst(target, copier, TargetSettings.model_validate({"name": "x", "kind": "hms"}))
+    places, copier = Neighbours(), Copier()
     definition, sources = table("d", "t", location=location), {location: SourceFiles("file:/here/t")}
     operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
     if of_others:
         with pytest.raises(Rejected, match=r"d\.theirs at the target, which pysync has not written for this source"):
-            first.apply(operation)
-        assert (copier.asked, target.applied) == ([], [])
+            brought(places, copier, SETTINGS, operation)
+        assert copier.asked == []
     else:
-        assert first.apply(operation) is Outcome.APPLIED
-        assert len(copier.asked) == 1
+        assert len(brought(places, copier, SETTINGS, operation)) == 1
 
 
 @pytest.mark.parametrize("keys", [(), [("k", "string")]])
 @pytest.mark.parametrize("location", ["file:/root/.ssh", "file:/there/../root/.ssh", "file:/theres/t"])
 def test_a_load_writes_nothing_elsewhere_than_below_a_mapped_prefix(location, keys):
-    target = Owner()
-    copier = Copier(target)
+    places, copier = Owner(), Copier()
     values = {"name": "x", "kind": "hms", "locations": {"file:/here": "file:/there"}}
-    first = FilesFirst(target, copier, TargetSettings.model_validate(values), of_dump=True)
+    how = TargetSettings.model_validate(values)
     with pytest.raises(Rejected, match=r"is not below a prefix in locations of target 'x'") as refused:
-        first.apply(put(location, partition_keys=keys))
+        brought(places, copier, how, put(location, partition_keys=keys), of_dump=True)
     assert refused.value.hint
-    assert (copier.asked, target.applied) == ([], [])
-    assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+    assert copier.asked == []
+    brought(places, copier, how, put("file:/there/t"), of_dump=True)
     of = table("d", "t", location="file:/there/t", partition_keys=[("k", "string")])
     part = partition(of, ["1"])
     part.sd.location = location
+    parts = PutPartitions(table=TableName("d", "t"), definition=of, partitions=(part,), mark=MARK)
     with pytest.raises(Rejected):
-        first.apply(PutPartitions(table=TableName("d", "t"), definition=of, partitions=(part,), mark=MARK))
-    assert (len(copier.asked), len(target.applied)) == (1, 1)
+        brought(places, copier, how, parts, of_dump=True)
+    assert len(copier.asked) == 1
 
 
 def test_a_load_judges_a_table_of_spark_s_by_its_path():
     """Its location in the metastore is a placeholder."""
-    target = Owner()
-    copier = Copier(target)
+    copier = Copier()
     values = {"name": "x", "kind": "hms", "locations": {"file:/here": "file:/there"}}
     operation = put("file:/there/t-__PLACEHOLDER__", parameters={"spark.sql.sources.provider": "delta"})
     operation.definition.sd.serdeInfo.parameters = {"path": "file:/root/.ssh"}
     with pytest.raises(Rejected, match=r"file:/root/.ssh is not below a prefix"):
-        FilesFirst(target, copier, TargetSettings.model_validate(values), of_dump=True).apply(operation)
-    assert (copier.asked, target.applied) == ([], [])
+        brought(Owner(), copier, TargetSettings.model_validate(values), operation, of_dump=True)
+    assert copier.asked == []
 
 
 def put(location="file:/there/t", **more):
@@ -317,18 +336,56 @@ def put(location="file:/there/t", **more):
     return PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
 
 
+class Looking(Copier):
+    """Looks at the target when it is asked to copy."""
+
+    def copy(self, pairs, *, delete, removed):
+        super().copy(pairs, delete=delete, removed=removed)
+        self.there = self.target.table(TableName("d", "t"))
+
+
 def test_the_files_are_copied_before_the_operation_is_applied():
-    assert asked(put()) == [([Pair("file:/here/t", "file:/there/t")], True, 0)]
+    copier = Looking()
+    copier.target = target_with(SETTINGS, copier)
+    assert copier.target.apply(put()) is Outcome.APPLIED
+    assert (copier.asked, copier.there) == ([([Pair("file:/here/t", "file:/there/t")], True)], None)
+
+
+def test_the_files_of_a_table_that_needs_no_write_are_copied_too():
+    copier = Copier()
+    target = target_with(SETTINGS, copier)
+    assert [target.apply(put()), target.apply(put())] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert len(copier.asked) == 2
+
+
+@pytest.mark.parametrize("there", [None, MARK.parameters()])
+def test_no_file_of_a_table_is_copied_or_removed_that_is_refused(there):
+    """Before: a copy asked for ownership alone, removed what the source no longer had, and then the table was refused;
+    every retry copied again.
+    """
+    copier = Copier()
+    target = target_with(SETTINGS, copier, there)
+    with pytest.raises(Rejected, match="is transactional"):
+        target.apply(put(parameters={"transactional": "true"}))
+    assert copier.asked == []
+
+
+def test_no_file_comes_to_an_iceberg_table_with_a_commit_of_others():
+    copier = Copier()
+    iceberg = {"table_type": "ICEBERG", **MARK.parameters()}
+    target = target_with(SETTINGS, copier, {**iceberg, "metadata_location": "file:/there/t/metadata/theirs.json"})
+    with pytest.raises(Rejected, match="has a commit that is not from the source"):
+        target.apply(put(parameters={**iceberg, "metadata_location": "file:/there/t/metadata/2.json"}))
+    assert copier.asked == []
 
 
 def test_removed_files_are_among_the_differences_also_of_what_fails():
-    target = Owner()
-    first = FilesFirst(target, Copier(target, removes=3), TargetSettings.model_validate({"name": "x", "kind": "hms"}))
-    target.rejects = {"d.t"}
+    target = target_with(SETTINGS, Copier(removes=3))
+    target.store.drop_database("d", delete_data=False)
     with pytest.raises(Rejected):
-        first.apply(put())
-    assert first.take_differences() == [Difference("3 data files", None, "removed, the first: file:/there/t/old")]
-    assert first.take_differences() == []
+        target.apply(put())
+    assert target.take_differences() == [Difference("3 data files", None, "removed, the first: file:/there/t/old")]
+    assert target.take_differences() == []
 
 
 @pytest.mark.parametrize("publishes", [True, False])
@@ -368,9 +425,9 @@ def test_the_files_of_partitions_and_of_a_renamed_table_are_copied():
     part = partition(of, ["1"])
     part.sd.location = "file:/there/t"
     common = {"table": TableName("d", "t"), "sources": {"file:/there/t": SourceFiles("file:/here/t")}, "mark": MARK}
-    assert len(asked(PutPartitions(definition=of, partitions=(part,), **common))) == 1
+    assert len(asked(PutPartitions(definition=of, partitions=(part,), **common), there=MARK.parameters())) == 1
     assert asked(RenameTable(definition=put().definition, **common)) == [
-        ([Pair("file:/here/t", "file:/there/t")], False, 0)
+        ([Pair("file:/here/t", "file:/there/t")], False)
     ]
 
 

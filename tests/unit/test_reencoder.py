@@ -353,7 +353,7 @@ def test_how_files_are_written_anew_goes_to_who_copies_with_where_they_are():
     copier, definition = Noting(), made(location="file:/there/t")
     sources, mark = {"file:/there/t": SourceFiles("file:/here/t", FORM)}, Mark("here", 1, 7, 100)
     operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
-    FilesFirst(Renamed(), copier, configured()).apply(operation)
+    FilesFirst(copier, configured()).bring(Renamed(), operation, lambda _: None)
     assert copier.asked == [(PAIR, True)]
 
 
@@ -366,7 +366,7 @@ def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(th
     target.there = there
     mark = Mark("here", 1, 7, 100)
     operation = RenameTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
-    FilesFirst(target, copier, configured()).apply(operation)
+    FilesFirst(copier, configured()).bring(target, operation, lambda _: None)
     assert copier.asked == ([(Pair("file:/there/t", "file:/there/new"), False)] if there else [])
 
 

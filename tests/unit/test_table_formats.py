@@ -81,7 +81,7 @@ class Copier:
 
 def copied(how: TargetSettings, put: PutTable, *, of_dump: bool = False) -> list[tuple[str, str]]:
     copier = Copier()
-    FilesFirst(FakeTarget(), copier, how, of_dump=of_dump).apply(put)  # type: ignore[arg-type]
+    FilesFirst(copier, how, of_dump=of_dump).bring(FakeTarget(), put, lambda _: None)
     return copier.asked
 
 

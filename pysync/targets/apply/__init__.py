@@ -24,7 +24,6 @@ from pysync.model.operation import (
     PutPartitions,
     PutStatistics,
     PutTable,
-    PutWithFiles,
     RenameTable,
     RequestReread,
 )
@@ -81,11 +80,6 @@ def tables_with(store: Door, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     acting_store = store.for_operation(drop)
     return databases.tables_with(acting_store, drop, judge_class(store.settings)(acting_store))
-
-
-def takes_files(settings: TargetSettings, operation: PutWithFiles, existing: Any | None) -> bool:
-    """Whether the files of a put or a rename may be copied over those of the table `existing` (or None)."""
-    return judge_class(settings).takes_files(settings, operation, existing)
 
 
 def is_of_others(existing: Any, mark: Mark) -> bool:

@@ -19,11 +19,12 @@ from pysync.model.difference import Difference, left_out
 from pysync.model.idl import copied
 from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
 from pysync.model.names import TableName, normalized, partition_name
-from pysync.model.operation import Operation
+from pysync.model.operation import Operation, PutWithFiles
 from pysync.model.removal import Lost, name_of_values, put_by
 from pysync.targets.apply import trash
 from pysync.targets.base import Held
 from pysync.targets.diff import fields
+from pysync.targets.files import BringsFiles
 from pysync.targets.guard import NoGuard, RemovalGuard
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
@@ -67,15 +68,21 @@ class Door:
     """The writes of one operation to a store, which are noted unless they raise. `reads` is the store itself.
 
     A removal (`remove_…`) leaves what a person has kept, removes what the guard lets go, and raises Held for the rest.
-    `operation` is None for acts of a person, who is not asked again.
+    `operation` is None for acts of a person, who is not asked again. `files` bring those of what is put.
     """
 
     def __init__(
-        self, store: Store, changes: Changes, guard: RemovalGuard | None = None, operation: Operation | None = None
+        self,
+        store: Store,
+        changes: Changes,
+        guard: RemovalGuard | None = None,
+        files: BringsFiles | None = None,
+        operation: Operation | None = None,
     ) -> None:
         self.reads = store
         self._changes = changes
         self._guard = guard or NoGuard()
+        self._files = files
         self._operation = operation
 
     @property
@@ -87,7 +94,7 @@ class Door:
 
     def for_operation(self, operation: Operation) -> Door:
         """For applying an operation: its writes carry which clusters it has been to."""
-        return Door(self.reads.on_behalf_of(operation.visited), self._changes, self._guard, operation)
+        return Door(self.reads.on_behalf_of(operation.visited), self._changes, self._guard, self._files, operation)
 
     def renaming(self) -> Door:
         """For renaming tables (see RenamesElsewhere). Raises Rejected."""
@@ -98,7 +105,17 @@ class Door:
         return self._of(self.reads.for_copy_of(old)) if isinstance(self.reads, CopiesTables) else self
 
     def _of(self, store: Store) -> Door:
-        return Door(store, self._changes, self._guard, self._operation)
+        return Door(store, self._changes, self._guard, self._files, self._operation)
+
+    # --- files
+
+    def bring_files(self) -> None:
+        """Have the files of what the operation puts at the target, before it is written. Only what changed is copied.
+
+        Raises what the copier raises, and Rejected where nothing may be copied to.
+        """
+        if self._files is not None and isinstance(self._operation, PutWithFiles):
+            self._files.bring(self.reads, self._operation, self._changes.note)
 
     # --- databases and functions
 

@@ -111,13 +111,18 @@ _HADOOPS_S3 = re.compile(r"^s3[an]://")
 Parameters = Mapping[str, str] | None
 
 
+def is_refused_as_transactional(settings: TargetSettings, table: Any) -> bool:
+    """Whether it is a transactional table (full ACID or insert-only), and the settings have such refused."""
+    is_transactional = (table.parameters or {}).get("transactional", "").lower() == "true"
+    return is_transactional and settings.transactional == "refuse"
+
+
 def refuse_transactional(settings: TargetSettings, table: Any) -> None:
     """Raise Rejected for a transactional table (full ACID or insert-only), unless `transactional = "metadata"`.
 
     Only the transactions in its own metastore define which of its files count, and those are not replicated.
     """
-    is_transactional = (table.parameters or {}).get("transactional", "").lower() == "true"
-    if is_transactional and settings.transactional == "refuse":
+    if is_refused_as_transactional(settings, table):
         raise Rejected(
             f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
             "read it correctly",

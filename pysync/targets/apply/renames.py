@@ -69,6 +69,8 @@ def _rename_over(store: Door, operation: RenameTable, old: Any, new: Any | None,
     # Both refuse what cannot be written, before anything is dropped for it.
     refuse_transactional(store.settings, operation.definition)
     store.reads.as_stored(operation.definition)
+    if judge.takes_files(store.settings, operation, new):
+        store.bring_files()
     return _rename(store, operation, old, new, judge)
 
 

@@ -45,6 +45,8 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, table)
     wanted, refused = as_stored(store, operation.table, table, operation.partitions)
+    if wanted and judge.takes_files(store.settings, operation, table):
+        store.bring_files()
     batch = _PartitionPut(store, operation, table, judge, refused)
     adds_first = operation.fresh and judge.adds_without_reading(operation, table)
     put = batch.without_reading if adds_first else batch.compared

@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysync.model.mark import KEPT_KEY
-from pysync.model.operation import DropTable, PutTable, TableOperation
+from pysync.model.operation import DropTable, PutTable, RenameTable, TableOperation
 from pysync.model.removal import put_by
 from pysync.targets.apply.door import Door
-from pysync.targets.apply.judge import Judge, Verdict, keeps_foreign_commit, refuse_transactional
+from pysync.targets.apply.judge import (
+    Judge,
+    Verdict,
+    is_refused_as_transactional,
+    keeps_foreign_commit,
+    refuse_transactional,
+)
 from pysync.targets.apply.writing import drop_batches, into, log_lost
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
@@ -64,16 +70,29 @@ def bring_to(
     # Before the refusals below: a table that needs no write must not park an event.
     is_changed = existing is None or (is_kept and is_again)
     if not is_changed and judge.is_up_to_date(operation, expected, existing):
+        if not is_refused_as_transactional(store.settings, wanted):
+            _bring_files(store, operation, existing, judge, filling)
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
     if existing is not None:
         judge.assert_order(operation, existing)
         if has_commit_of_others(store, operation, expected.parameters, existing, judge):
             return Outcome.FOREIGN
+    _bring_files(store, operation, existing, judge, filling)
     outcome = _write(store, operation, expected, existing, judge, cascade=cascade, is_complete=filling is not None)
     if outcome is Outcome.APPLIED:
         log_lost(store, operation, store.reads.lost(expected))
     return outcome
+
+
+def _bring_files(
+    store: Door, operation: TableOperation, existing: Any | None, judge: Judge, filling: Mapping[str, str] | None
+) -> None:
+    """Have the files there of a table that is written now. Who fills the table afterwards has them brought then."""
+    if filling is not None or not isinstance(operation, PutTable | RenameTable):
+        return
+    if judge.takes_files(store.settings, operation, existing):
+        store.bring_files()
 
 
 def has_commit_of_others(
