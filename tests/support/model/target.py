@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
-from pysync.model.names import TableName
+from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -260,6 +261,11 @@ class ModelTarget:
         found = table_struct(name, there)
         found.parameters |= _parameters(there.mark)
         return found
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        there = self.table(name)
+        keys = [key.name for key in there.partitionKeys] if there is not None else []
+        return [partition_name(keys, it.values) for it in islice(self.partitions(name), most)]
 
     def partitions(self, name: TableName) -> Iterator[Any]:
         there = self.world.tables.get(name)
