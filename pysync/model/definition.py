@@ -64,6 +64,11 @@ def database_in_view(properties: Mapping[str, str] | None, own: str) -> str:
     return (properties or {}).get(VIEW_DATABASE_KEY) or own
 
 
+def is_external(table: Any) -> bool:
+    """Whether its files are not its metastore's to delete: its parameter EXTERNAL says so, whatever its type."""
+    return bool((table.parameters or {}).get("EXTERNAL", "").upper() == "TRUE")
+
+
 def is_index(table: Any) -> bool:
     """Whether it is the table of an index of Hive 2.3: only its own metastore needs it, so it is never replicated."""
     return bool(table.tableType == "INDEX_TABLE")

@@ -12,7 +12,7 @@ from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.tables import discard
-from pysync.targets.apply.writing import deletes_directory, drop_batches, into, is_link, log_lost, refuse_link
+from pysync.targets.apply.writing import drop_batches, into, is_link, log_directory_kept, log_lost, refuse_link
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
@@ -97,7 +97,8 @@ def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) ->
     outcome = judge.outcome_if_database_stays(operation, existing, remaining)
     if outcome is not None:
         return outcome
-    store.drop_database(operation.database, delete_data=deletes_directory(store, existing, operation.delete_data))
+    store.drop_database(operation.database, delete_data=False)
+    log_directory_kept(store, existing)
     return Outcome.APPLIED
 
 
@@ -109,7 +110,7 @@ def _drop_tables(store: WatchedStore, operation: DropDatabase, judge: Judge) -> 
     if dropped:
         # Views first: Hive 4 refuses to drop a table that a materialized view uses.
         dropped.sort(key=is_view, reverse=True)
-        for batch, delete_data in drop_batches(store, dropped, operation.delete_data):
+        for batch, delete_data in drop_batches(store, dropped, operation.deleted_locations):
             discard(store, batch, operation.mark, delete_data=delete_data)
     return remaining
 

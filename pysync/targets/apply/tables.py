@@ -228,7 +228,7 @@ def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outco
     verdict = judge.drop(operation, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, existing)
-    for batch, delete_data in drop_batches(store, [existing], operation.delete_data):
+    for batch, delete_data in drop_batches(store, [existing], operation.deleted_locations):
         discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
 

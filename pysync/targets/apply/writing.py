@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +11,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.idl import copied
-from pysync.model.locations import directories_of, shared_at, written
+from pysync.model.locations import directories_of, is_below, shared_at, written
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
@@ -73,40 +73,45 @@ def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark
 
 
 def drop_batches(
-    store: WatchedStore, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
+    store: WatchedStore, items: Sequence[Any], deleted: Sequence[str], shared: Sequence[str] = ()
 ) -> Iterator[tuple[list[Any], bool]]:
     """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
 
-    They are only if the drop did so at the source (`requested`) and the target is allowed to. Files stay, and the log
-    says so, where the location of an item, or of a partition that goes with its table, is or contains a directory that
-    others use: that of the database, a prefix that locations are mapped to, or one that is given as `shared`.
+    They are only if the target is allowed to, and if every directory that a metastore would delete with an item is one
+    that the source `deleted`, or in one. Files also stay where a directory is or contains one that others use: that of
+    the database, a prefix that locations are mapped to, or one that is given as `shared`. The log says what stays.
     """
-    if not _deletes(store, requested) or not items:
+    if not (deleted and store.settings.delete_data and items):
         yield list(items), False
         return
     directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
 
-    def shared_location(item: Any) -> tuple[str, str, str] | None:
+    def kept(item: Any) -> _Kept | None:
         name = f"{item.dbName}.{item.tableName}"
         places = (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location)
-        pairs = ((place, shared_at(place, directories)) for place in places)
-        return next(((name, place, directory) for place, directory in pairs if directory is not None), None)
+        for place in places:
+            directory = shared_at(place, directories)
+            if directory is not None or not any(is_below(place, it) for it in deleted):
+                return _Kept(name, place, directory)
+        return None
 
-    for shared_by, batch in groupby(items, shared_location):
-        if shared_by is not None:
-            _log_not_deleted(store, *shared_by)
-        yield list(batch), shared_by is None
+    for reason, batch in groupby(items, kept):
+        if reason is not None:
+            reason.log(store)
+        yield list(batch), reason is None
 
 
-def deletes_directory(store: WatchedStore, existing: Any, requested: bool) -> bool:
-    """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
-    if not _deletes(store, requested):
-        return False
-    for location in directories_of(existing):
-        if (shared := shared_at(location, store.settings.mapped_prefixes)) is not None:
-            _log_not_deleted(store, existing.name, location, shared)
-            return False
-    return True
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Files of a table that stay: others use the directory `shared`, or the source did not delete what is there."""
+
+    table: str
+    location: str
+    shared: str | None
+
+    def log(self, store: WatchedStore) -> None:
+        reason = "the source did not delete this directory" if self.shared is None else "others use this directory"
+        _log_kept(store, self.table, self.location, reason, self.shared)
 
 
 def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
@@ -116,12 +121,16 @@ def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
         yield from store.reads.partitions(TableName.of(item.dbName, item.tableName))
 
 
-def _deletes(store: WatchedStore, requested: bool) -> bool:
-    return requested and store.settings.delete_data
+def log_directory_kept(store: WatchedStore, database: Any) -> None:
+    """Say that the directory of a dropped database stays: no event says whether the source deleted it."""
+    if store.settings.delete_data:
+        reason = "no event says whether the source deleted the directory of a database"
+        _log_kept(store, database.name, database.locationUri, reason)
 
 
-def _log_not_deleted(store: WatchedStore, name: str, location: str, shared: str) -> None:
-    log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
+def _log_kept(store: WatchedStore, name: str, location: str, reason: str, shared: str | None = None) -> None:
+    target = store.settings.name
+    log.warning("files_not_deleted", target=target, object=name, location=location, shared=shared, reason=reason)
 
 
 def is_link(store: WatchedStore, existing: Any) -> bool:
