@@ -14,7 +14,7 @@ from thrift.Thrift import TType
 from pysync.base.errors import PysyncError
 from pysync.model import idl
 from pysync.model.catalogs import database_in, qualify
-from pysync.model.definition import is_external
+from pysync.model.definition import is_external, loses_files
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Provenance
@@ -289,6 +289,8 @@ def decode_change(
         before=[stored(struct, raw, event.catalog) for raw in event.before],
         after=[stored(struct, raw, event.catalog) for raw in event.after],
     )
+    if event.kind is Kind.ALTER_TABLE and change.before[0].id is not None:
+        change.after[0].id = change.before[0].id  # a client sends none
     change.deletes_files = _deletes_files(change)
     return _as_refresh(change) if change.kind in _FUNCTIONS and _is_reread_request(change) else change
 
@@ -300,7 +302,7 @@ def _deletes_files(change: Change) -> bool:
     """
     asks = change.kind in _DROPS_OF_FILES and change.event.attributes.get("delete_data") == "true"
     table = change.table if change.kind is Kind.DROP_PARTITION else next(iter(change.before), None)
-    return asks and table is not None and not is_external(table)
+    return asks and table is not None and loses_files(table)
 
 
 def _check(event: Event) -> None:

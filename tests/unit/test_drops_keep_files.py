@@ -6,6 +6,7 @@ The source has deleted everything there, each time: what others have at the targ
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ class Place:
     def put(self, location: str, *days: str, at: str = "") -> Any:
         """The table db.t at a location, with partitions, which are at `at`."""
         made = table("db", "t", location=location, partition_keys=DAY if days or at else ())
+        made.tableType, made.parameters = "MANAGED_TABLE", {}
         self.apply(PutTable(table=NAME, definition=made, mark=MARK))
         parts = [partition(made, [day]) for day in days]
         for day, part in zip(days, parts, strict=True):
@@ -121,6 +123,19 @@ def test_the_drop_of_a_table_keeps_the_files_of_others_at_a_partition(logs: list
     place.apply(DropTable(table=NAME, deleted_locations=(HOME, f"{HOME}/t"), mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": False}
     assert not_deleted(logs) == [("db.t", HOME)]
+
+
+def test_files_of_a_table_that_is_external_here_stay(logs: list[Any]) -> None:
+    place = Place()
+    made = place.put(f"{HOME}/t", "1", "2")
+    made.parameters = {"EXTERNAL": "TRUE"}
+    place.apply(PutTable(table=NAME, definition=made, mark=replace(MARK, position=2)))
+    deleted = (f"{HOME}/t", f"{HOME}/t/day=1")
+    place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"]], deleted_locations=deleted, mark=LATER))
+    place.apply(DropTable(table=NAME, deleted_locations=deleted, mark=LATER))
+    assert place.deleted(Kind.DROP_PARTITION) == {f"{HOME}/t/day=1": False}
+    assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": False}
+    assert not_deleted(logs) == [("db.t", f"{HOME}/t/day=1"), ("db.t", f"{HOME}/t")]
 
 
 def test_the_directory_of_a_database_stays(logs: list[Any]) -> None:

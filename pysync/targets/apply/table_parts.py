@@ -164,7 +164,7 @@ def _drop(
     verdicts = {key: judge.part(operation, table, None, item) for key, item in existing.items()}
     todo = [existing[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
     if todo:
-        for batch, delete_data in drop_batches(store, todo, operation.deleted_locations, [table.sd.location or ""]):
+        for batch, delete_data in drop_batches(store, todo, operation.deleted_locations, table):
             store.drop_partitions(table, batch, delete_data=delete_data)
     if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), existing):
         return Outcome.CONFLICT

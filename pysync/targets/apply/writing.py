@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import loses_files
 from pysync.model.idl import copied
 from pysync.model.locations import directories_of, is_below, shared_at, written
 from pysync.model.mark import Mark
@@ -73,26 +74,30 @@ def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark
 
 
 def drop_batches(
-    store: WatchedStore, items: Sequence[Any], deleted: Sequence[str], shared: Sequence[str] = ()
+    store: WatchedStore, items: Sequence[Any], deleted: Sequence[str], table: Any | None = None
 ) -> Iterator[tuple[list[Any], bool]]:
-    """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
+    """Tables of one database, or partitions of `table`, to drop in this order, and whether their files are deleted.
 
-    They are only if the target is allowed to, and if every directory that a metastore would delete with an item is one
-    that the source `deleted`, or in one. Files also stay where a directory is or contains one that others use: that of
-    the database, a prefix that locations are mapped to, or one that is given as `shared`. The log says what stays.
+    They are only if the target is allowed to, if its metastore deletes files of such a table, and if every directory
+    that would go with an item is one that the source `deleted`, or in one. Files also stay where a directory is or
+    contains one that others use: that of the database, of the `table`, or a prefix that locations are mapped to. The
+    log says what stays.
     """
     if not (deleted and store.settings.delete_data and items):
         yield list(items), False
         return
-    directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
+    shared = [*store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
+    shared += [table.sd.location] if table is not None and table.sd.location else []
 
     def kept(item: Any) -> _Kept | None:
         name = f"{item.dbName}.{item.tableName}"
-        places = (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location)
-        for place in places:
-            directory = shared_at(place, directories)
-            if directory is not None or not any(is_below(place, it) for it in deleted):
-                return _Kept(name, place, directory)
+        for place in (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location):
+            if not loses_files(table or item):
+                return _Kept(name, place, "the table is external at the target")
+            if not any(is_below(place, it) for it in deleted):
+                return _Kept(name, place, "the source did not delete this directory")
+            if (directory := shared_at(place, shared)) is not None:
+                return _Kept(name, place, "others use this directory", directory)
         return None
 
     for reason, batch in groupby(items, kept):
@@ -103,15 +108,29 @@ def drop_batches(
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Files of a table that stay: others use the directory `shared`, or the source did not delete what is there."""
+    """Files that stay, and the reason; `shared` is the directory that others use, if that is it."""
 
-    table: str
+    name: str
     location: str
-    shared: str | None
+    reason: str
+    shared: str | None = None
 
     def log(self, store: WatchedStore) -> None:
-        reason = "the source did not delete this directory" if self.shared is None else "others use this directory"
-        _log_kept(store, self.table, self.location, reason, self.shared)
+        log.warning(
+            "files_not_deleted",
+            target=store.settings.name,
+            object=self.name,
+            location=self.location,
+            shared=self.shared,
+            reason=self.reason,
+        )
+
+
+def log_directory_kept(store: WatchedStore, database: Any) -> None:
+    """Say that the directory of a dropped database stays: no event says whether the source deleted it."""
+    if store.settings.delete_data:
+        reason = "no event says whether the source deleted the directory of a database"
+        _Kept(database.name, database.locationUri, reason).log(store)
 
 
 def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
@@ -119,18 +138,6 @@ def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
     yield item
     if getattr(item, "partitionKeys", None):
         yield from store.reads.partitions(TableName.of(item.dbName, item.tableName))
-
-
-def log_directory_kept(store: WatchedStore, database: Any) -> None:
-    """Say that the directory of a dropped database stays: no event says whether the source deleted it."""
-    if store.settings.delete_data:
-        reason = "no event says whether the source deleted the directory of a database"
-        _log_kept(store, database.name, database.locationUri, reason)
-
-
-def _log_kept(store: WatchedStore, name: str, location: str, reason: str, shared: str | None = None) -> None:
-    target = store.settings.name
-    log.warning("files_not_deleted", target=target, object=name, location=location, shared=shared, reason=reason)
 
 
 def is_link(store: WatchedStore, existing: Any) -> bool:
