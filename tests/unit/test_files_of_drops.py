@@ -229,3 +229,26 @@ def test_so_it_is_if_the_database_goes_with_them(first: Callable[[Pair], None], 
     pair.replay(most)
     assert pair.deleted == ({f"{THERE}/db.db/t"} if goes else set())
     assert [it.delete_data for it in pair.changes if it.kind is Kind.DROP_DATABASE] == [False]
+
+
+def test_a_table_that_was_there_again_keeps_its_files_when_the_database_goes() -> None:
+    """The second table may have been in the same place, and no event says what became of its files."""
+    pair = Pair()
+    pair.create()
+    pair.drop()
+    pair.source.client.create_table(table("db", "t", location=f"{HERE}/db.db/t"))
+    pair.source.client.drop_database("db", True, True)
+    pair.replay(100)
+    assert [it.kind for it in pair.changes][-1] is Kind.DROP_DATABASE
+    assert pair.deleted == set()
+
+
+def test_the_last_drop_counts() -> None:
+    """The first table went with its files; the second was in the same place, and kept them."""
+    pair = Pair()
+    pair.create()
+    pair.drop()
+    pair.source.client.create_table(table("db", "t", location=f"{HERE}/db.db/t"))
+    pair.drop()
+    pair.replay(100)
+    assert (pair.tables, pair.deleted) == ([], set())
