@@ -14,6 +14,7 @@ from thrift.Thrift import TType
 from pysync.base.errors import PysyncError
 from pysync.model import idl
 from pysync.model.catalogs import database_in, qualify
+from pysync.model.definition import is_external, loses_files
 from pysync.model.event import VISITED, Event, Kind
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Provenance
@@ -97,8 +98,7 @@ def as_stored(item: Any) -> None:
         if (value := getattr(item, name)) is not None:
             setattr(item, name, normalized(value))
     if isinstance(item, hive.Table) and item.tableType in {"EXTERNAL_TABLE", "MANAGED_TABLE"}:
-        external = (item.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
-        item.tableType = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
+        item.tableType = "EXTERNAL_TABLE" if is_external(item) else "MANAGED_TABLE"
 
 
 # Change: an event with its objects decoded, in the form in which HMS stores them.
@@ -110,6 +110,7 @@ _PARTITIONS = _OF_SEVERAL | {Kind.ALTER_PARTITION}
 _WANTS_BEFORE = frozenset(it for it in OBJECTS if it.startswith(("ALTER_", "DROP_"))) - {Kind.DROP_CONSTRAINT}
 _WANTS_AFTER = frozenset(it for it in OBJECTS if it.startswith(("ALTER_", "CREATE_", "ADD_")))
 _FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
+_DROPS_OF_FILES = frozenset({Kind.DROP_TABLE, Kind.DROP_PARTITION})
 
 _NAMED_BY: Mapping[Kind, frozenset[str]] = {
     Kind.DROP_CONSTRAINT: frozenset({"database", "table", "constraint"}),
@@ -166,6 +167,7 @@ class Change:
     )  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
+    deletes_files: bool = False  # whether a drop deleted the files, too
 
     def __post_init__(self) -> None:
         self.read_names()
@@ -220,9 +222,10 @@ class Change:
         return self.event.environment.get("CASCADE", "").lower() == "true"
 
     @property
-    def deletes_data(self) -> bool:
-        """Whether a drop deleted the files too."""
-        return self.event.attributes.get("delete_data") == "true"
+    def deleted_locations(self) -> tuple[str, ...]:
+        """The directories that a drop deleted, by the names that they have in `before`; none if it kept the files."""
+        places = (it.sd.location for it in self.before if self.deletes_files and it.sd is not None)
+        return tuple(filter(None, places))
 
     @property
     def created(self) -> int:
@@ -286,7 +289,20 @@ def decode_change(
         before=[stored(struct, raw, event.catalog) for raw in event.before],
         after=[stored(struct, raw, event.catalog) for raw in event.after],
     )
+    if event.kind is Kind.ALTER_TABLE and change.before[0].id is not None:
+        change.after[0].id = change.before[0].id  # a client sends none
+    change.deletes_files = _deletes_files(change)
     return _as_refresh(change) if change.kind in _FUNCTIONS and _is_reread_request(change) else change
+
+
+def _deletes_files(change: Change) -> bool:
+    """Whether the source deleted files: the drop asked for it, and the table was one of those that lose them.
+
+    The event has the table as it was at that moment, and here no mapping has changed it yet.
+    """
+    asks = change.kind in _DROPS_OF_FILES and change.event.attributes.get("delete_data") == "true"
+    table = change.table if change.kind is Kind.DROP_PARTITION else next(iter(change.before), None)
+    return asks and table is not None and loses_files(table)
 
 
 def _check(event: Event) -> None:

@@ -19,10 +19,12 @@ from pysync.model.names import normalized
 
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
-SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
+SERVER_FIELDS = frozenset({"createTime", "id", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
 VIEW = "VIRTUAL_VIEW"
 """The type of a view."""
 VIEWS = frozenset({VIEW, "MATERIALIZED_VIEW"})
+PURGE = "external.table.purge"
+"""The parameter with which Hive 4 deletes the files of an external table, too."""
 WRITTEN_PARAMETERS_KEY = "pysync.parameters"
 """The parameter in which a target keeps which parameters pysync wrote, where others set some, too."""
 LAST_ID_KEY = "pysync.last.id"
@@ -62,6 +64,29 @@ OWN_STATISTICS = frozenset({ACCURATE})
 def database_in_view(properties: Mapping[str, str] | None, own: str) -> str:
     """The database in which a view's names without one are: `own`, that of the view, unless Spark wrote another."""
     return (properties or {}).get(VIEW_DATABASE_KEY) or own
+
+
+def is_external(table: Any) -> bool:
+    """Whether its files are not its metastore's to delete: its parameter EXTERNAL says so, whatever its type."""
+    return bool((table.parameters or {}).get("EXTERNAL", "").upper() == "TRUE")
+
+
+def loses_files(table: Any) -> bool:
+    """Whether the metastore that has the table deletes its files with it, or those of a partition, if a drop asks so.
+
+    Measured on Hive 2.3.10, 3.1.3, 4.0.1, 4.1.0 and 4.2.0: files of external tables go in Hive 4 alone, with a property
+    that the older ones ignore (tests/versions/test_files_of_drops.py).
+    """
+    purges = table.id is not None and (table.parameters or {}).get(PURGE, "").upper() == "TRUE"
+    return not is_external(table) or purges
+
+
+def without_vain_purge(table: Any) -> dict[str, str]:
+    """The table's parameters; without the one that has Hive 4 purge files, if the table's own metastore ignores it."""
+    parameters: dict[str, str] = table.parameters or {}
+    if table.id is not None or PURGE not in parameters:
+        return parameters
+    return {key: value for key, value in parameters.items() if key != PURGE}
 
 
 def is_index(table: Any) -> bool:

@@ -15,7 +15,8 @@ from thrift.TRecursive import fix_spec
 # Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields
 # that it does not know, so older servers may get them. A struct that was read without such a field has it as None.
 #
-# - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
+# - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out, but for a
+#   table's id: only Hive 4 sets one, so it says how that table's metastore treats files.
 # - Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
 # - SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
 #   Here they are tuples.
@@ -139,6 +140,7 @@ NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
         part(16, "creationMetadata", CreationMetadata),
         text(17, "catName"),
         number(18, "ownerType"),
+        number(25, "id", TType.I64),
     ),
     ttypes.TableStatsRequest: (text(4, "catName"),),
 }

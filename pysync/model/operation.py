@@ -77,10 +77,12 @@ class DropDatabase(DatabaseOperation):
     """Drop the database with those of its tables that are from the same source; it stays if others are left in it.
 
     `dropped_tables` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and
-    the database with them if it was born elsewhere and is empty.
+    the database with them if it was born elsewhere and is empty. `deleted_locations` are those of tables that the
+    source dropped shortly before it, with their files (see DropTable). Its own directory stays: no event says whether
+    the source deleted that.
     """
 
-    delete_data: bool = False
+    deleted_locations: tuple[str, ...] = ()
     dropped_tables: Sequence[Any] = ()
     tables_alone: bool = False
 
@@ -226,9 +228,13 @@ class RenameTable(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTable(TableOperation):
-    """Drop the table, unless the target's is newer than the dropped one, or not from its source."""
+    """Drop the table, unless the target's is newer than the dropped one, or not from its source.
 
-    delete_data: bool = False
+    `deleted_locations` are the directories that the source deleted with it, by their names at the target; none if it
+    kept the files. A target may delete files there, and nowhere else.
+    """
+
+    deleted_locations: tuple[str, ...] = ()
 
     @property
     def drops(self) -> int:
@@ -256,11 +262,14 @@ PutWithFiles: TypeAlias = PutTable | RenameTable | PutPartitions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropPartitions(TableOperation):
-    """Drop the partitions; `keys` are the table's partition keys, `values` one list for each partition."""
+    """Drop the partitions; `keys` are the table's partition keys, `values` one list for each partition.
+
+    The source deleted the files of all of them, at `deleted_locations` (see DropTable), or those of none.
+    """
 
     keys: Sequence[str]
     values: Sequence[Sequence[str]]
-    delete_data: bool = False
+    deleted_locations: tuple[str, ...] = ()
 
     @property
     def drops(self) -> int:
@@ -301,7 +310,7 @@ def describe(operation: Operation, *, cascade: bool = True) -> str:
     `cascade` is the setting of the target that would apply it.
     """
     if isinstance(operation, DropDatabase) and not cascade:
-        return f"drop database {operation.database} if it has no tables{_files(operation.delete_data)}"
+        return f"drop database {operation.database} if it has no tables{_files(operation.deleted_locations)}"
     words = _WORDS.get(type(operation))
     return words(operation) if words else f"{type(operation).__name__} of {operation.key}"
 
@@ -320,7 +329,7 @@ def _put_table(operation: PutTable) -> str:
 
 
 def _drop_partitions(operation: DropPartitions) -> str:
-    return f"drop {_count(operation.values, 'partition')} of {operation.table}{_files(operation.delete_data)}"
+    return f"drop {_count(operation.values, 'partition')} of {operation.table}{_files(operation.deleted_locations)}"
 
 
 def _refresh(operation: Refresh) -> str:
@@ -341,13 +350,13 @@ def _count(items: Sized, word: str) -> str:
     return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
 
 
-def _files(deleted: bool) -> str:
+def _files(deleted: Sized) -> str:
     return " with the files" if deleted else ""
 
 
 _WORDS: Mapping[type[Operation], Callable[[Any], str]] = {
     PutDatabase: lambda it: f"put database {it.database}",
-    DropDatabase: lambda it: f"drop database {it.database} with its tables{_files(it.delete_data)}",
+    DropDatabase: lambda it: f"drop database {it.database} with its tables{_files(it.deleted_locations)}",
     PutFunction: lambda it: f"put function {it.database}.{it.definition.functionName}",
     DropFunction: lambda it: f"drop function {it.database}.{it.function}",
     Refresh: _refresh,
@@ -358,7 +367,7 @@ _WORDS: Mapping[type[Operation], Callable[[Any], str]] = {
     ),
     PutTable: _put_table,
     RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",
-    DropTable: lambda it: f"drop table {it.table}{_files(it.delete_data)}",
+    DropTable: lambda it: f"drop table {it.table}{_files(it.deleted_locations)}",
     PutPartitions: lambda it: f"put {_count(it.partitions, 'partition')} of {it.table}",
     DropPartitions: _drop_partitions,
     PutConstraint: lambda it: f"put a constraint of {it.table} ({_count(it.columns, 'column')})",

@@ -230,8 +230,10 @@ class Drain:
         """Keep or drop what is held (see Brake.decide); what waits for that is tried again at once, if it can be."""
         decided = self.brake.decide(names, keep=keep)
         if decided:
-            act, objects = "drops_kept" if keep else "drops_made", [it.object for it in decided]
-            log.warning(act, target=self.name, objects=objects[:_MOST_LOGGED], count=len(objects))
+            objects = [it.object for it in decided]
+            log.warning(
+                "drops_decided", target=self.name, keeps=keep, objects=objects[:_MOST_LOGGED], count=len(objects)
+            )
             self._replayer.retry_soon()
             self._target_queue.wake()
         return decided

@@ -16,13 +16,22 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.definition import ACCURATE, OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, differing
+from pysync.model.definition import (
+    ACCURATE,
+    OWN_STATISTICS,
+    PURGE,
+    SERVER_PARAMETERS,
+    STATISTICS,
+    differing,
+    without_vain_purge,
+)
 from pysync.model.difference import Difference
 from pysync.model.names import normalized
 
 _SERVERS_FIELDS = frozenset(
     {
         "createTime",
+        "id",
         "handle",  # what a store notes of an object: pysync.targets.store
         "lastAccessTime",
         "materializationTime",
@@ -36,13 +45,14 @@ _NEWER = {kind: frozenset(field[2] for field in fields) for kind, fields in idl.
 _WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
 # Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
-TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
+TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", PURGE})
 # Scheme, authority and path. It matches any text, so that a malformed location is compared and not refused.
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
 def same(wanted: Any, existing: Any) -> bool:
     """Whether `existing` is what `wanted` describes: two Databases, Tables, Partitions, Functions, ..."""
+    existing = _without_vain_purge(wanted, existing)
     if is_translated(wanted, existing):
         return _same_fields(wanted, existing, _SERVERS_FIELDS | {"tableType"})
     return _same_value(wanted, existing)
@@ -58,9 +68,21 @@ def countless(item: Any) -> Any:
     parameters = getattr(item, "parameters", None)
     if not parameters or STATISTICS.isdisjoint(parameters):
         return item
+    return _with_parameters(item, {key: value for key, value in parameters.items() if key not in STATISTICS})
+
+
+def _without_vain_purge(wanted: Any, existing: Any) -> Any:
+    """The existing table without a property that its metastore ignores and mappings leave out; else as it is."""
+    if not isinstance(existing, hive.Table) or PURGE in (wanted.parameters or {}):
+        return existing
+    parameters = without_vain_purge(existing)
+    return existing if len(parameters) == len(existing.parameters or ()) else _with_parameters(existing, parameters)
+
+
+def _with_parameters(item: Any, parameters: dict[str, str]) -> Any:
     copy = item.__class__.__new__(item.__class__)  # shallow; copy.copy would go through pickle's protocol
     copy.__dict__.update(item.__dict__)
-    copy.parameters = {key: value for key, value in parameters.items() if key not in STATISTICS}
+    copy.parameters = parameters
     return copy
 
 
@@ -80,6 +102,7 @@ def fields(wanted: Any, existing: Any) -> list[Difference]:
         pairs = zip(wanted, existing, strict=True) if len(wanted) == len(existing) else ()
         differing_fields = [it for one, other in pairs for it in _fields("", one, other, _SERVERS_FIELDS)]
         return differing_fields or differing("columns", wanted, existing)
+    existing = _without_vain_purge(wanted, existing)
     ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, existing) else _SERVERS_FIELDS
     return _fields("", wanted, existing, ignored)
 
@@ -167,8 +190,10 @@ def _parameters(
     """The parameters of both that are compared."""
     wanted, existing = _basic(wanted or {}), _basic(existing or {})
     compared = {key: value for key, value in wanted.items() if key not in SERVER_PARAMETERS}
-    # The target's server may add these by itself; they count only if the source has them, too.
-    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in existing else frozenset())
+    # The target's server may add these by itself; they count only if the source has them, too. To a table that the
+    # source has as an external one it adds none: there they are left of when it was managed, and purge its files.
+    translated = _TRANSLATED in existing and wanted.get("EXTERNAL", "").upper() != "TRUE"
+    added = OWN_STATISTICS | (TRANSLATION if translated else frozenset())
     ignored = SERVER_PARAMETERS | (added - compared.keys())
     return compared, {key: value for key, value in existing.items() if key not in ignored}
 

@@ -108,8 +108,8 @@ class Source:
         definition = hive.Database(name=name, locationUri=location, **fields)
         return PutDatabase(database=name, definition=definition, **self.at(created=0))
 
-    def drop_database(self, name: str, *, delete_data: bool = False, at: int | None = None) -> DropDatabase:
-        return DropDatabase(database=name, delete_data=delete_data, **self.at(at, 0))
+    def drop_database(self, name: str, *deleted: str, at: int | None = None) -> DropDatabase:
+        return DropDatabase(database=name, deleted_locations=deleted, **self.at(at, 0))
 
     def put_table(
         self, definition: Any, *, cascade: bool = False, at: int | None = None, created: int = 10, born: bool = False
@@ -120,20 +120,19 @@ class Source:
     def rename_table(self, old: TableName, definition: Any) -> RenameTable:
         return RenameTable(table=old, definition=definition, **self.at(born=True))
 
-    def drop_table(
-        self, name: TableName, *, delete_data: bool = False, at: int | None = None, created: int = 10
-    ) -> DropTable:
-        return DropTable(table=name, delete_data=delete_data, **self.at(at, created))
+    def drop_table(self, name: TableName, *deleted: str, at: int | None = None, created: int = 10) -> DropTable:
+        return DropTable(table=name, deleted_locations=deleted, **self.at(at, created))
 
     def put_partitions(self, of: Any, *partitions: Any, at: int | None = None, created: int = 10) -> PutPartitions:
         name = TableName.of(of.dbName, of.tableName)
         return PutPartitions(table=name, definition=of, partitions=partitions, **self.at(at, created))
 
     def drop_partitions(
-        self, of: Any, *values: Sequence[str], delete_data: bool = False, created: int = 10
+        self, of: Any, *values: Sequence[str], deleted: Sequence[str] = (), created: int = 10
     ) -> DropPartitions:
-        keys, name = [key.name for key in of.partitionKeys], TableName.of(of.dbName, of.tableName)
-        return DropPartitions(table=name, keys=keys, values=values, delete_data=delete_data, **self.at(created=created))
+        parts: dict[str, Any] = {"keys": [key.name for key in of.partitionKeys], "values": values}
+        name = TableName.of(of.dbName, of.tableName)
+        return DropPartitions(table=name, **parts, deleted_locations=tuple(deleted), **self.at(created=created))
 
     def put_function(self, definition: Any) -> PutFunction:
         return PutFunction(database=definition.dbName, definition=definition, **self.at())

@@ -44,9 +44,10 @@ def test_a_drop_deletes_only_what_it_shall_and_may(
     target, source = harness.open(delete_data=allowed), Source()
     definition = managed(target, source, name, location)
     deleted = allowed and asked
-    assert target.apply(source.drop_partitions(definition, ["1"], delete_data=asked)) == Outcome.APPLIED
+    places = [location, f"{location}/k=1"] if asked else []
+    assert target.apply(source.drop_partitions(definition, ["1"], deleted=places[1:])) == Outcome.APPLIED
     assert [path.exists() for path in files] == [True, not deleted, True]
-    assert target.apply(source.drop_table(name, delete_data=asked)) == Outcome.APPLIED
+    assert target.apply(source.drop_table(name, *places[:1])) == Outcome.APPLIED
     assert [path.exists() for path in files] == ([False] * 3 if deleted else [True] * 3)
 
 
@@ -55,7 +56,7 @@ def test_the_data_of_an_external_table_stays(
 ) -> None:
     target = harness.open(delete_data=True)
     managed(target, source, name, location, external=True)
-    target.apply(source.drop_table(name, delete_data=True))
+    target.apply(source.drop_table(name, location))
     assert all(path.exists() for path in files)
 
 
@@ -66,8 +67,24 @@ def test_a_dropped_database(
     target, source = harness.open(delete_data=allowed), Source()
     source.position = 1
     managed(target, source, name, location)
-    assert target.apply(source.drop_database(name.database, delete_data=True)) == Outcome.APPLIED
+    assert target.apply(source.drop_database(name.database, location)) == Outcome.APPLIED
     assert [path.exists() for path in files] == [not allowed] * 3
+
+
+@pytest.mark.parametrize("how", ["moved", "external", "elsewhere"])
+def test_files_stay_where_the_source_did_not_delete_them(
+    harness: TargetHarness, source: Source, name: TableName, location: str, files: list[Path], *, how: str
+) -> None:
+    """The source deleted another directory with it, or none; or the table has a partition in a place of its own."""
+    target = harness.open(delete_data=True)
+    definition = managed(target, source, name, location)
+    if how == "elsewhere":
+        target.apply(source.put_partitions(definition, partition(definition, ["3"], location=f"{location}-3")))
+    deleted = {"moved": [f"{location}-moved"], "external": [], "elsewhere": [location]}[how]
+    target.apply(source.drop_partitions(definition, ["1"], deleted=deleted[:1] if how == "moved" else ()))
+    assert target.apply(source.drop_table(name, *deleted)) == Outcome.APPLIED
+    assert target.table(name) is None
+    assert all(path.exists() for path in files)
 
 
 @pytest.mark.parametrize("external", [False, True])

@@ -83,7 +83,7 @@ def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("rows")
-    assert target.apply(source.drop_table(name, delete_data=True)) is Outcome.APPLIED
+    assert target.apply(source.drop_table(name, place)) is Outcome.APPLIED
     assert [it.exists() for it in files] == [True, True]
 
 

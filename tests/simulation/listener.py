@@ -115,7 +115,7 @@ class Listener:
     def _send(self, reported: Notice, thread: str) -> None:
         self.sequence += 1
         attributes = {"thread": thread}
-        if reported.kind.startswith("DROP_") and reported.kind.endswith(("TABLE", "PARTITION", "DATABASE")):
+        if reported.kind.startswith("DROP_") and reported.kind.endswith(("TABLE", "PARTITION")):
             attributes["delete_data"] = "true" if reported.delete_data else "false"
         if not reported.committed:
             attributes["uncommitted"] = "true"

@@ -15,7 +15,7 @@ from typing import Any
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryMetastore, MemoryTarget, Notice, Store
 from pysync.model.definition import definition
-from pysync.model.event import USER, Event
+from pysync.model.event import USER, Event, Kind
 from pysync.model.mark import Writer
 from pysync.model.names import TableName
 from pysync.model.wire import encode, encode_event
@@ -53,7 +53,7 @@ class Cluster:
 
     def _hear(self, reported: Notice) -> None:
         attributes = {USER: reported.user} if reported.committed else {USER: reported.user, "uncommitted": "true"}
-        if reported.delete_data:
+        if reported.delete_data and reported.kind is not Kind.DROP_DATABASE:  # of which the listener does not know it
             attributes["delete_data"] = "true"
         position = len(self.events) + 1
         event = Event(

@@ -34,7 +34,7 @@ KEY = one_of_each_kind()[Kind.ADD_PRIMARYKEY]["after"]
             "put table shop.items (1 column, also in its partitions)",
         ),
         (op.RenameTable, {"table": T, "definition": table("shop", "goods")}, "rename table shop.items to shop.goods"),
-        (op.DropTable, {"table": T, "delete_data": True}, "drop table shop.items with the files"),
+        (op.DropTable, {"table": T, "deleted_locations": ("hdfs://a/t",)}, "drop table shop.items with the files"),
         (
             op.PutPartitions,
             {"table": T, "definition": TABLE, "partitions": PARTS},

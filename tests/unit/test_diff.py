@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import PURGE
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.apply.writing import up_to_date
@@ -114,6 +115,31 @@ def test_hive_4_makes_managed_tables_external() -> None:
     assert not same(definition, translated)
     translated.parameters |= {"TRANSLATED_TO_EXTERNAL": "TRUE", "external.table.purge": "TRUE"}
     assert same(definition, translated)
+
+
+def test_what_hive_4_added_to_a_managed_table_differs_once_the_table_is_external() -> None:
+    """Else the purge stays, and a drop at the target deletes what the source keeps."""
+    external, translated = wanted(), stored()
+    translated.id, translated.parameters["EXTERNAL"] = 7, "TRUE"
+    translated.parameters |= {"TRANSLATED_TO_EXTERNAL": "TRUE", PURGE: "TRUE"}
+    assert differences(external, translated) == [
+        "parameters.TRANSLATED_TO_EXTERNAL: 'TRUE' instead of nothing",
+        f"parameters.{PURGE}: 'TRUE' instead of nothing",
+    ]
+
+
+@pytest.mark.parametrize(("table_id", "differs"), [(None, False), (7, True)], ids=["2.3 and 3.1", "4"])
+def test_a_purge_counts_where_it_has_an_effect(table_id: int | None, differs: bool) -> None:
+    """An older Hive ignores it, so it may stay there; only Hive 4 gives tables an id."""
+    purging = stored()
+    purging.id, purging.parameters[PURGE] = table_id, "TRUE"
+    expected = [f"parameters.{PURGE}: 'TRUE' instead of nothing"] if differs else []
+    assert differences(wanted(), purging) == expected
+    assert same(wanted(), purging) is not differs
+    asked = wanted()
+    asked.parameters[PURGE] = "TRUE"
+    assert same(asked, purging)
+    assert not same(asked, stored())
 
 
 def test_up_to_date_also_asks_whose_it_is() -> None:

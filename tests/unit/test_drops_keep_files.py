@@ -1,8 +1,12 @@
-"""Drops with `delete_data = true` that keep files: those in a directory that others have files in, too."""
+"""Drops with `delete_data = true` that keep files: those in a directory that others have files in, too.
+
+The source has deleted everything there, each time: what others have at the target is theirs all the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,6 +54,7 @@ class Place:
     def put(self, location: str, *days: str, at: str = "") -> Any:
         """The table db.t at a location, with partitions, which are at `at`."""
         made = table("db", "t", location=location, partition_keys=DAY if days or at else ())
+        made.tableType, made.parameters = "MANAGED_TABLE", {}
         self.apply(PutTable(table=NAME, definition=made, mark=MARK))
         parts = [partition(made, [day]) for day in days]
         for day, part in zip(days, parts, strict=True):
@@ -78,7 +83,7 @@ def not_deleted(logs: list[Any]) -> list[tuple[str, str]]:
 def test_the_drop_of_a_table_keeps_the_files_of_others(location: str, logs: list[Any]) -> None:
     place = Place()
     place.put(location)
-    place.apply(DropTable(table=NAME, delete_data=True, mark=LATER))
+    place.apply(DropTable(table=NAME, deleted_locations=(location,), mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {location: False}
     assert not_deleted(logs) == [("db.t", location)]
 
@@ -87,17 +92,17 @@ def test_the_drop_of_a_table_keeps_the_files_of_others(location: str, logs: list
 def test_so_does_the_drop_of_its_database(location: str, logs: list[Any]) -> None:
     place = Place()
     place.put(location)
-    place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
+    place.apply(DropDatabase(database="db", deleted_locations=(location,), mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {location: False}
-    assert place.deleted(Kind.DROP_DATABASE) == {HOME: True}
-    assert not_deleted(logs) == [("db.t", location)]
+    assert not_deleted(logs) == [("db.t", location), ("db", HOME)]
 
 
 def test_files_of_the_table_alone_are_deleted(logs: list[Any]) -> None:
     for requested in (True, False):
         place = Place()
         place.put(f"{HOME}/t")
-        place.apply(DropTable(table=NAME, delete_data=requested, mark=LATER))
+        deleted = (f"{HOME}/t",) if requested else ()
+        place.apply(DropTable(table=NAME, deleted_locations=deleted, mark=LATER))
         assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": requested}
     assert not_deleted(logs) == []
 
@@ -106,7 +111,8 @@ def test_files_of_the_table_alone_are_deleted(logs: list[Any]) -> None:
 def test_the_drop_of_a_partition_keeps_the_files_of_others(location: str, logs: list[Any]) -> None:
     place = Place()
     place.put(f"{HOME}/t", "1", "2", at=location)
-    place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"], ["2"]], delete_data=True, mark=LATER))
+    deleted = (location, f"{HOME}/t/day=2")
+    place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"], ["2"]], deleted_locations=deleted, mark=LATER))
     assert place.deleted(Kind.DROP_PARTITION) == {location: False, f"{HOME}/t/day=2": True}
     assert not_deleted(logs) == [("db.t", location)]
 
@@ -114,13 +120,26 @@ def test_the_drop_of_a_partition_keeps_the_files_of_others(location: str, logs: 
 def test_the_drop_of_a_table_keeps_the_files_of_others_at_a_partition(logs: list[Any]) -> None:
     place = Place()
     place.put(f"{HOME}/t", "1", "2", at=HOME)
-    place.apply(DropTable(table=NAME, delete_data=True, mark=LATER))
+    place.apply(DropTable(table=NAME, deleted_locations=(HOME, f"{HOME}/t"), mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": False}
     assert not_deleted(logs) == [("db.t", HOME)]
 
 
-def test_the_drop_of_a_database_keeps_a_mapped_prefix(logs: list[Any]) -> None:
-    place = Place(locations={"hdfs://here": f"{HOME}/all"})
-    place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
+def test_files_of_a_table_that_is_external_here_stay(logs: list[Any]) -> None:
+    place = Place()
+    made = place.put(f"{HOME}/t", "1", "2")
+    made.parameters = {"EXTERNAL": "TRUE"}
+    place.apply(PutTable(table=NAME, definition=made, mark=replace(MARK, position=2)))
+    deleted = (f"{HOME}/t", f"{HOME}/t/day=1")
+    place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"]], deleted_locations=deleted, mark=LATER))
+    place.apply(DropTable(table=NAME, deleted_locations=deleted, mark=LATER))
+    assert place.deleted(Kind.DROP_PARTITION) == {f"{HOME}/t/day=1": False}
+    assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": False}
+    assert not_deleted(logs) == [("db.t", f"{HOME}/t/day=1"), ("db.t", f"{HOME}/t")]
+
+
+def test_the_directory_of_a_database_stays(logs: list[Any]) -> None:
+    place = Place()
+    place.apply(DropDatabase(database="db", mark=LATER))
     assert place.deleted(Kind.DROP_DATABASE) == {HOME: False}
     assert not_deleted(logs) == [("db", HOME)]

@@ -16,6 +16,7 @@ from tests.support.events import change, database, one_of_each_kind
 
 EACH = one_of_each_kind()
 KEYS = [("day", "string")]
+PLACE = "hdfs://a/t/day=1"
 A, B = [("id", "bigint")], [("id", "bigint"), ("more", "string")]
 
 
@@ -41,9 +42,13 @@ class Story:
         of = keyed(name)
         self.add(Kind.ADD_PARTITION, of=of, after=[partition(of, [day]) for day in days], **what)
 
-    def lose(self, *days: str, name: str = "db.t", **what: Any) -> None:
+    def lose(self, *days: str, name: str = "db.t", external: bool = True, **what: Any) -> None:
         of = keyed(name)
-        self.add(Kind.DROP_PARTITION, of=of, before=[partition(of, [day]) for day in days], **what)
+        of.parameters = {"EXTERNAL": "TRUE"} if external else {}
+        before = [partition(of, [day]) for day in days]
+        for part in before:
+            part.sd.location = PLACE
+        self.add(Kind.DROP_PARTITION, of=of, before=before, **what)
 
     def move(self, old: str, new: str) -> None:
         of = keyed("db.t")
@@ -130,13 +135,13 @@ def test_many_alters_are_the_last(story):
 def test_partitions_are_one_map_of_what_is_there_and_what_is_gone(story):
     story.put("1", "2")
     story.put("3")
-    story.lose("1", attributes={"delete_data": "true"})
+    story.lose("1", external=False, attributes={"delete_data": "true"})
     story.lose("4")
     story.put("4")
     story.lose("2")
     state = story.only()
     assert brief(state) == (None, [], {"1": False, "2": False, "3": True, "4": True})
-    assert (state.partitions[("1",)], state.partitions[("2",)]) == (Gone(True), Gone(False))
+    assert (state.partitions[("1",)], state.partitions[("2",)]) == (Gone(PLACE), Gone(""))
 
 
 def test_a_renamed_partition_is_a_new_one_and_an_old_one_gone(story):

@@ -8,10 +8,12 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from pysync.base.errors import UsageError
 from pysync.copy.formats import Frame
 from pysync.model import idl
+from pysync.model.definition import PURGE
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
@@ -216,6 +218,25 @@ def test_parameters_are_added_replaced_and_left_out():
         drop_parameters=["spark.*", "owner.tea?"],
     )
     assert found.after[0].parameters == {"EXTERNAL": "TRUE", "keep": "1", "replaced": "new", "added": "1"}
+
+
+@pytest.mark.parametrize(("table_id", "carried"), [(None, False), (7, True)], ids=["2.3 and 3.1", "4"])
+@pytest.mark.parametrize("kind", [Kind.CREATE_TABLE, Kind.ALTER_TABLE])
+def test_a_purge_is_carried_only_from_a_hive_that_purges(kind, table_id, carried):
+    """A client sends no id: what an alter writes is of the Hive that the table was of before."""
+    old, new = table("db", "t"), table("db", "t", parameters={PURGE: "TRUE"})
+    (old if kind is Kind.ALTER_TABLE else new).id = table_id
+    with capture_logs() as logs:
+        what = {"after": [new]} | ({"before": [old]} if kind is Kind.ALTER_TABLE else {})
+        found = rewritten(kind, what).after[0]
+    assert (found.parameters.get(PURGE), found.id) == ("TRUE" if carried else None, None)
+    told = [(it["table"], it["parameter"]) for it in logs if it["event"] == "parameter_omitted"]
+    assert told == ([] if carried else [("db.t", PURGE)])
+
+
+def test_a_purge_that_the_settings_ask_for_is_written():
+    found = rewritten(Kind.CREATE_TABLE, parameters={PURGE: "true"})
+    assert found.after[0].parameters[PURGE] == "true"
 
 
 def test_a_parameter_that_is_dropped_and_set_is_set():

@@ -194,7 +194,7 @@ def test_later_versions_bring_the_table_and_partition_of_an_insert(version):
 def test_a_dropped_object_of_which_only_the_name_is_told_has_no_create_time():
     dropped = [*changes_of("2.3", Kind.DROP_TABLE), *changes_of("2.3", Kind.DROP_DATABASE)]
     assert [change.created for change in dropped] == [0] * len(dropped)
-    assert not any(change.deletes_data for change in dropped)
+    assert not any(change.deletes_files for change in dropped)
 
 
 @pytest.mark.parametrize("version", ["3.1", "4.0"])
@@ -368,7 +368,7 @@ def test_no_version_tells_whether_a_drop_deleted_files(version):
     kept, purged = (messages.unpacked(found).keys() for found in recorded(version) if found.table in {"purged", "kept"})
     assert kept == purged
     drops = [*changes_of(version, Kind.DROP_TABLE), *changes_of(version, Kind.DROP_PARTITION)]
-    assert not any(change.deletes_data for change in drops)
+    assert not any(change.deletes_files for change in drops)
 
 
 @pytest.mark.parametrize("version", MORE)

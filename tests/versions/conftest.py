@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ class Report:
 
     rows: list[Row] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
+    files: dict[str, dict[str, bool]] = field(default_factory=dict)  # by version and drop: whether its files went
 
 
 _REPORT = pytest.StashKey[Report]()
@@ -53,5 +55,15 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(
             "".join(f"{cell!s:<20}" if at == 0 else f"{cell!s:>12}" for at, cell in enumerate(cells))
         )
+    _write_files(terminalreporter, report.files)
     for version, why in report.missing.items():
         terminalreporter.write_line(f"not run: Hive {version}: {why}")
+
+
+def _write_files(terminalreporter: Any, files: Mapping[str, Mapping[str, bool]]) -> None:
+    """What each version did with the files of each drop."""
+    if files:
+        terminalreporter.write_line(f"{'files after a drop of':<48}" + "".join(f"{it:>10}" for it in files))
+    for drop in next(iter(files.values()), {}):
+        cells = ("deleted" if found[drop] else "kept" for found in files.values())
+        terminalreporter.write_line(f"{drop:<48}" + "".join(f"{it:>10}" for it in cells))

@@ -20,9 +20,9 @@ from pysync.model.names import TableName
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A partition that was dropped, and whether its files were deleted with it."""
+    """A partition that was dropped, and where its files were deleted with it; "" if they stayed."""
 
-    delete_data: bool = False
+    deleted_location: str = ""
 
 
 @dataclass(slots=True)
@@ -66,13 +66,14 @@ class State:
 class DatabaseState(State):
     """A database: the drop of the old one, then the definition, or either of them.
 
-    A drop that cascades absorbs what the window did to its tables before; their `positions` are in it, too. `born` is
-    the position of the create, if the window has one.
+    A drop that cascades absorbs what the window did to its tables before; their `positions` are in it, too, and the
+    `deleted_locations` of those that were dropped. `born` is the position of the create, if the window has one.
     """
 
     name: str
     origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
     dropped: Change | None = None
+    deleted_locations: tuple[str, ...] = ()
     defined: Change | None = None
     born: int = 0
 
@@ -163,6 +164,7 @@ class _Folding:
             # What happened to these tables ends with the drop, but their events must count as applied with it.
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
             state.positions += [position for table in taken for position in table.positions]
+            state.deleted_locations = tuple(location for table in taken for location in _deleted_with(table))
             state.dropped, state.defined, state.born = change, None, 0
         else:
             state.defined = change
@@ -234,6 +236,11 @@ class _Folding:
             self._done.append(state)
 
 
+def _deleted_with(table: TableState) -> tuple[str, ...]:
+    """Where the last drop of a table deleted files; nowhere if it was there again afterwards, maybe in that place."""
+    return table.dropped.deleted_locations if table.dropped is not None and not table.definitions else ()
+
+
 def _remember_partitions(state: TableState, change: Change) -> None:
     """Note the state of each partition before the change."""
     if change.kind in _DROPS:
@@ -293,7 +300,8 @@ def _put_partitions(state: TableState, change: Change) -> None:
 def _drop_partitions(state: TableState, change: Change) -> None:
     state.parts, state.described = change, change.table
     for partition in change.before:
-        state.partitions[tuple(partition.values)] = Gone(change.deletes_data)
+        location = partition.sd.location if change.deletes_files and partition.sd is not None else None
+        state.partitions[tuple(partition.values)] = Gone(location or "")
 
 
 def _count(state: TableState, change: Change) -> None:

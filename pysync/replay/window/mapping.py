@@ -18,7 +18,7 @@ from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.model import idl
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.change import Change
-from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
+from pysync.model.definition import PURGE, VIEW_DATABASE_KEY, VIEWS, database_in_view, without_vain_purge
 from pysync.model.event import Event, Kind
 from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
 from pysync.model.mark import Mark
@@ -93,6 +93,12 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
 
 
 # Mapping: changes names, locations and parameters on the way to a target. Pure, but alters objects in place.
+
+
+def _log_vain_purge(item: Any) -> None:
+    """Say that a property is left out: the source ignores it, and a Hive 4 would delete files that the source keeps."""
+    if isinstance(item, hive.Table) and PURGE in (item.parameters or {}) and PURGE not in without_vain_purge(item):
+        log.info("parameter_omitted", table=f"{item.dbName}.{item.tableName}", parameter=PURGE)
 
 
 _UNKNOWN = Frame(plain=False)
@@ -238,6 +244,7 @@ class NameMapping:
             self._apply_to(item, frame)
         sources: dict[str, SourceFiles] = {}
         for item in change.after:
+            _log_vain_purge(item)
             sources.update(self._apply_to(item, frame))
         change.event, change.table, change.sources = self._event(change.event), table, sources
         change.then = self.apply(change.then) if change.then is not None else None
@@ -277,6 +284,7 @@ class NameMapping:
         """
         if isinstance(item, hive.Partition):
             raise TypeError("a partition is rewritten with the frame of its table")
+        _log_vain_purge(item)
         return self._apply_to(item, _UNKNOWN)
 
     def apply_to_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
@@ -328,7 +336,9 @@ class NameMapping:
         if type(item) is hive.Partition and item.parameters:
             item.parameters = how.located(item.parameters)
         if type(item) is hive.Table:
-            item.parameters = how.table_parameters(item.parameters or {})
+            item.parameters = how.table_parameters(without_vain_purge(item))
+            if item.id is not None:
+                item.id = None  # the target has its own
             self._sources(item)
             if self.renames:
                 rename_in_view(item, database, self.database, self.table)

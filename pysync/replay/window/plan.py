@@ -154,7 +154,7 @@ def _database(state: DatabaseState, writer: Writer) -> Work:
     if state.dropped is not None:
         origin = _origin(state.dropped, writer, state.visited) | _condition(state.provenance, state.dropping)
         drop: dict[str, Any] = {
-            "delete_data": state.dropped.deletes_data,
+            "deleted_locations": state.deleted_locations,
             "dropped_tables": state.dropped.dropped_tables,
         }
         drop["tables_alone"] = state.provenance is not None and state.provenance.tables_alone
@@ -175,7 +175,8 @@ def _table(state: TableState, writer: Writer) -> Work:
         origin = _origin(state.dropped, writer, state.visited) | _condition(state.provenance, state.dropping)
         if state.provenance is None or state.provenance.mark is None:  # else mark and clock are another home's
             origin["mark"] = replace(origin["mark"], created=state.dropped_created)
-        operations.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
+        deleted = state.dropped.deleted_locations
+        operations.append(DropTable(table=state.name, deleted_locations=deleted, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, writer, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
@@ -198,12 +199,13 @@ def _partitions(state: TableState, writer: Writer) -> list[Operation]:
         puts = origin | {"sources": state.sources}
         operations.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **puts))
     # An operation deletes files for all of its partitions or for none.
-    for delete_data in (False, True):
-        gone = tuple(values for values, it in state.partitions.items() if it == Gone(delete_data))
-        if gone:
-            operations.append(
-                DropPartitions(table=state.name, keys=keys, values=gone, delete_data=delete_data, **origin)
-            )
+    gone = {values: it.deleted_location for values, it in state.partitions.items() if isinstance(it, Gone)}
+    for with_files in (False, True):
+        some = {values: location for values, location in gone.items() if bool(location) is with_files}
+        if some:
+            drop: dict[str, Any] = {"keys": keys, "values": tuple(some)}
+            drop["deleted_locations"] = tuple(filter(None, some.values()))
+            operations.append(DropPartitions(table=state.name, **drop, **origin))
     return operations
 
 

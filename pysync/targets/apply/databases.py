@@ -14,7 +14,7 @@ from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge, Verdict
-from pysync.targets.apply.writing import deletes_directory, drop_batches, into, is_link, log_lost, refuse_link
+from pysync.targets.apply.writing import drop_batches, into, is_link, log_directory_kept, log_lost, refuse_link
 from pysync.targets.base import Held, Outcome, Rejected
 from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
@@ -103,7 +103,8 @@ def drop_database(store: Door, operation: DropDatabase, judge: Judge) -> Outcome
     outcome = judge.outcome_if_database_stays(operation, existing, tables.remaining)
     if outcome is not None:
         return outcome
-    store.remove_database(existing, delete_data=deletes_directory(store, existing, operation.delete_data))
+    store.remove_database(existing)
+    log_directory_kept(store, existing)
     return Outcome.APPLIED
 
 
@@ -114,7 +115,7 @@ def _drop_tables(store: Door, operation: DropDatabase, dropped: list[Any]) -> No
     # Views first: Hive 4 refuses to drop a table that a materialized view uses.
     dropped.sort(key=is_view, reverse=True)
     held = list[Held]()
-    for batch, delete_data in drop_batches(store, dropped, operation.delete_data):
+    for batch, delete_data in drop_batches(store, dropped, operation.deleted_locations):
         try:
             store.remove_tables(batch, delete_data=delete_data)
         except Held as error:  # the tables of the next batch may go

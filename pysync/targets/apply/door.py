@@ -137,11 +137,11 @@ class Door:
         self._changes.note(*differences)
         return True
 
-    def remove_database(self, existing: Any, *, delete_data: bool) -> None:
-        """Drop the database, which has no tables any more, with its functions. Raises Held."""
+    def remove_database(self, existing: Any) -> None:
+        """Drop the database, which has no tables any more, with its functions. Its directory stays. Raises Held."""
         name = existing.name
         self._assert_going([Lost(name, "database")])
-        self.reads.drop_database(name, delete_data=delete_data)
+        self.reads.drop_database(name, delete_data=False)
         self._guard.removed([name])
         self._note(f"database {name}", "dropped")
 

@@ -33,7 +33,7 @@ from pysync.model.operation import (
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
 from pysync.targets.apply.judging import HomeRequests, HomeRule
-from pysync.targets.apply.writing import deletes_directory, stamped
+from pysync.targets.apply.writing import log_directory_kept, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, countless, same
 from pysync.targets.hive import is_another
@@ -379,8 +379,8 @@ class BothWaysJudge(Judge):
                 dropped += 1
         if self._may_drop_database(operation, place):
             self._add_known_births(operation)
-            deletes = deletes_directory(self.store, place, operation.delete_data)
-            self.store.remove_database(place, delete_data=deletes)
+            self.store.remove_database(place)
+            log_directory_kept(self.store, place)
             dropped += 1
         return Outcome.APPLIED if dropped else Outcome.UNCHANGED
 

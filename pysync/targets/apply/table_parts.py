@@ -165,7 +165,7 @@ def _drop(store: Door, operation: DropPartitions, table: Any, values: Sequence[S
     droppable = [existing[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
     todo = [it for it in droppable if not store.keeps_part(partition_key(table, it))]
     if todo:
-        for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
+        for batch, delete_data in drop_batches(store, todo, operation.deleted_locations, table):
             store.remove_partitions(table, batch, delete_data=delete_data)
     if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), existing):
         return Outcome.CONFLICT

@@ -112,7 +112,7 @@ def drop_table(store: Door, operation: DropTable, judge: Judge) -> Outcome:
         return judge.outcome_without_write(operation, verdict, existing)
     if store.keeps(existing):
         return Outcome.KEPT
-    for batch, delete_data in drop_batches(store, [existing], operation.delete_data):
+    for batch, delete_data in drop_batches(store, [existing], operation.deleted_locations):
         store.remove_tables(batch, delete_data=delete_data)
     return Outcome.APPLIED
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import loses_files
 from pysync.model.idl import copied
-from pysync.model.locations import directories_of, shared_at, written
+from pysync.model.locations import directories_of, is_below, shared_at, written
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
@@ -73,40 +74,63 @@ def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark
 
 
 def drop_batches(
-    store: Door, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
+    store: Door, items: Sequence[Any], deleted: Sequence[str], table: Any | None = None
 ) -> Iterator[tuple[list[Any], bool]]:
-    """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
+    """Tables of one database, or partitions of `table`, to drop in this order, and whether their files are deleted.
 
-    They are only if the drop did so at the source (`requested`) and the target is allowed to. Files stay, and the log
-    says so, where the location of an item, or of a partition that goes with its table, is or contains a directory that
-    others use: that of the database, a prefix that locations are mapped to, or one that is given as `shared`.
+    They are only if the target is allowed to, if its metastore deletes files of such a table, and if every directory
+    that would go with an item is one that the source `deleted`, or in one. Files also stay where a directory is or
+    contains one that others use: that of the database, of the `table`, or a prefix that locations are mapped to. The
+    log says what stays.
     """
-    if not _deletes(store, requested) or not items:
+    if not (deleted and store.settings.delete_data and items):
         yield list(items), False
         return
-    directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
+    shared = [*store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
+    shared += [table.sd.location] if table is not None and table.sd.location else []
 
-    def shared_location(item: Any) -> tuple[str, str, str] | None:
+    def kept(item: Any) -> _Kept | None:
         name = f"{item.dbName}.{item.tableName}"
-        places = (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location)
-        pairs = ((place, shared_at(place, directories)) for place in places)
-        return next(((name, place, directory) for place, directory in pairs if directory is not None), None)
+        for place in (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location):
+            if not loses_files(table or item):
+                return _Kept(name, place, "the table is external at the target")
+            if not any(is_below(place, it) for it in deleted):
+                return _Kept(name, place, "the source did not delete this directory")
+            if (directory := shared_at(place, shared)) is not None:
+                return _Kept(name, place, "others use this directory", directory)
+        return None
 
-    for shared_by, batch in groupby(items, shared_location):
-        if shared_by is not None:
-            _log_not_deleted(store, *shared_by)
-        yield list(batch), shared_by is None
+    for reason, batch in groupby(items, kept):
+        if reason is not None:
+            reason.log(store)
+        yield list(batch), reason is None
 
 
-def deletes_directory(store: Door, existing: Any, requested: bool) -> bool:
-    """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
-    if not _deletes(store, requested):
-        return False
-    for location in directories_of(existing):
-        if (shared := shared_at(location, store.settings.mapped_prefixes)) is not None:
-            _log_not_deleted(store, existing.name, location, shared)
-            return False
-    return True
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Files that stay, and the reason; `shared` is the directory that others use, if that is it."""
+
+    name: str
+    location: str
+    reason: str
+    shared: str | None = None
+
+    def log(self, store: Door) -> None:
+        log.warning(
+            "files_not_deleted",
+            target=store.settings.name,
+            object=self.name,
+            location=self.location,
+            shared=self.shared,
+            reason=self.reason,
+        )
+
+
+def log_directory_kept(store: Door, database: Any) -> None:
+    """Say that the directory of a dropped database stays: no event says whether the source deleted it."""
+    if store.settings.delete_data:
+        reason = "no event says whether the source deleted the directory of a database"
+        _Kept(database.name, database.locationUri, reason).log(store)
 
 
 def _with_partitions(store: Door, item: Any) -> Iterator[Any]:
@@ -114,14 +138,6 @@ def _with_partitions(store: Door, item: Any) -> Iterator[Any]:
     yield item
     if getattr(item, "partitionKeys", None):
         yield from store.reads.partitions(TableName.of(item.dbName, item.tableName))
-
-
-def _deletes(store: Door, requested: bool) -> bool:
-    return requested and store.settings.delete_data
-
-
-def _log_not_deleted(store: Door, name: str, location: str, shared: str) -> None:
-    log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
 
 
 def is_link(store: Door, existing: Any) -> bool:

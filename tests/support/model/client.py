@@ -132,7 +132,7 @@ class HistoryClient:
 
     def _drop_table(self, change: Change) -> None:
         there = self._table(change.table_name)
-        self._metastore.call(lambda client: client.drop_table(there.dbName, there.tableName, change.deletes_data))
+        self._metastore.call(lambda client: client.drop_table(there.dbName, there.tableName, change.deletes_files))
 
     def _insert(self, change: Change) -> None:
         there = self._table(change.table_name)
@@ -172,7 +172,7 @@ class HistoryClient:
         keys = [key.name for key in there.partitionKeys]
         which = hive.RequestPartsSpec(names=[partition_name(keys, item.values) for item in change.before])
         # A directory that stayed would be in the way of a later rename, and HMS would refuse that.
-        deletes = change.deletes_data or _managed(there)
+        deletes = change.deletes_files or _managed(there)
         request = hive.DropPartitionsRequest(there.dbName, there.tableName, which, deletes, False, False, None, False)
         self._metastore.call(lambda client: client.drop_partitions_req(request))
 

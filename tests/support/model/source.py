@@ -103,7 +103,7 @@ class Source:
         for table in self.world.within(name):
             del self.world.tables[table]
         del self.world.databases[name]
-        self._tell(Kind.DROP_DATABASE, before=[before], attributes={"delete_data": "true"})
+        self._tell(Kind.DROP_DATABASE, before=[before])
 
     def _function(self, database: str, name: str) -> Any:
         made = self.world.databases[database].functions[name]
