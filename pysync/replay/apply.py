@@ -42,7 +42,7 @@ from pysync.targets.settings import TargetSettings
 # Visible: how long the changes of a work took from their commit at the source until the target had them.
 
 
-_HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.UNSUPPORTED})
+_HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.KEPT, Outcome.UNSUPPORTED})
 """After these the target does not have the change."""
 
 ClockOffset = Callable[[str], float | None]

@@ -74,6 +74,7 @@ _KINDS: Mapping[str, _Kind] = {
 # --- Acts: what people do to the running sidecar, and who did it, goes into the journal
 
 _MIB = 1024 * 1024
+_MOST_NAMED = 10
 
 
 ACTS: Mapping[str, str] = {
@@ -179,8 +180,8 @@ def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
         adopted = f"{answer['adopted']} adopted, " if "adopted" in answer else ""
         return f"{adopted}{answer['skipped']} skipped, {answer['tried']} tried{left}"
-    if answer.get("kept"):
-        return f"without the drops: {answer['was']}"
+    if "objects" in answer:
+        return _decision_text(answer)
     if "restored" in answer:
         return f"{answer['name']} is {answer['restored']} again"
     if "removed" in answer and "left" in answer:
@@ -190,6 +191,14 @@ def _result_text(request: Request, answer: Mapping[str, Any]) -> str | None:
     requested = request.get("instance") or request.get("why")
     text = answer.get("paused") or answer.get("was") or answer.get("gap") or requested
     return str(text) if text else None
+
+
+def _decision_text(answer: Mapping[str, Any]) -> str:
+    """`kept: hr.t1, hr.t2`, and how many more."""
+    names = [str(it["object"]) for it in answer["objects"]]
+    what = {True: "kept", False: "dropped"}.get(answer.get("kept", None), "no longer kept")
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{what}: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 # --- Actions: the records of the journal, as JSON values, page by page. The form is a promise, see docs/status.md

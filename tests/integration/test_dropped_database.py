@@ -26,10 +26,10 @@ def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Pat
     with Stage(tmp_path, options=options) as stage:
         stage.target.start()
         stage.source.start()
-        stage.start_sidecar()
-        wait_until_compared(stage)
         with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
-            kept = dropped_and_held(stage, source, target, 60)
+            kept, gone = made(source, 60), made(source, 80)
+            started(stage)
+            dropped_and_held(stage, source, target, kept, 60)
             assert pysync("held", "keep", "replica", "-c", stage.config_file).returncode == 0
             wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
             assert len(target.tables(kept)) == 60
@@ -37,7 +37,7 @@ def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Pat
             assert "a person has decided that replica keeps it" in shown(stage, "why", f"{kept}.t05")
             verified = pysync("verify", kept, "-c", stage.config_file)
             assert (verified.returncode, "a person has kept it" in verified.stdout) == (0, True)
-            gone = dropped_and_held(stage, source, target, 80)
+            dropped_and_held(stage, source, target, gone, 80)
             assert pysync("held", "drop", "replica", "--yes", "-c", stage.config_file).returncode == 0
             wait_until(lambda: gone not in target.databases(), what="the drop")
             assert len(target.tables(kept)) == 60
@@ -49,10 +49,10 @@ def test_a_database_that_was_kept_is_given_back_to_the_source(tmp_path: Path) ->
     with Stage(tmp_path) as stage:
         stage.target.start()
         stage.source.start()
-        stage.start_sidecar()
-        wait_until_compared(stage)
         with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
-            name = dropped_and_held(stage, source, target, 30)
+            name = made(source, 30)
+            started(stage)
+            dropped_and_held(stage, source, target, name, 30)
             assert pysync("held", "keep", "replica", "-c", stage.config_file).returncode == 0
             wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
             done = pysync("bootstrap", "-c", rescue(stage, name))
@@ -82,11 +82,21 @@ def verified(stage: Stage, name: str) -> int:
     return pysync("verify", name, "-c", stage.config_file).returncode
 
 
-def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, tables: int) -> str:
-    """Make a database with so many tables, and drop it; returns its name once the drop is held."""
+def made(source: Metastore, tables: int) -> str:
+    """A database with so many tables, of before the sidecar: one whose creation it sees is young, and not held."""
     name = new_database(source, "hr")
     for number in range(tables):
         source.call(lambda client, it=number: client.create_table(table(name, f"t{it:02}")))
+    return name
+
+
+def started(stage: Stage) -> None:
+    stage.start_sidecar()
+    wait_until_compared(stage)
+
+
+def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, name: str, tables: int) -> None:
+    """Drop a database with so many tables; the drop is held then."""
     wait_until(lambda: len(target.tables(name)) == tables, what="the tables")
     source.call(lambda client: client.drop_database(name, False, True))
     wait_until(lambda: brake(stage) is not None, what="the brake")
@@ -102,7 +112,6 @@ def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, tables:
     assert [it["object"] for it in listed] == [name, *(f"{name}.t{number:02}" for number in range(tables))]
     assert pysync("held", "drop", "replica", "-c", stage.config_file).returncode == 1, "nobody was asked"
     assert len(target.tables(name)) == tables
-    return name
 
 
 def shown(stage: Stage, *arguments: str) -> str:

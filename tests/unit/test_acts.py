@@ -41,7 +41,9 @@ def done(command: str, request: Mapping[str, Any], answer: Mapping[str, Any] | P
         ("pause", {"target": "dr"}, {"target": "dr", "paused": "by hand"}, "Pause", "by hand"),
         ("resume", {"target": "dr"}, {"target": "dr", "was": "too many drops"}, "Resume", "too many drops"),
         ("resume", {"target": "dr"}, {"target": "dr", "was": None}, "Resume", None),
-        ("resume", {"target": "dr"}, {"was": "held", "kept": True}, "Resume", "without the drops: held"),
+        ("held decide", {"target": "dr"}, {"kept": True, "objects": [{"object": "hr.t"}]}, "Decide", "kept: hr.t"),
+        ("held decide", {"target": "dr"}, {"kept": False, "objects": [{"object": "hr"}]}, "Decide", "dropped: hr"),
+        ("kept release", {"target": "dr"}, {"objects": [{"object": "hr.t"}]}, "Release", "no longer kept: hr.t"),
         ("bootstrap", {"target": "dr"}, {"begun": True, "targets": ["dr"]}, "Bootstrap", None),
         ("listener remove", {"instance": "abc"}, {"instance": "abc", "removed": True}, "RemoveListener", "abc"),
         (

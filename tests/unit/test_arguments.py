@@ -93,7 +93,8 @@ HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): [
 # change the machine belongs to READ_ONLY: its lines are read, and nothing is begun.
 RUN = """
 token, jar, hive-site, check, import-rule, man, run, status, wait, events, why, actions, verify,
-plan, pause, resume, parked list, parked show, parked retry, parked skip, parked adopt, refresh, reload, replay,
+plan, pause, resume, held list, held keep, held drop, kept list, kept release,
+parked list, parked show, parked retry, parked skip, parked adopt, refresh, reload, replay,
 policy test, target list, target show, target add, target set, target enable, target disable, target policy,
 target rename, target remove, trash list, trash restore, trash empty, listener remove, bootstrap, dump, load, repl,
 copy, demo, embedded, web-password, tables, monitoring, promote

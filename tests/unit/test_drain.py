@@ -256,7 +256,7 @@ def test_operations_that_do_not_read_the_source_say_nothing_of_its_outage():
 
 def test_a_target_that_cannot_say_how_many_tables_it_has_is_away_in_the_log_too(benches, monkeypatch):
     bench = benches(max_drop_share=0.5)
-    monkeypatch.setattr(Brake, "holds", lambda *_: is_away())
+    monkeypatch.setattr(Brake, "expect", lambda *_: is_away())
     bench.append(create("db.t"))
     with capture_logs() as lines:
         bench.start()

@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.names import TableName
-from pysync.targets.apply import takes_files
+from pysync.targets.apply import judge_class
 from pysync.targets.hms import HmsSettings
 from tests.conformance.objects import Source, partition, table
 
 NAME = TableName("db", "t")
+
+
+def takes_files(how, operation, there):
+    """What the judge of a target with these settings decides of the files of an operation."""
+    return judge_class(how).takes_files(how, operation, there)
 
 
 def settings(**values):

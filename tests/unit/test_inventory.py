@@ -84,6 +84,7 @@ def test_a_drop_that_the_brake_holds_is_held(tmp_path: Path) -> None:
     with closing(Place(tmp_path, max_drops_per_window=1)) as place:
         place.source = Hms("shop.other")
         place.replay(create_database("shop"), *(create(f"shop.t{number}") for number in range(3)))
+        place.bench.target.tables = lambda _: [f"t{number}" for number in range(3)]
         place.drain.pause("one window")
         place.bench.append(*(drop(f"shop.t{number}") for number in range(3)))
         place.drain.resume()

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import Entry, EventQueue, store
+from pysync.queue import Entry, EventQueue, Removal, store
 from tests.support.queues import fill, numbered, park, seen
 
 SEALED = {
@@ -18,6 +18,7 @@ SEALED = {
     "parked": "UPDATE parked SET data = x'33'",
     "finished": "UPDATE finished SET positions = '[3]'",
     "gaps": "UPDATE gaps SET closed_at_ms = 1",
+    "removals": "UPDATE removals SET state = 'drop'",
 }
 
 
@@ -90,6 +91,8 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
     queue.target("dr").parked.update(queue.target("dr").parked.events())
     queue.amend({2: b"other"})
     queue.target("dr").pause("by hand")
+    queue.target("dr").removals.change([Removal("db.t", "table", "held", "too many", 2, 1, lasting=True)])
+    queue.target("dr").removals.change([Removal("db.t", "table", "keep", "a person has kept it", 3, 2)])
     queue.notes.put("living", "77")
     queue.gaps.open("a", "b")
     queue.gaps.healed_by(["a"], 4)
@@ -98,6 +101,7 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
     queue = reopen()
     assert [it.key for it in queue.gaps.latest()] == ["a"]
     assert queue.intake.unreadable() == []
+    assert [(it.object, it.state) for it in queue.target("lake").removals.all()] == [("db.t", "keep")]
     assert [it.data for it in queue.target("lake").parked.events()] == [b"other", b"x"]
     assert queue.events(1, 1, 100)[0].data == b"other"
 
@@ -105,6 +109,7 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
 @pytest.mark.parametrize("table", SEALED)
 def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_path, table):
     queue.target("dr").advance(2, [park(2)], {4})
+    queue.target("dr").removals.change([Removal("db.t", "table", "keep", "a person has kept it", 2, 1)])
     queue.notes.put("living", "77")
     queue.gaps.open("ended:old:3", "it ended")
     queue.close()
@@ -243,6 +248,6 @@ def test_a_file_of_another_format_is_refused_in_one_line(queue, reopen, tmp_path
     queue.close()
     monkeypatch.setattr(store, "VERSION", 1)
     with pytest.raises(
-        store.QueueFailed, match="has queue format 2, this pysync reads format 1; another version of pysync wrote"
+        store.QueueFailed, match="has queue format 3, this pysync reads format 1; another version of pysync wrote"
     ):
         reopen()

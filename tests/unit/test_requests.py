@@ -58,7 +58,11 @@ def names() -> list[str]:
     more = [
         "bootstrap",
         "events",
+        "held decide",
+        "held list",
         "history",
+        "kept list",
+        "kept release",
         "loads",
         "object",
         "pause",
