@@ -243,7 +243,7 @@ class Brake:
         return removal.object in self._after_flights(removal.database, view.there[removal.database])
 
     def _may_exceed(self, act: Sequence[Removal]) -> bool:
-        if self._over_window(act) or self._over_time(act):
+        if any(self._over_window(it) or self._over_time(it) for it in self._new_and_held(act)):
             return True
         share, least = self._limits.share, self._limits.share_from
         databases = {it.database for it in act if it.lasting} if share else set()
@@ -265,16 +265,21 @@ class Brake:
 
     def _exceeding(self, lost: Sequence[Removal], view: _View) -> dict[str, str]:
         """The objects that exceed a limit, or wait for a decision anyhow, each with the reason."""
-        why = self._over_window(lost) or self._over_time(lost)
-        if why:
-            return dict.fromkeys((it.object for it in lost if it.count), why)
         held = self._open(lost)
+        for some in self._new_and_held(lost):
+            if why := self._over_window(some) or self._over_time(some):
+                held |= dict.fromkeys((it.object for it in some if it.count), why)
         for database, tables in view.there.items():
             reason = self._over_share(database, lost, tables, view.again)
             if reason:
                 of_share = (it for it in lost if it.database == database and it.kind != "partition")
                 held |= dict.fromkeys((it.object for it in of_share), reason)
         return held
+
+    def _new_and_held(self, act: Sequence[Removal]) -> tuple[list[Removal], list[Removal]]:
+        """What comes now, and what is held: the number of the one says nothing of the other."""
+        held = {it.object for it in self.held()}
+        return [it for it in act if it.object not in held], [it for it in act if it.object in held]
 
     def _open(self, lost: Sequence[Removal]) -> dict[str, str]:
         """Those that wait for a decision whatever the limits say, each with the reason."""

@@ -117,6 +117,14 @@ def test_what_exceeds_a_limit_is_held_and_everything_else_goes_on(faulty_drains)
     assert {kind for _, _, kind in bench.parked()} == {"held"}
 
 
+def test_what_is_held_holds_nothing_of_what_comes_later(faulty_drains):
+    bench = filled(faulty_drains, max_drops_per_window=3)
+    bench.append(create_database("other"), create("other.t"))
+    at_once(bench, *map(drop, TABLES))
+    at_once(bench, drop("other.t"))
+    assert (held_by(bench), bench.tables("other")) == (TABLES, [])
+
+
 def test_a_hold_says_all_of_its_objects(faulty_drains):
     bench = filled(faulty_drains, max_drops_per_window=3)
     at_once(bench, *map(drop, TABLES))
