@@ -229,7 +229,9 @@ class Brake:
             self._hold(act, self._exceeding(lost, view))
 
     def _undecided(self, candidates: Iterable[Removal]) -> list[Removal]:
-        return [it for it in candidates if self._state(it.object) not in {"keep", "drop"}]
+        # A comparison names some objects twice: as gone, and with their database.
+        once = {it.object: it for it in candidates}
+        return [it for it in once.values() if self._state(it.object) not in {"keep", "drop"}]
 
     def _with_held(self, undecided: Sequence[Removal]) -> list[Removal]:
         """These removals, and the others that are held: a hold is one act."""

@@ -27,7 +27,7 @@ GONE = 20
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """Two metastores; tables that a test makes are young, so that only their number counts."""
-    with Stage(tmp_path, options="max_drops_per_window = 14\n") as stage:
+    with Stage(tmp_path, database="disk", options="max_drops_per_window = 14\n") as stage:
         stage.target.start()
         stage.source.start()
         yield stage
@@ -78,12 +78,16 @@ def stop(stage: Stage) -> None:
 
 
 def older_queue(stage: Stage, saved: Path) -> None:
-    """Put the queue back as it was when it was saved."""
+    """Put the queue back as it was when it was saved; pysync notices that, and compares."""
     stop(stage)
     directory = stage.config.queue.directory
-    shutil.rmtree(directory)
-    shutil.copytree(saved, directory)
+    for file in ("queue.db", "queue.db-wal"):
+        (directory / file).unlink(missing_ok=True)
+        if (saved / file).exists():
+            shutil.copy(saved / file, directory)
     stage.start_sidecar()
+    reasons = (gap["reason"] for gap in stage.status()["gaps"])
+    assert any("an older file was restored" in it for it in reasons)
     wait_until_compared(stage)
 
 

@@ -547,6 +547,16 @@ def test_databases_that_a_comparison_finds_gone_are_held(faulty_drains):
     assert bench.target.database("db") is None
 
 
+def test_a_comparison_counts_each_object_once(faulty_drains):
+    bench = filled(faulty_drains, max_drops_per_window=7, max_drop_share=0)
+    source = Hms()
+    bench.source = lambda: source
+    bench.restart()
+    bench.append(*compared("default"))
+    bench.finish()
+    assert (bench.target.database("db"), held_by(bench)) == (None, [])
+
+
 def test_what_is_held_is_logged_once(faulty_drains):
     with capture_logs() as logs:
         bench = filled(faulty_drains, max_drops_per_window=3)
