@@ -96,10 +96,10 @@ class Brake:
     """
 
     def __init__(
-        self, target: str, limits: Limits, removals: Removals, ends: Ends, *, clock: Callable[[], float] = time.time
+        self, target: str, limits: Limits, removals: Removals, ends: Ends, *, clock: Callable[[], float] | None = None
     ) -> None:
         self._target, self._limits, self._removals, self._ends = target, limits, removals, ends
-        self._clock = clock
+        self._clock = clock or time.time
         self._rows = {it.object: it for it in removals.all()}
         self._flights: list[Flight] = []  # of the windows under way, in order
         self._lock = threading.RLock()

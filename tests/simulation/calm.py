@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import combinations
 
-from tests.simulation import rounds
+from tests.simulation import braked, rounds
 from tests.simulation.scopes import comparable
 from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
@@ -20,15 +21,24 @@ def after(world: World) -> str | None:
         return waits
     for cluster in world.clusters:
         cluster.calm()
+    if world.topology.is_braked:
+        if found := braked.rest(world):
+            return found
+        return _at_rest(world, _different)
     if world.topology.work.acts and (touched := _by_hand(world)):
         return touched
+    return _at_rest(world, partial(_unlike, world) if world.topology.work.acts else _different)
+
+
+def _at_rest(world: World, unlike: Callable[[Mapping[str, State]], str | None]) -> str | None:
+    """What is wrong at rest, where nothing is parked, and `unlike` says what is not as it shall be."""
     if not world.settle():
         return f"it does not come to rest: {rounds.busy(world.clusters)}"
     found = _restless(world) or _parked(world)
     if found:
         return found
     states = {cluster.name: state(cluster.store) for cluster in world.clusters}
-    return _overruled(world, states) or (_unlike(world, states) if world.topology.work.acts else _different(states))
+    return _overruled(world, states) or unlike(states)
 
 
 def _by_hand(world: World) -> str | None:

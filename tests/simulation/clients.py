@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,22 +17,48 @@ DATABASES = ("a", "b")
 TABLES = ("t", "u", "v")
 VALUES = ("1", "2", "3")
 COLUMNS = (("x",), ("x", "y"), ("x", "y", "z"), ("x", "w"))
+MORE_TABLES = (*TABLES, "w", "x", "y", "z")
 FUNCTIONS = ("f", "g")
+_MANAGED, _TWO_PARTITIONS = 66, 3
+"""What makes a table managed and partitioned by `k`, and adds two partitions: see Client."""
 
 
 class Client:
     """Somebody at one metastore. `intended` gets the same calls, and no others."""
 
-    def __init__(self, metastore: MemoryMetastore, intended: MemoryMetastore, *, alike: bool = False) -> None:
-        """With `alike` all tables have the same partition keys: an alter leads from each to each."""
+    def __init__(
+        self,
+        metastore: MemoryMetastore,
+        intended: MemoryMetastore,
+        *,
+        alike: bool = False,
+        tables: Sequence[str] = TABLES,
+    ) -> None:
+        """With `alike` all tables have the same partition keys: an alter leads from each to each.
+
+        `tables` are the names that it uses in each database.
+        """
         self._hms = metastore
         self._intended = intended
         self._alike = alike
+        self._tables = tables
         self.calls = 0
+        self.renamed: dict[str, str] = {}
+        """The tables that it has renamed, each with its last new name."""
+
+    def fill(self, database: str) -> str:
+        """Create a database with tables, every other of which has partitions."""
+        self._create_database(database)
+        for number, name in enumerate(self._tables[:-1]):
+            self._create(TableName(database, name), _MANAGED + number)
+            there = self._hms.table(database, name)
+            if there.partitionKeys and number % 2:
+                self._add_partitions(there, _TWO_PARTITIONS)
+        return f"create database {database} with the tables {', '.join(self._tables[:-1])}"
 
     def do(self, a: int, b: int, c: int) -> str:
         """Do what the numbers say; returns it in words."""
-        name = TableName(DATABASES[b % 2], TABLES[b // 2 % 3])
+        name = TableName(DATABASES[b % 2], self._tables[b // 2 % len(self._tables)])
         if self._hms.database(name.database) is None:
             return self._create_database(name.database)
         choice, what = CHOICES[a % len(CHOICES)], c
@@ -106,11 +132,14 @@ class Client:
 
     def _rename(self, there: Any, what: int) -> str:
         databases = [name for name in DATABASES if self._hms.database(name) is not None]
-        new = TableName(databases[what % len(databases)], TABLES[what // 2 % 3])
+        new = TableName(databases[what % len(databases)], self._tables[what // 2 % len(self._tables)])
         place, context = (there.dbName, there.tableName), hive.EnvironmentContext({})
         there.dbName, there.tableName = _both(new)
         statement = f"rename table {'.'.join(place)} to {new}"
-        return self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), statement)
+        said = self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), statement)
+        if self._hms.table(*place) is None:
+            self.renamed[".".join(place)] = str(new)
+        return said
 
     # --- partitions
 

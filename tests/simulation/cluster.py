@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from pysync.lab.memory import MemoryMetastore, Store
 from pysync.replay.recording import Append
 from pysync.targets.settings import TargetSettings
-from tests.simulation.clients import Client
+from tests.simulation.clients import TABLES, Client
 from tests.simulation.clock import Clock
 from tests.simulation.dumps import Dumped
 from tests.simulation.links import Link
@@ -30,7 +30,15 @@ class Cluster:
     `record` takes what its sidecar has for the journal.
     """
 
-    def __init__(self, name: str, clock: Clock, *, alike: bool = False, record: Append | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        *,
+        alike: bool = False,
+        tables: Sequence[str] = TABLES,
+        record: Append | None = None,
+    ) -> None:
         self.name = name
         self._clock = clock
         self.now = clock.time
@@ -38,7 +46,7 @@ class Cluster:
         self.listener = Listener(name, clock.time)
         self.store.listener = self.listener.hear
         self.intended = Store(clock=clock.time)
-        self.client = Client(MemoryMetastore(self.store), MemoryMetastore(self.intended), alike=alike)
+        self.client = Client(MemoryMetastore(self.store), MemoryMetastore(self.intended), alike=alike, tables=tables)
         self.links: dict[str, Link] = {}
         self.sidecar: Sidecar | None = None
         self.fatal: tuple[str, int] | None = None

@@ -8,6 +8,7 @@ from functools import partial
 from typing import cast
 
 from pysync.queue import EventQueue
+from pysync.replay.brake import Brake
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
@@ -69,6 +70,15 @@ class Feed:
     def ask_for_retry(self) -> None:
         """What is parked is tried again at once, and soon again if it fails."""
         self._replayer.restart_retries()
+
+    @property
+    def brake(self) -> Brake:
+        """What holds its removals."""
+        return self._replayer.brake
+
+    def retry_soon(self) -> None:
+        """A person has decided: what waits for that is tried again."""
+        self._replayer.retry_soon()
 
     def turn(self) -> bool:
         """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False

@@ -43,7 +43,8 @@ class Workload:
     on which tables (the numbers that choose them), how often something goes wrong (which `kinds`), and what people do
     by hand (`acts`, see hands.Executor).
 
-    Those that are `prepared` begin with a table that the first cluster has created, and that all have.
+    Those that are `prepared` begin with a table that the first cluster has created, and that all have; with `fills`
+    they begin with as many databases full of tables instead, which are hours old.
     """
 
     calls: tuple[int, ...] = ()
@@ -54,6 +55,7 @@ class Workload:
     faults: float = 0.2
     acts: tuple[str, ...] = ()
     kinds: tuple[str, ...] = FAULTS
+    fills: int = 0
 
     def history(self, seed: int, clusters: int) -> History:
         """The history of that seed."""
@@ -82,9 +84,18 @@ class _Thrown:
                 yield Step(self.dice.choice(self.workload.acts), 0, *self._numbers())
 
     def _prelude(self) -> Iterator[Step]:
+        if self.workload.fills:
+            yield from self._old_databases()
+            return
         for _ in range(2):
             yield Step("client", 0, 0, self.workload.tables[0], self.dice.randrange(256))
         yield Step("settle")
+
+    def _old_databases(self) -> Iterator[Step]:
+        for number in range(self.workload.fills):
+            yield Step("fill", self.workload.writers[number % len(self.workload.writers)], number)
+        yield Step("settle")
+        yield Step("age")
 
     def _client(self) -> Step:
         a, _, c = self._numbers()

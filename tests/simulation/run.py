@@ -54,6 +54,8 @@ def wrong_after(
         try:
             for step in steps:
                 world.do(step)
+                if broken := world.broken():
+                    return broken
             return calm.after(world)
         except Exception as error:
             return f"{type(error).__name__}: {error}"

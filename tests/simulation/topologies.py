@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.simulation.clients import CHOICES, Client, numbers_of
+from tests.simulation.clients import CHOICES, MORE_TABLES, TABLES, Client, numbers_of
 from tests.simulation.history import FAULTS, Workload
 
 NAMES = ("east", "west", "north")
@@ -30,6 +30,16 @@ class Topology:
     def both_ways(self) -> bool:
         """Whether a cluster is both source and target."""
         return len(self.targets) > 1
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables in each database."""
+        return MORE_TABLES if self.is_braked else TABLES
+
+    @property
+    def is_braked(self) -> bool:
+        """Whether removals may be held."""
+        return "max_drops" in self.settings
 
     @property
     def workload(self) -> Workload:
@@ -61,5 +71,32 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
 _LONG = Workload(most=30)  # topologies of their own: with another workload a seed is another history
 LONG = tuple(replace(it, name=f"long-{it.name}", work=_LONG) for it in WITH_HOMES)
 LONG_RING = LONG[-1]
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES, *LONG)}
+_TIGHT = {
+    "max_drops": "6 per 1h",
+    "max_drops_per_window": 5,
+    "max_drop_share": 0.5,
+    "max_drop_share_from": 4,
+    "parked_retry_seconds": 4,
+    "window": 8,
+}
+_REMOVING = (
+    *(numbers_of(Client._drop) * 3),
+    *(numbers_of(Client._drop_database) * 6),
+    *(numbers_of(Client._rename) * 2),
+    *(numbers_of(Client._recreate) * 2),
+    *numbers_of(Client._drop_partition),
+    *numbers_of(Client._add_partitions, Client._alter, Client._function),
+)
+_BRAKED = Workload(
+    _REMOVING,
+    most=30,
+    tables=tuple(range(2 * len(MORE_TABLES))),
+    prepared=0.9,
+    acts=("decide", "decide", "release", "compare", "trim"),
+    kinds=_BUT_JUMPS,
+    fills=2,
+)
+BRAKED = Topology("braked", {"east": ("west", "north")}, _TIGHT, _BRAKED)
+BRAKED_PAIR = Topology("braked-pair", PAIR.targets, {**_BOTH_WAYS, **_TIGHT}, _BRAKED)
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES, *LONG, BRAKED, BRAKED_PAIR)}
 """Those of `make simulate`: nothing may go wrong in them."""

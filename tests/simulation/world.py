@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.targets.settings import TargetSettings
 from tests.simulation import rounds
+from tests.simulation.clients import DATABASES
 from tests.simulation.clock import Clock
 from tests.simulation.cluster import Cluster, Killed
 from tests.simulation.hands import Executor
 from tests.simulation.history import POINTS, Step
+from tests.simulation.losses import Bounds, Losses
+from tests.simulation.person import Edge, Person
 from tests.simulation.scopes import EVERYTHING, Scope
 from tests.simulation.topologies import Topology
 
@@ -48,7 +52,13 @@ class World:
         self.clock = clock
         self.story: list[str] | None = [] if tells else None
         self.clusters = [
-            Cluster(name, self.clock, alike=topology.both_ways, record=partial(record, name) if record else None)
+            Cluster(
+                name,
+                self.clock,
+                alike=topology.both_ways,
+                tables=topology.tables,
+                record=partial(record, name) if record else None,
+            )
             for name in topology.clusters
         ]
         self._dice = random.Random(seed)
@@ -62,7 +72,28 @@ class World:
                 _new_queue(place, directory.parent / "empty-queue")
                 ends = {name: (_settings(topology, name), stores[name]) for name in targets}
                 cluster.connect(place, ends, self._before_call, self._dice)
+        self.person = Person(self.clusters, dict(self._losses()) if topology.is_braked else {})
         self.hands = Executor(self.clusters[0], self.clusters[1], self._rescoped, clock)
+
+    def _losses(self) -> Iterator[tuple[Edge, Losses]]:
+        stores = {it.name: it.store for it in self.clusters}
+        renamed = ChainMap(*(it.client.renamed for it in self.clusters))
+        for source, targets in self.topology.targets.items():
+            for name in targets:
+                settings = _settings(self.topology, name)
+                drops, _ = settings.drops_over_time
+                bounds = Bounds(drops, settings.max_drop_share, settings.max_drop_share_from)
+                yield (source, name), Losses(stores[source], stores[name], bounds, renamed)
+
+    def look(self) -> None:
+        """See what the targets have lost."""
+        for losses in self.person.losses.values():
+            losses.look()
+
+    def broken(self) -> str | None:
+        """What should not have gone from a target; None if nothing has."""
+        self.look()
+        return next((f"{name}: {it.wrong}" for (_, name), it in self.person.losses.items() if it.wrong), None)
 
     def settle(self) -> bool:
         """Let everybody take turns until nothing is left to do; False where that does not come."""
@@ -91,7 +122,28 @@ class World:
 
     def _client(self, cluster: Cluster, step: Step) -> None:
         self.clock.seconds += step.c % 4 / 4
-        self.tell(f"client at {cluster.name}: {cluster.client.do(step.a, step.b, step.c)}")
+        self._call(cluster, lambda: cluster.client.do(step.a, step.b, step.c))
+
+    def _fill(self, cluster: Cluster, step: Step) -> None:
+        """Tables come, which are old once there is an `_age`."""
+        self._call(cluster, lambda: cluster.client.fill(DATABASES[step.a % 2]))
+
+    def _call(self, cluster: Cluster, call: Callable[[], str]) -> None:
+        """A call of a client, which may take what it likes from its own cluster."""
+        self.look()
+        self.tell(f"client at {cluster.name}: {call()}")
+        for (source, target), losses in self.person.losses.items():
+            if cluster.name == source:
+                losses.look_at_source()
+            if cluster.name == target:
+                losses.forget_own()
+
+    def _age(self, _: Cluster, __: Step) -> None:
+        """All tables become old."""
+        self.tell("hours pass")
+        self.clock.jump(2 * 3600.0)
+        for losses in self.person.losses.values():
+            losses.aged_at = self.clock.time() - 3600.0
 
     def _late(self, cluster: Cluster, step: Step) -> None:
         """A client's call whose callback comes later than that of the next one, which is another thread's."""
@@ -147,12 +199,22 @@ class World:
 
     def _before_call(self) -> None:
         """Before a call of a sidecar to a metastore."""
+        self.look()
         self._calls += 1
         if self._step is not None and self._calls == self._step.call:
             for step in self._step.within:
                 self.do(step)
 
     # --- what people do by hand
+
+    def _decide(self, _: Cluster, step: Step) -> None:
+        self.tell(self.person.decide(step))
+
+    def _release(self, _: Cluster, step: Step) -> None:
+        self.tell(self.person.release(step))
+
+    def _compare(self, _: Cluster, step: Step) -> None:
+        self.tell(self.person.compare(step))
 
     def _rescope(self, _: Cluster, step: Step) -> None:
         self.tell(self.hands.rescope(step))
@@ -240,7 +302,7 @@ class World:
 @lru_cache
 def _settings(topology: Topology, name: str, scope: Scope = EVERYTHING) -> TargetSettings:
     values = {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings}
-    return FaultySettings.model_validate({**values, **_NO_BRAKE, **scope.settings})
+    return FaultySettings.model_validate({**_NO_BRAKE, **values, **scope.settings})
 
 
 def _new_queue(place: Path, empty: Path) -> None:

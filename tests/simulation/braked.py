@@ -1,0 +1,111 @@
+"""The end of a history with brakes: what may be held then, and that all goes once a person lets it go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+from tests.simulation import rounds
+from tests.simulation.person import Edge
+from tests.simulation.state import State, differences, state
+from tests.simulation.world import World
+
+_REST_SECONDS, _REST_STEP_SECONDS = 60.0, 2.0
+_MOST_DECISIONS = 6
+_OF_NO_ERROR = frozenset({"held", "waits"})
+
+
+def rest(world: World) -> str | None:
+    """What is wrong while something is held; None if nothing is. Then all of it goes."""
+    for cluster in world.clusters:
+        cluster.calm()
+    _go_on(world)
+    if found := world.broken() or _held_without_reason(world) or _parked(world) or _different(world):
+        return found
+    for _ in range(_MOST_DECISIONS):
+        world.tell("a person lets everything go that is held or kept")
+        was_any = world.person.let_all_go()
+        _go_on(world)
+        if found := world.broken():
+            return found
+        if not was_any:
+            return None
+    return f"a person lets it go, and it is held again and again: {_held(world)}"
+
+
+def _go_on(world: World) -> None:
+    """Let time pass. What is parked keeps a comparison open, so that they may have something to do all the time."""
+    begun = world.clock.seconds
+    while world.clock.seconds - begun < _REST_SECONDS:
+        rounds.take(world.clusters)
+        world.look()
+        world.clock.seconds += _REST_STEP_SECONDS
+
+
+def _held(world: World) -> dict[Edge, list[str]]:
+    return {edge: [it.object for it in feed.brake.held()] for edge, feed in world.person.feeds()}
+
+
+def _held_without_reason(world: World) -> str | None:
+    """What is held though the source has it, or the target does not."""
+    states = {it.name: state(it.store) for it in world.clusters}
+    for (source, target), held in _held(world).items():
+        for name in held:
+            there = name.partition("/")[0]
+            if not name.endswith("/*") and _named(states[source], name):
+                return f"{target} holds what {source} has: {name}"
+            if not _named(states[target], there if name.endswith("/*") else name):
+                return f"{target} holds what it does not have: {name}"
+    return None
+
+
+def _named(held: State, name: str) -> bool:
+    """Whether this is there; a partition is named by its values in a state."""
+    table, slash, part = name.partition("/")
+    values = ",".join(it.partition("=")[2] for it in part.split("/"))
+    return f"{table}{slash}{values}" in held
+
+
+def _parked(world: World) -> str | None:
+    """What is parked, but for what is held, and what waits for that."""
+    for (source, target), feed in world.person.feeds():
+        sidecar = next(it.sidecar for it in world.clusters if it.name == source)
+        assert sidecar is not None
+        held = {it.object for it in feed.brake.held()}
+        for row in sidecar.queue.target(target).parked.tables():
+            name = row.table.removesuffix(".*")
+            if row.kind not in _OF_NO_ERROR or not _waits_for(name, held):
+                reason = f"{row.kind}: {row.reason[:300]}; held: {sorted(held)}"
+                return f"parked at {source} for {target}: {row.table}, {reason}"
+    return None
+
+
+def _waits_for(name: str, held: Iterable[str]) -> bool:
+    """Whether a table, or a database, has to wait for any of these: for itself, what is in it, or its database."""
+    return any(name in {it, it.partition("/")[0], it.partition(".")[0]} or name.partition(".")[0] == it for it in held)
+
+
+def _different(world: World) -> str | None:
+    """In what two ends differ that has nothing to do with what one of them holds or keeps."""
+    states = {it.name: state(it.store) for it in world.clusters}
+    held = [it.object for _, feed in world.person.feeds() for it in feed.brake.held()]
+    kept = [it.object for _, feed in world.person.feeds() for it in feed.brake.kept()]
+    found = [
+        f"{one} and {other} differ, held {sorted(held)}, kept {sorted(kept)}: {line}"
+        for one, other in combinations(states, 2)
+        for line in differences(*(_others(states[it], held, kept) for it in (one, other)))
+    ]
+    return "\n".join(found) or None
+
+
+def _others(held_by_store: State, held: Iterable[str], kept: Iterable[str]) -> State:
+    """Without what is held or kept, what is in a table of that, and the databases of it with their functions."""
+    tables = {it.partition("/")[0] for it in (*held, *kept)}
+    databases = {it.partition(".")[0] for it in tables}
+
+    def is_other(name: str) -> bool:
+        table = name.partition("/")[0]
+        in_database = "." not in table or table.endswith("()")
+        return table not in tables and not (in_database and table.partition(".")[0] in databases)
+
+    return {name: it for name, it in held_by_store.items() if is_other(name)}

@@ -1,0 +1,147 @@
+"""Losses: what a target has lost without a decision, by what its store has, not by what the brake knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pysync.lab.memory import Store
+from pysync.model.names import partition_name
+from pysync.model.reread import is_request_name
+from pysync.queue import Removal
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many objects, and which share of a database that has `least` tables, may go without a decision."""
+
+    drops: int
+    share: float
+    least: int
+
+
+@dataclass(slots=True)
+class Losses:
+    """What `target` has lost of what `source` had. `wrong` is the first loss that should not have been; "" if none.
+
+    All within one hour. A database is `db`, a table `db.t`, a function `db.f()`, a partition `db.t/k=1`.
+    """
+
+    source: Store
+    target: Store
+    bounds: Bounds
+    renamed: Mapping[str, str]
+    aged_at: float = 0.0
+    """Tables that were there before that time are old."""
+    wrong: str = ""
+    _before: dict[str, int] = field(default_factory=dict)  # what was there, each with when its table was created
+    _lost: dict[str, bool] = field(default_factory=dict)  # whether it was an old table
+    _ever: set[str] = field(default_factory=set)
+    _let_go: set[str] = field(default_factory=set)
+    _kept: set[str] = field(default_factory=set)
+
+    def look(self) -> None:
+        """See what has gone since the last look. Call it before each call to the target, and after each turn."""
+        now = dict(_objects(self.target))
+        if now.keys() != self._before.keys():
+            for name in sorted(self._before.keys() - now.keys()):
+                self._note_gone(name, now)
+            self._check()
+        self._before = now
+        self._ever |= now.keys()
+
+    def look_at_source(self) -> None:
+        """After a change of the source: what it has is kept no longer by a decision."""
+        there = dict(_objects(self.source)).keys()
+        self._kept -= there
+        self._ever |= there
+
+    def forget_own(self) -> None:
+        """After a change that clients have made at the target."""
+        self._before = dict(_objects(self.target))
+        self._kept &= self._before.keys()
+
+    # --- what a person has decided
+
+    def decided(self, rows: Iterable[Removal], *, keep: bool) -> None:
+        """A person has decided this of what is held. What went in the same databases before counts no longer, if it is
+        dropped.
+        """
+        names = {it.object for it in rows}
+        if keep:
+            self._kept |= (names & self._before.keys()) - dict(_objects(self.source)).keys()
+            return
+        self._let_go |= names
+        databases = {_database(it) for it in names}
+        self._lost = {name: old for name, old in self._lost.items() if _database(name) not in databases}
+
+    def released(self, rows: Iterable[Removal]) -> None:
+        """A person keeps this no longer."""
+        self._kept -= {it.object for it in rows}
+
+    # --- what has gone
+
+    def _note_gone(self, name: str, now: Mapping[str, int]) -> None:
+        if name in self._kept and self._stands_alone(name, now):
+            self.wrong = self.wrong or f"what a person has kept is gone: {name}"
+        if not self._stands_alone(name, now) or self._is_let_go(name) or self._is_elsewhere(name, now):
+            return
+        is_table = "." in name and not name.endswith("()") and "/" not in name
+        self._lost[name] = is_table and self._before[name] < self.aged_at
+
+    def _stands_alone(self, name: str, now: Mapping[str, int]) -> bool:
+        """Whether it did not go with its table, or as a function with its database."""
+        table, of_table, _ = name.partition("/")
+        return table in now if of_table else not name.endswith("()") or _database(name) in now
+
+    def _is_let_go(self, name: str) -> bool:
+        """Whether a person has let it go, which counts once; or all partitions of its table."""
+        if f"{name.partition('/')[0]}/*" in self._let_go and "/" in name:
+            return True
+        found = name in self._let_go
+        self._let_go.discard(name)
+        return found
+
+    def _is_elsewhere(self, name: str, now: Mapping[str, int]) -> bool:
+        """Whether the source has it, or source or target have it under another name."""
+        at_source, seen, part = dict(_objects(self.source)).keys(), {name}, name
+        if name in at_source:
+            return True
+        while (part := self.renamed.get(part, "")) and part not in seen:
+            if part in at_source or part in now:
+                return True
+            seen.add(part)
+        return False
+
+    def _check(self) -> None:
+        if self.wrong:
+            return
+        if len(self._lost) > self.bounds.drops:
+            self.wrong = f"more went than max_drops, without a decision: {sorted(self._lost)}"
+        for database in {_database(it) for it in self._lost}:
+            old = sorted(name for name, is_old in self._lost.items() if is_old and _database(name) == database)
+            if len(old) > self._most_of(database):
+                self.wrong = f"more went than max_drop_share of {database}, without a decision: {old}"
+
+    def _most_of(self, database: str) -> float:
+        """How many old tables of a database may go: of all that it has ever had, or as many as are no share."""
+        ever = [it for it in self._ever if it.startswith(f"{database}.") and "/" not in it and not it.endswith("()")]
+        return max(self.bounds.share * len(ever), self.bounds.least - 1)
+
+
+def _database(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _objects(store: Store) -> Iterator[tuple[str, int]]:
+    """Everything that a metastore has, each with when its table was created there."""
+    for name, database in store.databases.items():
+        yield name, 0
+        for function in database.functions:
+            if not is_request_name(function):  # nobody's object
+                yield f"{name}.{function}()", 0
+        for table, held in database.tables.items():
+            yield f"{name}.{table}", held.struct.createTime
+            keys = [key.name for key in held.struct.partitionKeys or ()]
+            for values in held.partitions:
+                yield f"{name}.{table}/{partition_name(keys, values)}", held.struct.createTime
