@@ -63,7 +63,9 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
 
 
 def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge) -> Outcome:
-    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
+    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys, and at the end
+    for those that the store refuses.
+    """
     table = store.reads.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
@@ -77,12 +79,21 @@ def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
         fitting(operation.table, keys, values)
-    batches = slices(operation.values, store.reads.batch)
-    if verdict is Verdict.DO:
-        outcomes = [_drop(store, operation, table, batch, judge) for batch in batches]
-    else:
-        outcomes = [_outcome_of_others(store, table, batch) for batch in batches]
-    return judge.outcome_of_parts(operation, table, total(outcomes))
+    outcomes, refusals = list[Outcome](), list[Rejected]()
+    for batch in slices(operation.values, store.reads.batch):
+        try:
+            ours = verdict is Verdict.DO
+            outcomes.append(
+                _drop(store, operation, table, batch, judge) if ours else _outcome_of_others(store, table, batch)
+            )
+        except Rejected as error:
+            refusals.append(error)
+        if len(refusals) >= _ENOUGH:
+            break
+    outcome = judge.outcome_of_parts(operation, table, total(outcomes))
+    if refusals:
+        raise refusals[0]
+    return outcome
 
 
 def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:

@@ -197,7 +197,7 @@ class HmsStore(HiveStore):
         of, wanted, context = (name.database, name.table), list(partitions), self._environment()
         self._call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
 
-    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+    def write_no_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
         name, keys = name_of(table), [key.name for key in table.partitionKeys or ()]
         request = hive.DropPartitionsRequest(
