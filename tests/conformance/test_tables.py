@@ -341,6 +341,20 @@ def test_a_commit_at_the_target_that_the_source_has_taken_over_is_its_own(
         assert target.apply(put) == Outcome.APPLIED
 
 
+@pytest.mark.parametrize("table_type", [{}, {"table_type": "ICEBERG"}])
+def test_an_iceberg_table_may_lose_its_pointer(
+    target: Target, source: Source, name: TableName, location: str, table_type: dict[str, str]
+) -> None:
+    """Somebody has converted it, or has removed the parameter alone."""
+    target.apply(source.put_table(iceberg(name, location, "2", "1")))
+    put = source.put_table(table(name, location, parameters=table_type))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert "metadata_location" not in target.table(name).parameters
+    again = source.put_table(iceberg(name, location, "4", "3"))
+    assert [target.apply(again), target.apply(again)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert committed(target, name) == "4"
+
+
 def test_no_statistics_of_a_directory_that_is_there(
     harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
 ) -> None:
