@@ -70,9 +70,11 @@ class Policy:
     @classmethod
     def _one(cls, settings: TargetSettings) -> Policy:
         include, exclude = repl_patterns(settings.policy)
+        # What the source has in a database of that name is its own trash, from when it was a target.
+        trash = (glob_pattern("trash_database", settings.trash_database),) if settings.drops == "trash" else ()
         return cls(
             include=(*include, *(glob_pattern("include", it) for it in settings.include)),
-            exclude=(*exclude, *(glob_pattern("exclude", it) for it in settings.exclude)),
+            exclude=(*exclude, *(glob_pattern("exclude", it) for it in settings.exclude), *trash),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
             direction=Direction.of(settings),
             target=settings.name,
