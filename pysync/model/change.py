@@ -166,6 +166,7 @@ class Change:
     )  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
+    kept_as: TableName | None = None  # new name at the source of a table that is renamed out of scope, and stays
 
     def __post_init__(self) -> None:
         self.read_names()

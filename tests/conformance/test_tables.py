@@ -13,6 +13,7 @@ import pytest
 from pysync.model.definition import STATISTICS
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.operation import KeepTable
 from pysync.targets.base import Incomplete, Missing, Outcome, Rejected, Target
 from tests.conformance.harness import BOTH_WAYS, HmsHarness, TargetHarness, needs_marks, plain
 from tests.conformance.objects import Source, partition, table, view
@@ -353,6 +354,23 @@ def test_an_iceberg_table_may_lose_its_pointer(
     again = source.put_table(iceberg(name, location, "4", "3"))
     assert [target.apply(again), target.apply(again)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert committed(target, name) == "4"
+
+
+def test_a_table_that_leaves_the_scope_stays_as_it_is_under_another_object(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    needs_marks(harness, "a mark has no object")
+    definition, other = table(name, location, keys=["k"]), TableName("db", "tmp_t")
+    target.apply(source.put_table(definition))
+    target.apply(source.put_partitions(definition, partition(definition, ["1"])))
+    keep = KeepTable(table=name, new_source=other, **source.at())
+    assert [target.apply(keep), target.apply(keep)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = target.table(name)
+    assert Mark.read(there.parameters) == replace(keep.mark, object=str(other))
+    assert target.differences(definition, there) == []
+    assert [it.values for it in target.partitions(name)] == [["1"]]
+    absent = replace(keep, table=TableName(name.database, "absent"))
+    assert target.apply(absent) == Outcome.UNCHANGED
 
 
 def test_no_statistics_of_a_directory_that_is_there(

@@ -244,7 +244,7 @@ def test_a_rename_within_the_scope_stays_a_rename():
 
 
 def test_a_rename_out_of_the_scope_is_a_drop():
-    found = scoped(RENAME, include=["db.old"])
+    found = scoped(RENAME, include=["db.old"], out_of_scope="drop")
     assert (found.kind, found.keys, len(found.before), found.after) == (Kind.DROP_TABLE, {"db.old"}, 1, [])
 
 

@@ -17,6 +17,7 @@ from pysync.model.operation import (
     DropDatabase,
     DropFunction,
     DropTable,
+    KeepTable,
     Operation,
     PutDatabase,
     PutFunction,
@@ -292,7 +293,7 @@ class Judge(ABC):
         """The outcome if the table may not be replaced by one to which no alter leads; None if it may."""
 
     @abstractmethod
-    def drop(self, operation: DropTable, existing: Any | None) -> Verdict:
+    def drop(self, operation: DropTable | KeepTable, existing: Any | None) -> Verdict:
         """Judge the drop of a table."""
 
     # --- renames

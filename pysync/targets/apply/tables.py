@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from typing import Any
@@ -17,7 +17,7 @@ from pysync.base.errors import PysyncError
 from pysync.model.idl import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
-from pysync.model.operation import DropTable, PutTable, TableOperation
+from pysync.model.operation import DropTable, KeepTable, PutTable, TableOperation
 from pysync.targets.apply.judge import Judge, Verdict, keeps_foreign_commit, refuse_transactional
 from pysync.targets.apply.writing import drop_batches, into, log_lost
 from pysync.targets.base import Incomplete, MissingDatabase, Outcome
@@ -231,6 +231,24 @@ def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outco
     for batch, delete_data in drop_batches(store, [existing], operation.delete_data):
         discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
+
+
+def keep_table(store: WatchedStore, operation: KeepTable, judge: Judge) -> Outcome:
+    """Write the new name at the source into the mark of a table that left the scope, if a drop would take that table.
+
+    One way alone: both ways a mark has no name.
+    """
+    existing = store.reads.table(operation.table)
+    mark = Mark.read(existing.parameters) if existing is not None else None
+    if existing is None or (mark is not None and mark.object == str(operation.new_source)):
+        return Outcome.UNCHANGED
+    verdict = judge.drop(operation, existing)
+    if mark is None or verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, existing)
+    wanted = copied(existing)
+    new_mark = replace(operation.mark, object=str(operation.new_source), created=mark.created, born=mark.born)
+    wanted.parameters = new_mark.on(existing.parameters)
+    return Outcome.APPLIED if store.alter_table(store.reads.as_stored(wanted), existing) else Outcome.UNCHANGED
 
 
 def _write(
