@@ -24,6 +24,7 @@ from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Rejected
 from pysync.targets.hms import HmsSettings, HmsStore, hms_store
 from pysync.verify.compare import Compared
+from pysync.verify.rules import Rules
 
 OnProgress = Callable[[str, int, int], None]
 """Gets what is worked on, how many are done, and of how many."""
@@ -34,11 +35,15 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """The way from a source to one of its targets, and `reversed_text`, the configuration of the way back."""
+    """The way from a source to one of its targets, and `reversed_text`, the configuration of the way back.
+
+    `rules` say what the target holds of the source, and under which names.
+    """
 
     config: Config
     file: Path
     settings: HmsSettings
+    rules: Rules
     reversed_text: str
 
     @classmethod
@@ -59,7 +64,8 @@ class Promotion:
             raise UsageError("[source] metastore is not set", "set it to the address of the source")
         tables = tables_in(read_text(file), file)
         table = next(it for it in tables["targets"] if it["name"] == target)
-        return cls(config, file, settings, reversed_configuration(tables["source"], table))
+        rules = Rules.of(settings, config.source.name)
+        return cls(config, file, settings, rules, reversed_configuration(tables["source"], table))
 
     # --- the steps, each of which may be repeated
 
@@ -141,24 +147,37 @@ class Promotion:
         return self.settings.cluster or self.settings.name
 
     def _replicas(self, target: HmsStore, source: HmsStore, database: str) -> Iterator[_Pair]:
-        """The database at the target and its tables, as far as they are from the source, each with its original."""
+        """The database at the target and its tables, as far as they are the target's own, each with its original."""
         place = target.database(database)
-        if (mark := self._mark(place)) is not None:
+        if (mark := self._mark(place, database)) is not None:
             yield self._pair(place, source.database(mark.object), database)
         names = target.table_names(database)
         for at in range(0, len(names), _READ_TOGETHER):
             for table in target.hms.tables_by_name(database, names[at : at + _READ_TOGETHER]):
-                if (mark := self._mark(table)) is not None and "." in mark.object:
-                    original = source.table(TableName.parse(mark.object))
-                    yield self._pair(table, original, f"{database}.{table.tableName}")
+                name = f"{database}.{table.tableName}"
+                if (mark := self._mark(table, name)) is None:
+                    continue
+                original = source.table(TableName.parse(mark.object))
+                if original is None or self.rules.policy.rule_against_definition(original) is None:
+                    yield self._pair(table, original, name)
 
-    def _mark(self, replica: Any | None) -> Mark | None:
-        """The mark that this target has written; None for an object of others, and of another target in its place."""
+    def _mark(self, replica: Any | None, name: str) -> Mark | None:
+        """The mark by which an object at the target is the target's own; None for all others.
+
+        Others are objects of other sources and of other targets, and what was left there: by a target that is removed,
+        or by this one, before the object left its scope or got another name. A mark may have a former name of this
+        target, so that nobody knows of a name that is no target's whose it was.
+        """
         mark = Mark.read(replica.parameters) if replica is not None else None
-        if mark is None or mark.source != self.config.source.name or not mark.object:
+        if mark is None or mark.source != self.config.source.name or ("." in mark.object) != ("." in name):
             return None
         others = {it.name for it in self.config.targets} - {self.settings.name}
-        return None if mark.target in others else mark
+        return mark if mark.target not in others and self._holds(mark.object, name) else None
+
+    def _holds(self, source: str, name: str) -> bool:
+        """Whether the target is to hold this object of the source, and under this name."""
+        is_in_scope = source and self.rules.policy.takes(TableName.parse(source) if "." in source else source)
+        return bool(is_in_scope) and self.rules.mapping.key(source) == name
 
     def _pair(self, replica: Any, original: Any | None, name: str) -> _Pair:
         mark = Mark.read(original.parameters) if original is not None else None

@@ -168,6 +168,7 @@ class Change:
     then: Change | None = None  # a second change that the event means, for the same
     origin: Origin | None = None  # for targets that rename
     deletes_files: bool = False  # whether a drop deleted the files, too
+    left_as: TableName | None = None  # new name at the source of a table that is renamed out of scope, and stays
 
     def __post_init__(self) -> None:
         self.read_names()

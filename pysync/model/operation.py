@@ -243,6 +243,16 @@ class DropTable(TableOperation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveTable(TableOperation):
+    """Leave a table as it is that was renamed out of scope; its mark says the new name at the source, `new_source`.
+
+    So nothing takes it any more for the table that has, or had, its name there.
+    """
+
+    new_source: TableName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PutPartitions(TableOperation):
     """Add the partitions, and alter those that exist; `definition` is their table.
 
@@ -368,6 +378,7 @@ _WORDS: Mapping[type[Operation], Callable[[Any], str]] = {
     PutTable: _put_table,
     RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",
     DropTable: lambda it: f"drop table {it.table}{_files(it.deleted_locations)}",
+    LeaveTable: lambda it: f"leave table {it.table}, which is {it.new_source} at the source, and out of scope",
     PutPartitions: lambda it: f"put {_count(it.partitions, 'partition')} of {it.table}",
     DropPartitions: _drop_partitions,
     PutConstraint: lambda it: f"put a constraint of {it.table} ({_count(it.columns, 'column')})",

@@ -166,9 +166,12 @@ class Applier:
         """The kind and reason to park an event with, for an error of `apply`; None: it waits behind another event."""
         if error is None:
             return "waits", "waits behind a parked event"
-        if isinstance(error, Rejected):
-            return ("held" if isinstance(error, Held) else "rejected"), str(error)
-        return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
+        if isinstance(error, Held):
+            return "held", str(error)
+        # Also an answer that nobody has classified is the target's, and it gave it at each try.
+        if isinstance(error, PysyncError):
+            return "rejected", str(error)
+        return "bug", "".join(traceback.format_exception(error))
 
     def _failed(self, lane: Lane, job: Job, operation: Operation, error: Exception) -> None:
         """Record what a try that failed has changed, if anything: the next one finds nothing of it left to do."""

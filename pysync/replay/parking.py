@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import structlog
 
-from pysync.model.operation import DropTable, Operation, RenameTable, TableOperation
+from pysync.model.operation import DropTable, LeaveTable, Operation, RenameTable, TableOperation
 from pysync.queue import Park, Parked, ParkedEvents, Queued
 from pysync.replay.progress import Progress
 from pysync.replay.scheduler import Batch
@@ -257,7 +257,7 @@ class Unfinished:
 
     def holds(self, operation: Operation) -> bool:
         """Whether the operation describes a part of a table that is there only in part."""
-        needs_table = isinstance(operation, TableOperation) and not isinstance(operation, DropTable)
+        needs_table = isinstance(operation, TableOperation) and not isinstance(operation, (DropTable, LeaveTable))
         return needs_table and _key(operation) in self._keys
 
     @contextmanager

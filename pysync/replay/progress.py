@@ -219,11 +219,11 @@ class Progress:
             log.info("source_available", target=self.name, seconds=seconds)
 
     def failed(self, state: State, reason: str) -> None:
-        """Nothing goes on; `state` is waiting or failing."""
+        """Nothing goes on; `state` is waiting or failing. Whoever sees it sees the reason."""
+        self.refused(reason)
         with self._lock:
             self._waiting_since = self._waiting_since or time.time()
-        self.state = state
-        self.refused(reason)
+            self.state = state
 
     def refused(self, reason: str) -> None:
         """Remember the last error."""

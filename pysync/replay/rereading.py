@@ -211,10 +211,19 @@ class Rereading:
     def _drop(self, name: TableName) -> Iterator[Operation]:
         """Drop a table that is gone at the source. Both ways, if the source may not say so, the home is asked."""
         there = self.target.table(name)
+        if self._has_left_scope(name, there):
+            return
         if self.origins.is_ours(there):
             yield DropTable(table=name, **self.origins.of(None, there))
         elif there is not None:
             yield from self.origins.request_reread(self.origins.home(None, there), name.database, table=name.table)
+
+    def _has_left_scope(self, name: TableName, there: Any) -> bool:
+        """Whether the target's table is a copy of one that does not get this name, and so of one out of scope."""
+        mark = None if there is None else Mark.read(there.parameters)
+        if mark is None or "." not in mark.object:
+            return False
+        return TableName.parse(mark.object) not in self.translator.mapping.sources_of(name)
 
     # --- tables
 

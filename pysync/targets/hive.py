@@ -7,15 +7,17 @@ This module works around that.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.errors import PysyncError
 from pysync.model.definition import VIEWS, is_index
-from pysync.model.names import TableName
+from pysync.model.names import TableName, partition_name
 from pysync.targets.base import MissingDatabase
 from pysync.targets.diff import (
     TRANSLATION,
@@ -27,7 +29,8 @@ from pysync.targets.diff import (
     same_parameters,
     sources_of,
 )
-from pysync.targets.store import Capability, Exists, Store, Written
+from pysync.targets.halving import ENOUGH, Halving, may_pass
+from pysync.targets.store import Capability, Exists, Refused, Store, Written, refused_as_one
 
 T = TypeVar("T")
 
@@ -68,6 +71,10 @@ class HiveStore(Store):
     @abstractmethod
     def write_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
         """Alter existing partitions; no file moves."""
+
+    @abstractmethod
+    def write_no_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop the partitions."""
 
     @abstractmethod
     def write_function(self, wanted: Any) -> None:
@@ -160,10 +167,17 @@ class HiveStore(Store):
         files of an existing directory. Until Hive 4 the call has no EnvironmentContext that could prevent the counting,
         and Hive 4 ignores it. Only the statistics that HMS sets by itself are affected.
         """
-        name = name_of(table)
-        added = self.write_new_partitions(table, absent, if_not_exists=True, answer=True) if absent else ()
-        self._alter_partitions(name, [*(item for item, _ in changed), *_others(absent, added)])
-        return Written(any=True)
+        added: list[Any] = []
+
+        def add(some: Sequence[Any]) -> None:
+            added.extend(self.write_new_partitions(table, some, if_not_exists=True, answer=True))
+
+        refused = self._refused_of(table, absent, add)
+        others = _others(_without(absent, refused), added)
+        alter = partial(self.write_partitions, name_of(table))
+        for some in slices([*(item for item, _ in changed), *others], self.batch):
+            refused += self._refused_of(table, some, alter)
+        return Written(any=len(refused) < len(absent) + len(changed), refused=refused)
 
     def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:
         """Add all or none (see Store.add_partitions)."""
@@ -171,20 +185,54 @@ class HiveStore(Store):
         answer = Capability.FILE_STATISTICS not in self.lacks
         try:
             added = self.write_new_partitions(table, partitions, if_not_exists=False, answer=answer)
-        except hive.AlreadyExistsException as error:
+        except Exception as error:
+            if may_pass(self._error_of(table, error, partitions)):
+                raise
             raise Exists from error
         self._alter_partitions(name_of(table), _others(partitions, added) if answer else [])
 
+    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop partitions. Raises Rejected for those that are refused; the others are dropped."""
+        drop = partial(self.write_no_partitions, table, delete_data=delete_data)
+        refused = self._refused_of(table, existing, drop)
+        if refused:
+            raise refused_as_one(name_of(table), refused)
+
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions of the table these columns."""
-        name, changed = name_of(table), False
+        name, changed, refused = name_of(table), False, list[Refused]()
         for names in slices(self.partition_names(table), self.batch):
             others = [it for it in self.partitions_by_name(name, names) if not same(columns, it.sd.cols)]
             for partition in others:
                 partition.sd.cols = columns
-            self._alter_partitions(name, others)
+            refused += self._refused_of(table, others, partial(self.write_partitions, name))
             changed |= bool(others)
+        if refused:
+            raise refused_as_one(name, refused)
         return changed
+
+    def _refused_of(
+        self, table: Any, partitions: Sequence[Any], write: Callable[[Sequence[Any]], object]
+    ) -> list[Refused]:
+        """Write partitions of a table by a call for many of them, and return those that the server refuses.
+
+        Raises one error for them if there are so many that no other was tried.
+        """
+        halving = Halving(write, partial(self._error_of, table))
+        halving.write(partitions)
+        refused = [Refused(tuple(item.values), error) for item, error in halving.refused]
+        if len(refused) >= ENOUGH:
+            raise refused_as_one(name_of(table), refused)
+        return refused
+
+    def _error_of(self, table: Any, error: Exception, partitions: Sequence[Any]) -> PysyncError:
+        """What an error of a write of partitions means. It names the first: one that is refused is alone."""
+        keys = [key.name for key in table.partitionKeys or ()]
+        try:
+            with self.classified(f"partition {partition_name(keys, partitions[0].values)}"):
+                raise error
+        except PysyncError as classified:
+            return classified
 
     def _alter_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
         for some in slices(partitions, self.batch):
@@ -275,6 +323,12 @@ def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
         for item in wanted
         if tuple(item.values) not in existing or not same_parameters(item.parameters, existing[tuple(item.values)])
     ]
+
+
+def _without(partitions: Sequence[Any], refused: Sequence[Refused]) -> list[Any]:
+    """The partitions that were not refused."""
+    values = {it.values for it in refused}
+    return [item for item in partitions if tuple(item.values) not in values]
 
 
 def _as_translated(wanted: Any, existing: Any) -> Any:

@@ -48,7 +48,7 @@ class Capability(str, Enum):
 
 
 class Exists(Exception):
-    """A partition that was added without a look may exist already; nothing was added."""
+    """A partition that was added without a look may exist already, or is refused; nothing was added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,27 +281,27 @@ class Store(ABC):
     def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:  # noqa: ARG002
         """Add partitions, at most `batch`, without a look, to a table that most likely has none.
 
-        Raises Exists, and adds none, if one of them exists, or if the place cannot add all or none.
+        Raises Exists, and adds none, if one of them exists or is refused, or if the place cannot add all or none.
         """
         raise Exists
 
     @abstractmethod
     def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
-        """Drop partitions that are there, at most `batch`."""
+        """Drop partitions that are there, at most `batch`. Raises Rejected at the end for those that are refused."""
 
     # --- what may lack, and is never called then
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions of the table these columns; returns whether any had others."""
         name = TableName.of(table.dbName, table.tableName)
-        partitions, changed = self.partitions(name), False
+        partitions, changed, refused = self.partitions(name), False, list[Refused]()
         while some := list(islice(partitions, self.batch)):
             others = [it for it in some if not same(list(columns), it.sd.cols)]
             pairs = [(self.as_stored(_with_columns(it, columns), table), it) for it in others]
-            refused = self.put_partitions(table, [], pairs).refused if pairs else ()
-            if refused:
-                raise refused_as_one(name, refused)
+            refused += self.put_partitions(table, [], pairs).refused if pairs else ()
             changed |= bool(others)
+        if refused:
+            raise refused_as_one(name, refused)
         return changed
 
     def create_function(self, wanted: Any) -> None:
@@ -408,14 +408,16 @@ class SendsMessages(Protocol):
 
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
-    """One error for the refused partitions of a table."""
+    """One error for the refused partitions of a table, with the place's own error as its cause, if there is one."""
     problem = f"{count(len(refused), 'partition')} of {name} failed"
-    # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
-    for item in refused:
-        if not isinstance(item.error, Rejected):
-            return type(item.error)(shortened(f"{problem}: {item.error.message}"), item.error.hint)
     reasons = "; ".join(str(item.error) for item in refused[:3])
-    return Rejected(shortened(f"{problem}: {reasons}"))
+    error: PysyncError = Rejected(shortened(f"{problem}: {reasons}"))
+    # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
+    passing = next((it.error for it in refused if not isinstance(it.error, Rejected)), None)
+    if passing is not None:
+        error = type(passing)(shortened(f"{problem}: {passing.message}"), passing.hint)
+    error.__cause__ = next((it.error.__cause__ for it in refused if it.error.__cause__ is not None), None)
+    return error
 
 
 def _with_columns(partition: Any, columns: Sequence[Any]) -> Any:

@@ -193,8 +193,17 @@ class Rules:
     def extra_object(self, compared: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or somebody's."""
         if self.is_ours(there):
-            return replace(compared, result=EXTRA, excuse=self.excuse(compared.kind, EXTRA, compared.source))
+            excuse = self._left_scope(compared, there) or self.excuse(compared.kind, EXTRA, compared.source)
+            return replace(compared, result=EXTRA, excuse=excuse)
         return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
+
+    def _left_scope(self, compared: Compared, there: Any) -> str:
+        """Why a table stays that is the copy of one which left the scope by a rename; "" if it is none."""
+        mark = Mark.read(there.parameters)
+        if compared.kind != "table" or mark is None or "." not in mark.object:
+            return ""
+        has_left = TableName.parse(mark.object) not in self.mapping.sources_of(TableName.parse(compared.name))
+        return f"it left the scope as {mark.object}" if has_left else ""
 
     def missing_object(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
         """What only the source has: to be created."""

@@ -157,6 +157,19 @@ def test_more_than_one_call_takes(
     assert values(target, name) == ["0000"]
 
 
+def test_one_on_a_file_system_that_the_target_does_not_know(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    if harness.kind not in {"hms", "spark"}:
+        pytest.skip("this kind looks at no file system")
+    bad = partition(owner, ["3"], location="nofs://x/y")
+    add = source.put_partitions(owner, *(partition(owner, [number]) for number in "012"), bad, partition(owner, ["4"]))
+    for fresh in (True, False):
+        with pytest.raises(Rejected, match=f"1 partition of {name} failed: partition k=3: .*No FileSystem for scheme"):
+            target.apply(replace(add, fresh=fresh))
+        assert values(target, name) == ["0", "1", "2", "4"]
+
+
 def test_without_their_table(target: Target, source: Source, name: TableName, location: str) -> None:
     """Somebody has dropped it there: it has more partitions than those of the operation."""
     absent = table(name, location, keys=["k"], parameters={"v": "1"})

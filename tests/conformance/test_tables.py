@@ -13,6 +13,7 @@ import pytest
 from pysync.model.definition import STATISTICS
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.operation import LeaveTable
 from pysync.targets.base import Incomplete, Missing, Outcome, Rejected, Target
 from tests.conformance.harness import BOTH_WAYS, HmsHarness, TargetHarness, needs_marks, plain
 from tests.conformance.objects import Source, partition, table, view
@@ -264,7 +265,7 @@ def test_names_in_mixed_case_are_the_same(target: Target, source: Source, name: 
     assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
 
 
-def test_statistics_are_kept_as_given(
+def test_statistics_are_left_as_given(
     harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
 ) -> None:
     if "statistics" not in harness.features:
@@ -339,6 +340,37 @@ def test_a_commit_at_the_target_that_the_source_has_taken_over_is_its_own(
         put = source.put_table(iceberg(name, location, f"5{reported['before']}", reported["before"]))
         put = replace(put, pointers=(f"{location}/theirs.json",) if reported["before"] == "4" else ())
         assert target.apply(put) == Outcome.APPLIED
+
+
+@pytest.mark.parametrize("table_type", [{}, {"table_type": "ICEBERG"}])
+def test_an_iceberg_table_may_lose_its_pointer(
+    target: Target, source: Source, name: TableName, location: str, table_type: dict[str, str]
+) -> None:
+    """Somebody has converted it, or has removed the parameter alone."""
+    target.apply(source.put_table(iceberg(name, location, "2", "1")))
+    put = source.put_table(table(name, location, parameters=table_type))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert "metadata_location" not in target.table(name).parameters
+    again = source.put_table(iceberg(name, location, "4", "3"))
+    assert [target.apply(again), target.apply(again)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert committed(target, name) == "4"
+
+
+def test_a_table_that_leaves_the_scope_stays_as_it_is_under_another_object(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    needs_marks(harness, "a mark has no object")
+    definition, other = table(name, location, keys=["k"]), TableName("db", "tmp_t")
+    target.apply(source.put_table(definition))
+    target.apply(source.put_partitions(definition, partition(definition, ["1"])))
+    keep = LeaveTable(table=name, new_source=other, **source.at())
+    assert [target.apply(keep), target.apply(keep)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = target.table(name)
+    assert Mark.read(there.parameters) == replace(keep.mark, object=str(other))
+    assert target.differences(definition, there) == []
+    assert [it.values for it in target.partitions(name)] == [["1"]]
+    absent = replace(keep, table=TableName(name.database, "absent"))
+    assert target.apply(absent) == Outcome.UNCHANGED
 
 
 def test_no_statistics_of_a_directory_that_is_there(

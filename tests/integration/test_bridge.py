@@ -319,7 +319,7 @@ def test_the_entry_point_cannot_be_taken_away(stand):
         (payload(1)[:-4], base64.b64decode(payload(1)[:-4])),
     ],
 )
-def test_what_is_no_event_is_kept_aside(stand, sent, kept):
+def test_what_is_no_event_is_left_aside(stand, sent, kept):
     assert stand.caller().append(sent) == "unreadable"
     assert [(item.data, item.size) for item in stand.queue.intake.unreadable()] == [(kept, len(kept))]
     assert stand.events() == 0

@@ -117,7 +117,7 @@ def test_a_report_as_listeners_give_it_is_noted(stand):
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_an_event_with_numbers_that_no_listener_gives_is_kept_aside(stand, fields):
+def test_an_event_with_numbers_that_no_listener_gives_is_left_aside(stand, fields):
     odd = create_table("db.t", **{"sequence": 1, **fields})
     assert stand.caller().append(base64.b64encode(encode_event(odd)).decode()) == "unreadable"
     assert (stand.events(), len(stand.queue.intake.unreadable())) == (0, 1)

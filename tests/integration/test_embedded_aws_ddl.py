@@ -162,7 +162,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("given", TYPES)
-def test_a_type_is_kept_as_hive_writes_it(athena: Athena, given: str) -> None:
+def test_a_type_is_left_as_hive_writes_it(athena: Athena, given: str) -> None:
     athena.run(f"CREATE EXTERNAL TABLE new (a {given}) STORED AS PARQUET {AT}")
     assert athena.columns("new") == [("a", TYPES[given])]
 
@@ -296,7 +296,7 @@ def test_if_exists_and_if_not_exists_succeed(athena: Athena) -> None:
     assert athena.partitions() == {"7": "s3://b/p/k=7"}
 
 
-def test_views_are_kept_as_athena_keeps_them(athena: Athena) -> None:
+def test_views_are_left_as_athena_keeps_them(athena: Athena) -> None:
     athena.run('CREATE VIEW v AS SELECT "a" FROM t')
     view = athena.table("v")
     assert (view["TableType"], view["ViewExpandedText"]) == ("VIRTUAL_VIEW", "/* Presto View */")

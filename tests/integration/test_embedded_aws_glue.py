@@ -137,7 +137,7 @@ AT_THE_LIMIT = {
 
 
 @pytest.mark.parametrize("case", AT_THE_LIMIT)
-def test_a_table_at_the_limits_is_kept_as_it_was_given(glue: Any, database: str, case: str) -> None:
+def test_a_table_at_the_limits_is_left_as_it_was_given(glue: Any, database: str, case: str) -> None:
     wanted = table_input(**AT_THE_LIMIT[case])
     glue.create_table(DatabaseName=database, TableInput=wanted)
     found = glue.get_table(DatabaseName=database, Name=wanted["Name"])["Table"]

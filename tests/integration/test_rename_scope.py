@@ -22,7 +22,7 @@ def move(source: Metastore, old: tuple[str, str], new: tuple[str, str]) -> None:
 
 @pytest.mark.crash
 def test_a_table_renamed_into_the_scope_comes_whole_and_one_renamed_out_of_it_goes(tmp_path: Path) -> None:
-    with Stage(tmp_path, options='include = ["in_*"]\n') as stage:
+    with Stage(tmp_path, options='include = ["in_*"]\nout_of_scope = "drop"\n') as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()

@@ -95,6 +95,16 @@ def test_partitions_of_another_format_than_their_table_are_read_as_what_they_are
     assert read_rows(place, "db.mixed") == [(1, "x", "commas"), (2, "y", "tabs")]
 
 
+def test_a_drop_of_partitions_of_which_some_are_gone_drops_the_others(place: Place, source: Source) -> None:
+    """Hive drops them one by one: a repeat after a refusal meets those that are gone."""
+    name = TableName("db", "gone")
+    definition = table(name, place.location("gone"), keys=["k"])
+    place.target.apply(source.put_table(definition))
+    place.target.apply(source.put_partitions(definition, *(partition(definition, [it]) for it in "0123")))
+    place.target.store.catalog.drop_partitions("db", "gone", [["0"], ["9"], ["1"]], False)  # type: ignore[attr-defined]
+    assert sorted(it.values[0] for it in place.target.partitions(name)) == ["2", "3"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

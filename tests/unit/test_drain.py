@@ -12,7 +12,7 @@ from pysync.queue import QueueFull
 from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
-from pysync.replay.progress import Progress
+from pysync.replay.progress import Progress, State
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_for_value, wait_until
@@ -252,6 +252,22 @@ def test_operations_that_do_not_read_the_source_say_nothing_of_its_outage():
             progress.succeeds(read_source=False)
         progress.succeeds(read_source=True)
     assert [it["event"] for it in lines] == ["source_unavailable"] * 7 + ["source_available"]
+
+
+def test_who_reads_that_a_target_waits_reads_why():
+    errors = []
+
+    class Noted(Progress):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "state" and value is State.WAITING:
+                errors.append(self._last_error["reason"])
+
+    progress = Noted("dr", "hms")
+    progress.refused("an older error")
+    progress.waits(Unavailable("connection refused"), 1)
+    progress.waits_for_source(Unavailable("no route"), 1)
+    assert errors == ["connection refused", "no route"]
 
 
 def test_a_target_that_cannot_say_how_many_tables_it_has_is_away_in_the_log_too(benches, monkeypatch):

@@ -16,6 +16,7 @@ from pysync.model.names import TableName
 from pysync.replay.window.homes import BothWays, Direction
 from pysync.replay.window.policy import Policy, typed_keys
 from pysync.replay.window.repl_text import ReplPolicy, parse_policy
+from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings
 
@@ -43,6 +44,22 @@ DROPS = {Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION}
 def test_the_rule_that_leaves_an_object_out_is_named(values: dict[str, Any], name: str, rule: str | None) -> None:
     policy = Policy.of(settings(**values))
     assert policy.rule_against(TableName.parse(name) if "." in name else name) == rule
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "rule"),
+    [
+        ({}, "pysync_trash.t", None),
+        ({"drops": "trash"}, "pysync_trash.t", "trash_database 'pysync_trash' leaves it out"),
+        ({"drops": "trash", "trash_database": "bin"}, "bin", "trash_database 'bin' leaves it out"),
+        ({"drops": "trash", "trash_database": "bin"}, "pysync_trash", None),
+    ],
+)
+def test_what_the_source_keeps_in_its_own_trash_is_left_out(
+    values: dict[str, Any], name: str, rule: str | None
+) -> None:
+    found = Policy.of(HmsSettings(name="dr", kind="hms", metastore="thrift://h", **values))
+    assert found.rule_against(TableName.parse(name) if "." in name else name) == rule
 
 
 def policy(**values) -> Policy:
@@ -227,7 +244,7 @@ def test_a_rename_within_the_scope_stays_a_rename():
 
 
 def test_a_rename_out_of_the_scope_is_a_drop():
-    found = scoped(RENAME, include=["db.old"])
+    found = scoped(RENAME, include=["db.old"], out_of_scope="drop")
     assert (found.kind, found.keys, len(found.before), found.after) == (Kind.DROP_TABLE, {"db.old"}, 1, [])
 
 

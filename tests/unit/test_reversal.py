@@ -12,6 +12,9 @@ from pysync.base.errors import UsageError
 from pysync.config import read_config
 from pysync.config_file.edits import read
 from pysync.config_file.reversal import reversed_configuration
+from pysync.model.names import TableName
+from pysync.replay.window.policy import Policy
+from pysync.targets.hms import HmsSettings
 
 SOURCE = {"name": "onprem", "metastore": "thrift://a:9083"}
 TARGET = {"name": "dr", "kind": "hms", "metastore": "thrift://b:9083"}
@@ -95,3 +98,11 @@ def test_what_has_no_reverse_is_named(settings, word):
         reversed_configuration(SOURCE, {**TARGET, **settings})
     assert word in str(refused.value)
     assert "docs/operating.md" in str(refused.value.hint)
+
+
+def test_neither_way_takes_the_trash_of_the_other_side():
+    there, back = reverse(SOURCE, {**TARGET, "drops": "trash", "trash_database": "bin"})
+    policy = Policy.of(HmsSettings.model_validate(back))
+    assert (policy.takes("bin"), policy.takes(TableName("bin", "t1"))) == (False, False)
+    again = reverse(there, back)[1]
+    assert Policy.of(HmsSettings.model_validate(again)).takes("bin") is False

@@ -39,6 +39,8 @@ REFUSED = (
         (hive.MetaException("org.apache.hadoop.hdfs.server.namenode.SafeModeException: in safe mode"), Unavailable),
         (hive.MetaException("Permission denied: user=hive, access=WRITE"), Forbidden),
         (hive.MetaException("java.lang.IllegalArgumentException: java.net.UnknownHostException: old-nn"), PysyncError),
+        (hive.MetaException('UnsupportedFileSystemException No FileSystem for scheme "s3"'), Rejected),
+        (hive.MetaException("java.io.IOException No FileSystem for scheme: s3"), Rejected),
         (hive.MetaException("One or more instances could not be made persistent"), PysyncError),
         (hive.MetaException("Processor has no capabilities, cannot create an ACID table."), Rejected),
         (hive.MetaException("The table must be stored using an ACID compliant format (such as ORC): db.t"), Rejected),

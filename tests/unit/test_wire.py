@@ -227,7 +227,7 @@ def test_a_field_of_another_type_does_not_become_a_value():
     assert found is None or found.kind is Kind.CREATE_TABLE
 
 
-def test_the_bytes_of_objects_are_kept_as_they_came(decoder):
+def test_the_bytes_of_objects_are_left_as_they_came(decoder):
     """A newer HMS has fields that our IDL lacks; they must reach what reads the queue later."""
     newer = encode(table("db", "t"))[:-1] + b"\x0a\x00\x63" + (1).to_bytes(8, "big") + b"\x00"
     original = event(Kind.CREATE_TABLE)

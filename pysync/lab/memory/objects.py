@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -188,7 +188,7 @@ class TableCalls(Calls):
         self._notify(Kind.DROP_TABLE, before=[held.struct], **options)
 
     def alter_table_with_environment_context(self, database: str, table: str, wanted: Any, context: Any) -> None:
-        """Alter or rename a table. Raises InvalidOperationException."""
+        """Alter or rename a table. Raises InvalidOperationException, and MetaException for an unexpected parameter."""
         held, struct, environment = (
             self._store.find(database, table),
             self._store.taken(wanted),
@@ -197,6 +197,7 @@ class TableCalls(Calls):
         if held is None:
             raise hive.InvalidOperationException(f"table {database}.{table} doesn't exist")
         before = held.struct
+        _check_expected(before, struct, environment)
         _check(struct)
         _check_alter(before, struct)
         self._place(before, struct)
@@ -260,6 +261,17 @@ def _check(struct: Any) -> None:
         raise hive.InvalidObjectException(f"{struct.tableName} is not a valid object: type {wrong[0]}")
     for column in columns:
         column.name = column.name.lower()
+
+
+def _check_expected(before: Any, after: Any, environment: Mapping[str, str]) -> None:
+    """HMS compares the parameter that an alter expects, but only with a new value."""
+    key, expected = environment.get("expected_parameter_key"), environment.get("expected_parameter_value")
+    if key is None or expected is None:
+        return
+    if key not in (after.parameters or {}):
+        raise hive.MetaException(f"New value for expected key {key} is not set")
+    if (before.parameters or {}).get(key) != expected:
+        raise hive.MetaException(f"The table has been modified. The parameter value for key '{key}' is not {expected}")
 
 
 def _check_alter(before: Any, after: Any) -> None:

@@ -132,7 +132,7 @@ class _Folding:
             self._database(change)
         elif change.kind is Kind.DROP_TABLE and change.event.uncommitted:
             return  # part of a DROP DATABASE CASCADE, whose own event drops the tables once it is committed
-        elif change.kind in _FOLDS and change.table_name == change.new_table_name:
+        elif change.kind in _FOLDS and change.table_name == change.new_table_name and change.left_as is None:
             self._table(change)
         elif change.kind is not Kind.INSERT:  # data only: for targets that copy, it was made a refresh
             self._close(change)

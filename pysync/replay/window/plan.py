@@ -16,6 +16,7 @@ from pysync.model.operation import (
     DropFunction,
     DropPartitions,
     DropTable,
+    LeaveTable,
     Operation,
     PutConstraint,
     PutDatabase,
@@ -241,6 +242,12 @@ def _rename(change: Change, origin: dict[str, Any]) -> Operation:
     return RenameTable(table=_name(change), definition=change.after[0], **origin)
 
 
+def _keep(change: Change, origin: dict[str, Any]) -> Operation:
+    if change.left_as is None:
+        raise ValueError("the drop of a table is folded")
+    return LeaveTable(table=_name(change), new_source=change.left_as, **origin)
+
+
 def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
     names = change.event.attributes
     database = names.get("source_database", change.database)
@@ -288,6 +295,7 @@ def _drop_constraint(change: Change, origin: dict[str, Any]) -> Operation:
 
 _PLANNERS: Mapping[Kind, Callable[[Change, dict[str, Any]], Operation]] = {
     Kind.ALTER_TABLE: _rename,
+    Kind.DROP_TABLE: _keep,
     Kind.CREATE_FUNCTION: _put_function,
     Kind.DROP_FUNCTION: _drop_function,
     Kind.ADD_PRIMARYKEY: _put_constraint,

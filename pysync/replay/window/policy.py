@@ -48,6 +48,8 @@ class Policy:
     """Whether the drop of a database takes along the tables that the target still has there."""
     drops_leavers: bool = False
     """Whether what leaves the scope is dropped (`out_of_scope`): a table by an alter, a partition as time goes by."""
+    trash: str = ""
+    """The database of the source that is its own trash, if it may have one: what is renamed into it is dropped."""
     name: str = ""
     """The name of one of a target's policies."""
     policies: tuple[Policy, ...] = ()
@@ -70,9 +72,11 @@ class Policy:
     @classmethod
     def _one(cls, settings: TargetSettings) -> Policy:
         include, exclude = repl_patterns(settings.policy)
+        # What the source has in a database of that name is its own trash, from when it was a target.
+        trash = (glob_pattern("trash_database", settings.trash_database),) if settings.drops == "trash" else ()
         return cls(
             include=(*include, *(glob_pattern("include", it) for it in settings.include)),
-            exclude=(*exclude, *(glob_pattern("exclude", it) for it in settings.exclude)),
+            exclude=(*exclude, *(glob_pattern("exclude", it) for it in settings.exclude), *trash),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
             direction=Direction.of(settings),
             target=settings.name,
@@ -81,6 +85,7 @@ class Policy:
             where=PartitionFilter.parse(settings.where) if settings.where is not None else None,
             cascade=settings.cascade,
             drops_leavers=settings.out_of_scope == "drop",
+            trash=settings.trash_database if settings.drops == "trash" else "",
         )
 
     def without_drops(self) -> Policy:
@@ -272,8 +277,8 @@ class Policy:
     def scope(self, change: Change) -> Change | None:
         """The change as this target sees it; None if it does not concern the target.
 
-        A table that is renamed out of scope is dropped; one that is renamed into scope is created. One that an alter
-        takes out of scope is dropped if `out_of_scope` says so. A foreign key is taken only if both its tables are.
+        A table that is renamed into scope is created. One that a rename or another alter takes out of scope is dropped
+        if `out_of_scope` says so. A foreign key is taken only if both its tables are.
         """
         if self.rule_against_change(change) is not None:
             return None
@@ -299,8 +304,19 @@ class Policy:
             is_same = old is None or new is None or self.deciding(old).where == self.deciding(new).where
             return change if is_same else replace(change, whole=new)
         if takes_old:
-            return self.scope(_as_kind(change, Kind.DROP_TABLE))
+            left_as = change.new_table_name if self._leaves_renamed(change) else None
+            return self.scope(replace(_as_kind(change, Kind.DROP_TABLE), left_as=left_as))
         return self.scope(_as_kind(change, Kind.CREATE_TABLE)) if takes_new else None
+
+    def _leaves_renamed(self, change: Change) -> bool:
+        """Whether a table that is renamed out of scope stays as it is.
+
+        Both ways it does not: there no mark can say that it is not the table of its name any more.
+        """
+        old, new = change.table_name, change.new_table_name
+        if old is None or new is None or self.drops_leavers or not self.direction.names_objects:
+            return False
+        return new.database != self.deciding(old).trash
 
 
 def typed_keys(table: Any) -> Keys:

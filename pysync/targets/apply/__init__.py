@@ -17,6 +17,7 @@ from pysync.model.operation import (
     DropFunction,
     DropPartitions,
     DropTable,
+    LeaveTable,
     Operation,
     PutConstraint,
     PutDatabase,
@@ -41,7 +42,7 @@ from pysync.targets.apply.table_parts import (
     put_partitions,
     put_statistics,
 )
-from pysync.targets.apply.tables import drop_table, put_table
+from pysync.targets.apply.tables import drop_table, leave_table, put_table
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability
@@ -54,6 +55,7 @@ _APPLY: Mapping[type[Operation], Callable[[Door, Any, Judge], Outcome]] = {
     PutTable: put_table,
     RenameTable: rename_table,
     DropTable: drop_table,
+    LeaveTable: leave_table,
     PutPartitions: put_partitions,
     DropPartitions: drop_partitions,
     PutConstraint: put_constraint,

@@ -17,6 +17,7 @@ from pysync.model.operation import (
     DropDatabase,
     DropFunction,
     DropTable,
+    LeaveTable,
     Operation,
     PutDatabase,
     PutFunction,
@@ -297,7 +298,7 @@ class Judge(ABC):
         """The outcome if the table may not be replaced by one to which no alter leads; None if it may."""
 
     @abstractmethod
-    def drop(self, operation: DropTable, existing: Any | None) -> Verdict:
+    def drop(self, operation: DropTable | LeaveTable, existing: Any | None) -> Verdict:
         """Judge the drop of a table."""
 
     # --- renames

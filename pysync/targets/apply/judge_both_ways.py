@@ -19,6 +19,7 @@ from pysync.model.operation import (
     DropFunction,
     DropPartitions,
     DropTable,
+    LeaveTable,
     Operation,
     PutConstraint,
     PutDatabase,
@@ -204,7 +205,7 @@ class BothWaysJudge(Judge):
             raise self._parked(operation.key, another=True)
         return None
 
-    def drop(self, operation: DropTable, existing: Any | None) -> Verdict:
+    def drop(self, operation: DropTable | LeaveTable, existing: Any | None) -> Verdict:
         """By the home of the table; a request drops only the state that it saw."""
         return self.rule.drop_table(operation, existing)
 

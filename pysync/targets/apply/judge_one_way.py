@@ -13,6 +13,7 @@ from pysync.model.operation import (
     DropFunction,
     DropPartitions,
     DropTable,
+    LeaveTable,
     Operation,
     PutDatabase,
     PutFunction,
@@ -170,7 +171,7 @@ class OneWayJudge(Judge):
             f"drop it at the target {self.store.settings.name!r}",
         )
 
-    def drop(self, operation: DropTable, existing: Any | None) -> Verdict:
+    def drop(self, operation: DropTable | LeaveTable, existing: Any | None) -> Verdict:
         """Only what is from this source, and not newer than the table that was dropped there."""
         if existing is None:
             return Verdict.UNCHANGED

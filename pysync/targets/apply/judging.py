@@ -9,7 +9,7 @@ from typing import Any, Literal
 import structlog
 
 from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, since, stance
-from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, Operation, RequestReread
+from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, LeaveTable, Operation, RequestReread
 from pysync.model.reread import RereadRequest
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import DEFAULT, Ownership, Verdict, ownership_for_drop, ownership_of, ownership_of_part
@@ -88,7 +88,7 @@ class HomeRule:
             return self._by_request(condition, None, existing)
         return _OF_HOME[ownership_for_drop(True, existing.parameters, operation.mark)]
 
-    def drop_table(self, operation: DropTable, existing: Any | None) -> Verdict:
+    def drop_table(self, operation: DropTable | LeaveTable, existing: Any | None) -> Verdict:
         """The same for a table, whose create may have been folded with the drop.
 
         Alone the create would have become the table that is there now, or a conflict with it, which all clusters have

@@ -20,7 +20,7 @@ from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint
 from pysync.targets.apply.door import Door, partition_key
 from pysync.targets.apply.judge import OUTCOMES, Judge, Ownership, Verdict, ownership_of_part
 from pysync.targets.apply.writing import drop_batches, log_lost
-from pysync.targets.base import Incomplete, Outcome, Rejected, total
+from pysync.targets.base import Held, Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import name_of, slices
 from pysync.targets.store import Exists, Refused, Written, refused_as_one
@@ -65,7 +65,9 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
 
 
 def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Outcome:
-    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
+    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys, and at the end
+    for those that the store refuses or the guard holds.
+    """
     table = store.reads.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
@@ -79,12 +81,23 @@ def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Out
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
         fitting(operation.table, keys, values)
-    batches = slices(operation.values, store.reads.batch)
-    if verdict is Verdict.DO:
-        outcomes = [_drop(store, operation, table, batch, judge) for batch in batches]
-    else:
-        outcomes = [_outcome_of_others(store, table, batch) for batch in batches]
-    return judge.outcome_of_parts(operation, table, total(outcomes))
+    outcomes, refusals, held = list[Outcome](), list[Rejected](), list[Held]()
+    for batch in slices(operation.values, store.reads.batch):
+        try:
+            ours = verdict is Verdict.DO
+            outcomes.append(
+                _drop(store, operation, table, batch, judge) if ours else _outcome_of_others(store, table, batch)
+            )
+        except Held as error:
+            held.append(error)
+        except Rejected as error:
+            refusals.append(error)
+        if len(refusals) >= _ENOUGH:
+            break
+    outcome = judge.outcome_of_parts(operation, table, total(outcomes))
+    if refusals or held:
+        raise refusals[0] if refusals else Held.together(held)
+    return outcome
 
 
 def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from pysync.model.mark import KEPT_KEY
-from pysync.model.operation import DropTable, PutTable, RenameTable, TableOperation
+from pysync.model.idl import copied
+from pysync.model.mark import KEPT_KEY, Mark
+from pysync.model.operation import DropTable, LeaveTable, PutTable, RenameTable, TableOperation
 from pysync.model.removal import put_by
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import (
@@ -115,6 +117,24 @@ def drop_table(store: Door, operation: DropTable, judge: Judge) -> Outcome:
     for batch, delete_data in drop_batches(store, [existing], operation.deleted_locations):
         store.remove_tables(batch, delete_data=delete_data)
     return Outcome.APPLIED
+
+
+def leave_table(store: Door, operation: LeaveTable, judge: Judge) -> Outcome:
+    """Write the new name at the source into the mark of a table that left the scope, if a drop would take that table.
+
+    One way alone: both ways a mark has no name.
+    """
+    existing = store.reads.table(operation.table)
+    mark = Mark.read(existing.parameters) if existing is not None else None
+    if existing is None or (mark is not None and mark.object == str(operation.new_source)):
+        return Outcome.UNCHANGED
+    verdict = judge.drop(operation, existing)
+    if mark is None or verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, existing)
+    wanted = copied(existing)
+    new_mark = replace(operation.mark, object=str(operation.new_source), created=mark.created, born=mark.born)
+    wanted.parameters = new_mark.on(existing.parameters)
+    return Outcome.APPLIED if store.alter_table(store.reads.as_stored(wanted), existing) else Outcome.UNCHANGED
 
 
 def _write(

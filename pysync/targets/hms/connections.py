@@ -154,8 +154,9 @@ _is_modified = _meta("The table has been modified")
 
 
 def is_race(error: Exception) -> bool:
-    """Whether another client may have changed something since it was read."""
-    return isinstance(error, REFUSALS) or _is_modified(error)
+    """Whether another client may have changed something since it was read. It may be one of many that were refused."""
+    cause = error.__cause__ if isinstance(error, Rejected) else error
+    return isinstance(cause, REFUSALS) or (isinstance(cause, Exception) and _is_modified(cause))
 
 
 _ANSWERS: Sequence[Answer[Exception]] = (
@@ -167,6 +168,8 @@ _ANSWERS: Sequence[Answer[Exception]] = (
     Answer(_is_modified, Unavailable, "pysync reads the table again; writers at the target may have to slow down"),
     # What Hive 4 says to whoever does not claim to be able to write transactional tables.
     Answer(_meta("cannot create an ACID table"), Rejected, _NO_TRANSACTIONS),
+    # The location of a table or partition, which nobody mapped.
+    Answer(_meta("No FileSystem for scheme"), Rejected, "map its location to one of the target's: locations"),
     # About the operation after all.
     Answer(_meta("Foreign key references|should be located within managed warehouse|ACID compliant format"), Rejected),
     # About its rights, or those of the user that we are to it.

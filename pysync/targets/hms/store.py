@@ -163,9 +163,10 @@ class HmsStore(HiveStore):
         """Alter the table, under another name and in another database if it has those.
 
         HMS refuses if an Iceberg table has had a commit since it was read as `existing`. A version without
-        HIVE-26882 (2.3.10 has it) ignores that, and overwrites the commit.
+        HIVE-26882 (2.3.10 has it) ignores that, and overwrites the commit. So does an alter that takes the pointer
+        away: HMS compares only with a new one.
         """
-        context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(existing))
+        context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(wanted, existing))
         of = existing.dbName, existing.tableName
         # Only a move can meet a database that is missing.
         if wanted.dbName == existing.dbName:
@@ -197,7 +198,7 @@ class HmsStore(HiveStore):
         of, wanted, context = (name.database, name.table), list(partitions), self._environment()
         self._call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
 
-    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+    def write_no_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
         name, keys = name_of(table), [key.name for key in table.partitionKeys or ()]
         request = hive.DropPartitionsRequest(
@@ -300,14 +301,15 @@ class HmsStore(HiveStore):
         return hive.EnvironmentContext({**visited, "DO_NOT_UPDATE_STATS": "true", **properties})
 
 
-def _expected(existing: Any) -> dict[str, str]:
-    """The properties by which HMS compares an Iceberg table's pointer with the one that was read, as it alters."""
+def _expected(wanted: Any, existing: Any) -> dict[str, str]:
+    """The properties by which HMS compares an Iceberg table's pointer with the one that was read, as it alters.
+
+    HMS refuses them for an alter to a table without the parameter.
+    """
     existing_pointer = pointer(existing.parameters)
-    return (
-        {}
-        if existing_pointer is None
-        else {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": existing_pointer}
-    )
+    if existing_pointer is None or POINTER_KEY not in (wanted.parameters or {}):
+        return {}
+    return {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": existing_pointer}
 
 
 def _add(columns: list[Any], client: Any) -> None:

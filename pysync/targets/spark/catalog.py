@@ -71,6 +71,18 @@ def hive_errors(host: SparkHost, session: Any, action: str) -> Iterator[None]:
         raise hive_error(causes(error), action) from error
 
 
+@contextmanager
+def _absent_or_not() -> Iterator[None]:
+    """Ignore that an object is not there."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark, which is an extra
+
+    try:
+        yield
+    except Py4JError as error:
+        if not isinstance(hive_error(causes(error), "drop"), hive.NoSuchObjectException):
+            raise
+
+
 def causes(error: BaseException) -> list[Cause]:
     """The Java exception behind an error of pyspark's, and its causes; empty if there is none."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
@@ -288,12 +300,16 @@ class SparkCatalog:
         self._call("alterPartitions", write)
 
     def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]], delete_data: bool) -> None:
-        """Drop partitions that are there: by Hive one by one, as Spark takes their values for patterns."""
+        """Drop partitions: by Hive one by one, as Spark takes their values for patterns.
+
+        Where Hive refuses one, those before it are gone: it is no error if some are, as in a repeat.
+        """
 
         def write() -> None:
             target = self._hive()
             for it in values:
-                target.dropPartition(database, table, list(it), delete_data)
+                with _absent_or_not():
+                    target.dropPartition(database, table, list(it), delete_data)
 
         self._call("dropPartition", write)
 

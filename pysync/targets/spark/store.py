@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.connections import REFUSALS, classified
+from pysync.targets.hms.connections import classified, is_race
 from pysync.targets.spark.catalog import SparkCatalog
 from pysync.targets.spark.session import SparkSettings
 from pysync.targets.spark.translate import as_stored
@@ -44,7 +44,7 @@ class SparkStore(HiveStore):
 
     def is_race(self, error: Exception) -> bool:
         """As for a metastore: any refusal."""
-        return isinstance(error, REFUSALS)
+        return is_race(error)
 
     def check(self) -> str:
         """`12 databases in the catalog of Spark`."""
@@ -153,7 +153,7 @@ class SparkStore(HiveStore):
         """Alter the partitions."""
         self.catalog.alter_partitions(name.database, name.table, partitions)
 
-    def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
+    def write_no_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
         name = name_of(table)
         self.catalog.drop_partitions(name.database, name.table, [it.values for it in existing], delete_data)
