@@ -20,6 +20,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.model.removal import Lost
 from pysync.queue import Removal, Removals
+from pysync.queue.removals import State
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.removals import Flight, flight_of, lost_by_operations, lost_by_window
 from pysync.targets.settings import TargetSettings
@@ -106,19 +107,19 @@ class Brake:
 
     # --- what is about to be removed
 
-    def expect(self, draft: Draft) -> None:
+    def expect(self, draft: Draft, *, parked: bool = False) -> None:
         """Judge what the works of a window remove, together, before any of them begins. Raises what the target does.
 
-        May be called again for the same events.
+        May be called again for the same events. What was parked, and is behind the position, is no window under way.
         """
         with self._lock:
-            flights = [it for it in self._flights if it.last < draft.events[0].position]
+            flights = [it for it in self._flights if parked or it.last < draft.events[0].position]
         if self._limits.are_set and any(it.drops for work in draft.works for it in work.operations):
             most = max(self._limits.window, self._limits.drops) + 1
             lost = lost_by_window(draft, flights, self._ends, seconds=self._limits.seconds, most=most)
             self._judge(lost, put=flight_of(draft).ever_put)
         with self._lock:
-            self._flights = [*flights, flight_of(draft)]
+            self._flights = flights if parked else [*flights, flight_of(draft)]
 
     def expect_all(self, operations: Sequence[Operation], position: int) -> None:
         """Judge what a comparison, the event at `position`, removes, together. Raises what the target raises."""
@@ -142,10 +143,21 @@ class Brake:
         row = self._rows.get(name)
         return row is not None and row.state == "keep"
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """The object says that a person has kept it, and the queue's file, an older copy, does not know."""
-        reason = "kept by a person, as its parameters say"
-        self._write([Removal(name, kind, "keep", reason, position, self._now_ms())])
+    def keeps_within(self, name: str) -> bool:
+        """Whether a person has decided that the target keeps any part of a database or table."""
+        return any(name in {it.database, it.table} - {it.object} for it in self._in_state("keep"))
+
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:
+        """Whether an object stays that says that a person has kept it, which an older copy of the queue does not know.
+
+        Not if the person has taken that back, or decided otherwise since.
+        """
+        with self._lock:
+            if self._state(name) in {"released", "open", "drop"}:
+                return False
+            reason = "a person has kept it, as its parameters say"
+            self._write([Removal(name, kind, "keep", reason, position, self._now_ms())])
+            return True
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
         """The names of these objects that may be removed now by the event at `position`; the others are held.
@@ -166,8 +178,8 @@ class Brake:
         return next((it.reason for it in rows if it is not None and it.state in _HELD), "")
 
     def removed(self, names: Iterable[str]) -> None:
-        """These objects are gone: a decision to drop them is carried out."""
-        self._forget(it for name in names for it in (name, f"{name}/*") if self._state(it) == "drop")
+        """These objects are gone: what a person has decided of them is carried out."""
+        self._forget(it for name in names for it in (name, f"{name}/*") if self._state(it) in {"drop", "released"})
 
     def put(self, names: Iterable[str], position: int) -> None:
         """The source has these objects since the event at `position`: what was held or decided before of them ends."""
@@ -208,8 +220,9 @@ class Brake:
     def release(self, names: Collection[str]) -> list[Removal]:
         """Take back that objects are kept (names as for `decide`); returns them."""
         with self._lock:
-            released = _meant(self.kept(), names)
-            self._change((), [it.object for it in released])
+            reason = "a person has taken back that it is kept"
+            released = [replace(it, state="released", reason=reason) for it in _meant(self.kept(), names)]
+            self._change(released, ())
         return released
 
     # --- judging
@@ -331,26 +344,31 @@ class Brake:
         return there
 
     def _hold(self, act: Sequence[Removal], exceeding: Mapping[str, str]) -> None:
-        before = {it.object: it for it in self.held()}
-        states = {name: it.state for name, it in before.items()}
-        held = [
-            replace(it, state=states.get(it.object, "held"), reason=exceeding[it.object])
-            for it in act
-            if it.object in exceeding
-        ]
-        passed = [replace(it, state="passed", reason="") for it in act if it.object not in exceeding]
-        self._write([*held, *passed])
-        if new := [it for it in held if it.object not in before]:
-            names = [it.object for it in new]
-            log.error(
-                "drops_held", target=self._target, reason=new[0].reason, objects=names[:_MOST_LOGGED], count=len(new)
-            )
-        if ended := [it.object for it in passed if it.object in before]:
+        """Hold the removals that exceed a limit, with the reasons, and let the others of the act pass."""
+        before = {it.object for it in self.held()}
+        judged = [replace(it, state=self._new_state(it, exceeding), reason=exceeding.get(it.object, "")) for it in act]
+        self._write(judged)
+        held = [it for it in judged if it.object in exceeding and it.object not in before]
+        if held:
+            names = [it.object for it in held]
+            reason = held[0].reason
+            log.error("drops_held", target=self._target, reason=reason, objects=names[:_MOST_LOGGED], count=len(names))
+        if ended := sorted(before.intersection(it.object for it in act) - exceeding.keys()):
             log.info("hold_ended", target=self._target, objects=ended[:_MOST_LOGGED], count=len(ended))
+
+    def _new_state(self, removal: Removal, exceeding: Mapping[str, str]) -> State:
+        """The state of a removal that was judged.
+
+        What a person does not keep any more, but says that it is kept, has to be known as such until it is gone.
+        """
+        state = self._state(removal.object)
+        if removal.object in exceeding:
+            return "open" if state in {"open", "released"} else "held"
+        return "released" if state == "released" else "passed"
 
     # --- the rows
 
-    def _state(self, name: str) -> str | None:
+    def _state(self, name: str) -> State | None:
         row = self._rows.get(name)
         return None if row is None else row.state
 
@@ -359,7 +377,7 @@ class Brake:
 
     def _is_unknown(self, lost: Lost, position: int) -> bool:
         row = self._rows.get(lost.object)
-        return row is None or (row.state == "passed" and row.position < position)
+        return row is None or (row.state in {"passed", "released"} and row.position < position)
 
     def _in_state(self, *states: str) -> list[Removal]:
         with self._lock:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -45,57 +41,11 @@ from pysync.replay.contents import put_statistics, wants_statistics
 from pysync.replay.progress import Count, Tally
 from pysync.replay.rereading import Rereading, partitions_again, there_again
 from pysync.replay.scheduler import Stopped
+from pysync.replay.source_reads import SourceReads
 from pysync.replay.window.order import database_of
 from pysync.replay.window.plan import reread
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, Outcome, Target, Unavailable, total
-
-# Source reads: which objects of a target were lately brought to what the source had, and when.
-#
-# Such an object may show more than the events that the target has: a consistent point must know.
-
-
-_MOST = 20_000
-
-
-class SourceReads:
-    """When objects were read at the source last, by their keys at the target; from any thread. Bounded.
-
-    `clock` returns seconds that only grow.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last: OrderedDict[str, float] = OrderedDict()
-        self._forgotten = -math.inf  # when the latest of those was read that are forgotten
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def of(self, key: str) -> Iterator[None]:
-        """While an object is read, and the target brought to it."""
-        self._note(key)
-        try:
-            yield
-        finally:
-            self._note(key)
-
-    def since(self, when: float) -> set[str] | None:
-        """The objects that were read at `when` or later; None if there were too many to remember."""
-        with self._lock:
-            return None if self._forgotten >= when else {key for key, at in self._last.items() if at >= when}
-
-    def _note(self, key: str) -> None:
-        with self._lock:
-            self._last[key] = self._clock()
-            self._last.move_to_end(key)
-            while len(self._last) > _MOST:
-                self._forgotten = self._last.popitem(last=False)[1]
-
-
-# Refresh: reads from the source what events do not say, or not in a certain order, and applies it.
-#
-# pysync.replay.rereading decides which operations a refresh becomes.
-
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,8 @@
-"""Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done."""
+"""Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
+
+Windows overlap: the next one is taken while works of earlier ones are under way. What is done behind something
+unfinished is noted here, and the position moves past both together.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,11 @@ from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
 from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
 from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all, removals, removes
-from pysync.replay.window.order import EVERYTHING, Holds, Standing
+from pysync.replay.window.order import Holds, Standing, keys_of
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.guard import Guarded
 from pysync.targets.settings import TargetSettings
-
-# Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
-#
-# Windows overlap: the next one is taken while works of earlier ones are under way. What is done behind something
-# unfinished is noted here, and the position moves past both together.
-
 
 _WINDOW_BYTES = 16 * 1024 * 1024
 _FLIGHT_BYTES = 32 * 1024 * 1024
@@ -282,10 +280,10 @@ class Replayer:
         self._record()
         self._scheduler.add(batch)
 
-    def _is_judged(self, window: Draft) -> bool:
+    def _is_judged(self, window: Draft, *, parked: bool = False) -> bool:
         """Whether the brake has judged what the window drops; False for a target that cannot list its tables now."""
         try:
-            self.brake.expect(window)
+            self.brake.expect(window, parked=parked)
         except (Unavailable, OutcomeUnknown) as error:
             self._progress.waits(error)
             self.wait(_AWAY_SECONDS)
@@ -439,7 +437,7 @@ class Replayer:
                 self._retry, self.retried = None, True
                 return
             self._next_parked = batch
-            if (batch.alone and self._scheduler.busy) or not self._is_judged(batch.draft):
+            if (batch.alone and self._scheduler.busy) or not self._is_judged(batch.draft, parked=True):
                 return
             self._retried, self._next_parked = batch, None
             self._add(batch)
@@ -482,7 +480,7 @@ class Replayer:
         for position in sorted(job.work.positions):
             event, change = job.batch.draft.changes[position]
             # Of a comparison all is done but what is held.
-            keys = _held_keys(error) if isinstance(error, Held) and change.kind is Kind.REFRESH else change.keys
+            keys = keys_of(error.objects) if isinstance(error, Held) and change.kind is Kind.REFRESH else change.keys
             job.batch.blocks.refuse(position, keys)
             job.batch.refused.append(Refusal.of(event, keys, kind, reason))
             if not job.batch.parked:
@@ -493,12 +491,6 @@ class Replayer:
 def _unfinished(queue: EventQueue, target: str) -> Unfinished:
     note = note_of(target, "unfinished")
     return Unfinished(partial(queue.notes.put, note), queue.notes.get(note))
-
-
-def _held_keys(error: Held) -> frozenset[str]:
-    """The keys of works (see pysync.replay.window.order) that touch what is held."""
-    objects = (it.partition("/")[0] for it in error.objects)
-    return frozenset(it if "." in it else it + EVERYTHING for it in objects)
 
 
 def _refusal_of(job: Job) -> Rejected:

@@ -22,8 +22,11 @@ class RemovalGuard(Protocol):
     def keeps(self, name: str) -> bool:
         """Whether a person has decided that the target keeps the object."""
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """Note that the object says itself that a person has kept it."""
+    def keeps_within(self, name: str) -> bool:
+        """Whether a person has decided that the target keeps any part of a database or table."""
+
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:
+        """Whether an object stays that says itself that a person has kept it; then that is noted."""
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
         """The names of these objects that may be removed now; the others are held."""
@@ -47,8 +50,13 @@ class NoGuard:
         """Nothing is kept."""
         return False
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """Nothing is noted."""
+    def keeps_within(self, name: str) -> bool:  # noqa: ARG002
+        """Nothing is kept."""
+        return False
+
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:  # noqa: ARG002
+        """It stays."""
+        return True
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:  # noqa: ARG002
         """All of them."""

@@ -475,7 +475,9 @@ def test_no_comparison_refresh_or_restart_drops_what_a_person_has_kept(faulty_dr
 def test_what_a_person_has_kept_says_so_itself_so_that_a_restored_queue_learns_of_it(faulty_drains):
     bench = kept_four(faulty_drains)
     assert all(KEPT_KEY in bench.target.table(TableName.parse(it)).parameters for it in TABLES[:4])
-    bench.drain.brake.release([])  # as an older copy of the queue's file
+    bench.stop()
+    bench.queue.target(bench.name).removals.change((), TABLES[:4])  # as in an older copy of the queue's file
+    bench.start()
     bench.append(*compared("db", "default", present=TABLES[4:]))
     bench.finish()
     assert bench.tables() == names(*TABLES)
@@ -497,6 +499,25 @@ def test_a_person_takes_back_that_a_table_is_kept(faulty_drains):
     answer = held.released(bench.drain, {"names": [TABLES[0]]})
     assert [it["object"] for it in answer["objects"]] == TABLES[:1]
     assert [it["object"] for it in held.kept(bench.drain)["objects"]] == TABLES[1:4]
+    bench.append(refreshed(TABLES[0]))
+    bench.finish()
+    assert held_by(bench) == [TABLES[0]], "with those that were kept a moment ago it is more than half"
+    decide(bench)
+    assert bench.tables() == names(*TABLES[1:])
+    bench.append(*compared("db", "default", present=TABLES[4:]))
+    bench.finish()
+    assert (bench.tables(), held_by(bench)) == (names(*TABLES[1:]), [])
+
+
+def test_a_table_with_a_kept_partition_stays(faulty_drains):
+    bench = filled(faulty_drains, max_drops_per_window=2)
+    bench.append(create_partitioned("db.p"), add_partition("db.p", "1", "2", "3"))
+    bench.finish()
+    at_once(bench, drop_partitions("db.p", "1", "2", "3"))
+    decide(bench, keep=True)
+    bench.append(drop("db.p"))
+    bench.finish()
+    assert len(bench.target.partition_names(TableName("db", "p"))) == 3
 
 
 def test_a_database_with_a_kept_table_stays(faulty_drains):

@@ -98,6 +98,12 @@ def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
     )
 
 
+def keys_of(objects: Iterable[str]) -> frozenset[str]:
+    """The keys of the drops of objects: of a database with everything in it, and of a partition its table's."""
+    names = (it.partition("/")[0] for it in objects)
+    return frozenset(it if "." in it else it + EVERYTHING for it in names)
+
+
 def is_database(key: str) -> bool:
     """Whether the key is a database, not a table or function."""
     return "." not in key or key.endswith(EVERYTHING)

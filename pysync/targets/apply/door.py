@@ -305,19 +305,19 @@ class Door:
     # --- what is removed
 
     def keeps(self, existing: Any) -> bool:
-        """Whether a person has decided that the target keeps a database or table, which then says so itself.
+        """Whether a person has decided that the target keeps a database or table, or a part of it.
 
-        So the decision outlasts the queue's file, too.
+        The object then says so itself, and the decision outlasts the queue's file, too.
         """
         kind, name = ("table", str(_name(existing))) if hasattr(existing, "tableName") else ("database", existing.name)
         says_so = KEPT_KEY in (existing.parameters or {})
-        if not self._guard.keeps(name):
-            if says_so:
-                self._guard.keep_again(name, kind, self._position)
-            return says_so
-        if not says_so:
-            self._mark_kept(existing, kind)
-        return True
+        if self._guard.keeps(name):
+            if not says_so:
+                self._mark_kept(existing, kind)
+            return True
+        if says_so and self._guard.keeps_again(name, kind, self._position):
+            return True
+        return self._guard.keeps_within(name)
 
     def note_put(self) -> None:
         """The operation is done, and the source has what it puts: nothing decided of a former object lasts."""
