@@ -110,12 +110,13 @@ class Door:
     # --- files
 
     def bring_files(self) -> None:
-        """Have the files of what the operation puts at the target, before it is written. Only what changed is copied.
+        """Have the files of what the operation puts at the target, before it is written; once, however often it is tried.
 
         Raises what the copier raises, and Rejected where nothing may be copied to.
         """
         if self._files is not None and isinstance(self._operation, PutWithFiles):
             self._files.bring(self.reads, self._operation, self._changes.note)
+            self._files = None
 
     # --- databases and functions
 
