@@ -110,7 +110,7 @@ class Door:
     # --- files
 
     def bring_files(self) -> None:
-        """Have the files of what the operation puts at the target, before it is written; once, however often it is tried.
+        """Have the files of what the operation puts at the target before it is written, once for all its tries.
 
         Raises what the copier raises, and Rejected where nothing may be copied to.
         """
