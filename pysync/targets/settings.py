@@ -211,7 +211,7 @@ class TargetSettings(PolicySettings):
     max_drops_per_window: int = Field(
         default=1000,
         ge=0,
-        description="A window with more drops of databases, tables and partitions is held; 0: no limit.",
+        description="More drops in one window, or by one comparison, are held; 0: no limit.",
     )
     max_drops: Rate = Field(
         default="10000 per 1h",
