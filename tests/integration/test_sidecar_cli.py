@@ -55,6 +55,8 @@ COMMANDS = [
     "events",
     "dump",
     "load",
+    "held",
+    "kept",
     "parked",
     "promote",
     "listener",

@@ -122,7 +122,8 @@ def marked(name: str) -> Callable[[Metastore], None]:
 
     def run(hms: Metastore) -> None:
         of = hms.table("db", "owner").parameters
-        create(hms, name, parameters={key: value for key, value in of.items() if key.startswith("pysync.")})
+        mark = {key: value for key, value in of.items() if key.startswith("pysync.")}
+        create(hms, name, parameters={**mark, "pysync.object": f"db.{name}"})
 
     return run
 
