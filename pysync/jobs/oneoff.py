@@ -1,4 +1,4 @@
-"""What is done without a sidecar, in this process: a bootstrap, a replay, what people do with the trash."""
+"""What is done without a sidecar, in this process: a bootstrap, a replay; what people do with trash and held drops."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.config import Config
-from pysync.control.server import WHO
+from pysync.control.server import WHO, Command
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.ranges import counted
+from pysync.sidecar import held
 from pysync.sidecar.acts import journal_of, recorded
+from pysync.sidecar.held import Resting
 from pysync.sidecar.process import collect_seldom
+from pysync.sidecar.registry import resting
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.trash import Trash
 from pysync.targets.base import target_kind
@@ -141,14 +144,27 @@ def offline_planner(config: Config, target: str) -> Iterator[Ask]:
         yield lambda request: {"target": target, **counted(queue, policy, request)}
 
 
-# What people do with the trash of a target while no sidecar runs.
+# What people do with the trash of a target, and decide about what it holds, while no sidecar runs.
 
 
 def alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a command about the trash (see sidecar.trash), done in this process and put into the journal."""
     others = [it.name for it in config.targets]
     trash = Trash(next(it for it in config.targets if it.name == target), others)
+    commands = {"trash list": trash.listed, "trash restore": trash.restore, "trash empty": trash.empty}
+    return _recorded(config, target, commands[command], command, arguments)
+
+
+def decide_alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a command about what a target holds or keeps (see sidecar.held), as above.
+
+    What is decided is carried out by the next sidecar, or load. Raises PysyncError if there is no queue.
+    """
+    with resting(config.queue.directory) as queue:
+        return _recorded(config, target, held.commands(Resting.of(queue, target))[command], command, arguments)
+
+
+def _recorded(config: Config, target: str, act: Command, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     with closing(journal_of(config, lambda: False)) as journal:
-        commands = {"trash list": trash.listed, "trash restore": trash.restore, "trash empty": trash.empty}
         request = {**arguments, "target": target, WHO: f"uid {os.getuid()} (command line)"}
-        return dict(recorded(commands, journal.append)[command](request))
+        return dict(recorded({command: act}, journal.append)[command](request))

@@ -82,10 +82,10 @@ class Commands:
             "tables": self._inventory,
             "pause": self.pause,
             "resume": self.resume,
-            "held list": lambda it: held.listed(self._drain(it)),
-            "held decide": lambda it: held.decided(self._drain(it), it),
-            "kept list": lambda it: held.kept(self._drain(it)),
-            "kept release": lambda it: held.released(self._drain(it), it),
+            **{
+                name: partial(self._about_held, name)
+                for name in ("held list", "held decide", "kept list", "kept release")
+            },
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
             "replay": self.replay,
@@ -131,6 +131,9 @@ class Commands:
         drain = self._drain(request)
         pause = drain.resume()
         return {"target": drain.name, "was": pause and pause.reason}
+
+    def _about_held(self, command: str, request: Request) -> Mapping[str, Any]:
+        return held.commands(self._drain(request))[command](request)
 
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source again, or everything.

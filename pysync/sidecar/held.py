@@ -3,21 +3,66 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.base.text import count, nearest, quoted
-from pysync.queue import Removal
-from pysync.replay.drain import Drain
+from pysync.control.server import Command
+from pysync.queue import EventQueue, Removal
+from pysync.replay.brake import Brake, Ends, Limits
 
 MOST_OBJECTS = 20
 """How many objects the status names."""
 
+COMMANDS = ("held list", "held decide", "kept list", "kept release")
+
 _MOST_DATABASES = 3
 
 Request = Mapping[str, Any]
+
+
+class Deciding(Protocol):
+    """A target of which something is held or kept: a Drain, or one whose sidecar does not run."""
+
+    name: str
+
+    @property
+    def brake(self) -> Brake:
+        """Who knows what is held and kept."""
+
+    def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
+        """See Brake.decide."""
+
+
+@dataclass(slots=True)
+class Resting:
+    """A target without a sidecar. What is decided is carried out by whatever opens the queue next."""
+
+    name: str
+    brake: Brake
+
+    @classmethod
+    def of(cls, queue: EventQueue, target: str) -> Resting:
+        """The target of that name in a queue on which nothing runs."""
+        # Without limits nothing is judged, and neither end is asked.
+        return cls(target, Brake(target, Limits(), queue.target(target).removals, cast("Ends", None)))
+
+    def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
+        """See Brake.decide."""
+        return self.brake.decide(names, keep=keep)
+
+
+def commands(target: Deciding) -> dict[str, Command]:
+    """The commands about what this target holds and keeps, by their names in requests."""
+    return {
+        "held list": lambda _: listed(target),
+        "held decide": lambda request: decided(target, request),
+        "kept list": lambda _: kept(target),
+        "kept release": lambda request: released(target, request),
+    }
 
 
 def summary(rows: Sequence[Removal]) -> str:
@@ -28,9 +73,9 @@ def summary(rows: Sequence[Removal]) -> str:
     return named + (more if len(names) > _MOST_DATABASES else "")
 
 
-def brake_status(drain: Drain) -> dict[str, Any] | None:
+def brake_status(target: Deciding) -> dict[str, Any] | None:
     """What is held, as in docs/status.md; None if nothing is."""
-    rows = drain.brake.held()
+    rows = target.brake.held()
     if not rows:
         return None
     return {
@@ -51,39 +96,39 @@ def in_words(it: Removal) -> str:
     return f"{it.kind} {it.object}"
 
 
-def listed(drain: Drain) -> dict[str, Any]:
+def listed(target: Deciding) -> dict[str, Any]:
     """`objects`: all that is held."""
-    return {"target": drain.name, "objects": [_as_json(it) for it in drain.brake.held()]}
+    return {"target": target.name, "objects": [_as_json(it) for it in target.brake.held()]}
 
 
-def kept(drain: Drain) -> dict[str, Any]:
+def kept(target: Deciding) -> dict[str, Any]:
     """`objects`: all that a person has kept."""
-    return {"target": drain.name, "objects": [_as_json(it) for it in drain.brake.kept()]}
+    return {"target": target.name, "objects": [_as_json(it) for it in target.brake.kept()]}
 
 
-def decided(drain: Drain, request: Request) -> dict[str, Any]:
+def decided(target: Deciding, request: Request) -> dict[str, Any]:
     """Keep or drop objects that are held: those of the `names`, which may be databases, or all.
 
     To have them dropped, `seen` says how many they were: whoever drops them must have seen them. Raises PysyncError if
     there are others by now, or none.
     """
     names, keep = [str(it) for it in request.get("names") or ()], request.get("keep") is True
-    meant = _meant(drain.brake.held(), names, drain.name, "held")
+    meant = _meant(target.brake.held(), names, target.name, "held")
     if not keep and request.get("seen") != len(meant):
         raise PysyncError(
-            f"{drain.name} holds {count(len(meant), 'object')} of these now: {summary(meant)}", decide(drain.name)
+            f"{target.name} holds {count(len(meant), 'object')} of these now: {summary(meant)}", decide(target.name)
         )
     # By their own names: what has come since is not meant.
-    rows = drain.decide([it.object for it in meant], keep=keep)
-    return {"target": drain.name, "kept": keep, "objects": [_as_json(it) for it in rows]}
+    rows = target.decide([it.object for it in meant], keep=keep)
+    return {"target": target.name, "kept": keep, "objects": [_as_json(it) for it in rows]}
 
 
-def released(drain: Drain, request: Request) -> dict[str, Any]:
+def released(target: Deciding, request: Request) -> dict[str, Any]:
     """Take back that objects are kept: those of the `names`, or all. The next comparison judges them again."""
     names = [str(it) for it in request.get("names") or ()]
-    meant = _meant(drain.brake.kept(), names, drain.name, "kept")
-    rows = drain.brake.release([it.object for it in meant])
-    return {"target": drain.name, "objects": [_as_json(it) for it in rows]}
+    meant = _meant(target.brake.kept(), names, target.name, "kept")
+    rows = target.brake.release([it.object for it in meant])
+    return {"target": target.name, "objects": [_as_json(it) for it in rows]}
 
 
 def _meant(rows: Sequence[Removal], names: Sequence[str], target: str, state: str) -> list[Removal]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support import wait_until
@@ -148,3 +150,24 @@ def test_a_damaged_queue_is_set_aside_when_asked(place):
     place.queue.mkdir()
     (place.queue / "queue.db").write_bytes(b"not a database, " * 1000)
     assert_one_line(pysync("run", "-c", place.file), 1, "is damaged", "pysync run --quarantine")
+
+
+def test_what_is_held_is_decided_without_a_sidecar_too(place):
+    """A load has no sidecar to ask; what is decided is carried out by the next start."""
+    place.write(more="max_drops_per_window = 2\n")
+    with sidecar(place) as running:
+        send(running, create_database(), *map(create, TABLES))
+        wait_for(running, queued=0)
+        pysync("pause", "try", "-c", place.file)
+        send(running, *map(drop, TABLES), first=10)
+        pysync("resume", "try", "-c", place.file)
+        wait_until(lambda: _held(running) == 5, what="the brake")
+        assert running.stop() == 0
+    listed = pysync("held", "list", "try", "--json", "-c", place.file).stdout
+    assert [it["object"] for it in json.loads(listed)["objects"]] == TABLES
+    assert "try keeps 1 object: db.t0" in pysync("held", "keep", "try", "db.t0", "-c", place.file).stdout
+    assert pysync("held", "drop", "try", "--yes", "-c", place.file).returncode == 0
+    assert "db.t0" in pysync("kept", "list", "try", "-c", place.file).stdout
+    with sidecar(place) as running:
+        wait_until(lambda: running.status()["targets"][0]["parked"] == 0, what="the decisions")
+        assert running.status()["targets"][0]["kept"] == 1
