@@ -9,9 +9,10 @@ from typing import Literal
 
 from pysync.queue.store import QueueFile
 
-State = Literal["passed", "held", "open", "keep", "drop"]
+State = Literal["passed", "held", "open", "keep", "drop", "released"]
 """`passed`: within the limits. `held`: while a limit is exceeded, waits for a person, who decides `keep` or `drop`.
 `open`: the same, whatever the limits say, because the person has decided about others that were held with it.
+`released`: the person keeps it no longer, though it still says so itself; it waits for nothing.
 """
 
 _COLUMNS = "object, kind, state, reason, position, at_ms, count, lasting"

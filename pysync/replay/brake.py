@@ -20,11 +20,14 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.model.removal import Lost
 from pysync.queue import Removal, Removals
+from pysync.queue.removals import State
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.removals import Flight, flight_of, lost_by_operations, lost_by_window
 from pysync.targets.settings import TargetSettings
 
 _MOST_LOGGED = 20
+_MOST_PARTITIONS = 32767
+"""Of a table with more partitions than a target lists, what it has is not known."""
 _HELD = ("held", "open")
 
 log = structlog.get_logger(__name__)
@@ -61,13 +64,13 @@ class Limits:
 class Ends(Protocol):
     """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
-    def tables_of(self, database: str) -> Collection[str]:
-        """The names of the tables in a database of the target."""
+    def at_target(self, database: str) -> Set[str]:
+        """The objects that the target has of a database, as `at_source` names them."""
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
 
-    def partitions_of(self, table: TableName, most: int) -> Collection[str]:
+    def partitions_of(self, table: TableName, most: int) -> Sequence[str]:
         """The names of a table's partitions at the target, at most so many."""
 
     def is_young(self, database: str, seconds: float) -> bool:
@@ -82,10 +85,14 @@ class Ends(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What both ends have: by database the tables at the target, and the objects that the source has again."""
+    """What both ends have: by database and partitioned table the objects at the target, and those at the source."""
 
     there: Mapping[str, Set[str]]
     again: Set[str]
+
+    def tables(self, database: str) -> set[str]:
+        """The tables of a database at the target."""
+        return {it for it in self.there[database] if "." in it and not it.endswith("()")}
 
 
 class Brake:
@@ -125,6 +132,11 @@ class Brake:
         if self._limits.are_set:
             self._judge(lost_by_operations(operations, position, self._now_ms(), self._ends, self._limits.seconds))
 
+    def review(self) -> None:
+        """Judge again what is held, by what both ends have now. Raises what the target raises."""
+        if self._in_state(*_HELD):
+            self._judge(())
+
     def passed(self, position: int) -> None:
         """The windows up to that position are no longer under way."""
         with self._lock:
@@ -142,10 +154,16 @@ class Brake:
         row = self._rows.get(name)
         return row is not None and row.state == "keep"
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """The object says that a person has kept it, and the queue's file, an older copy, does not know."""
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:
+        """The object says that a person has kept it; False if the person has taken that back.
+
+        Else the queue's file is an older copy that does not know.
+        """
+        if self._state(name) in {"released", "open", "drop"}:
+            return False
         reason = "kept by a person, as its parameters say"
         self._write([Removal(name, kind, "keep", reason, position, self._now_ms())])
+        return True
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
         """The names of these objects that may be removed now by the event at `position`; the others are held.
@@ -166,8 +184,11 @@ class Brake:
         return next((it.reason for it in rows if it is not None and it.state in _HELD), "")
 
     def removed(self, names: Iterable[str]) -> None:
-        """These objects are gone: a decision to drop them is carried out."""
-        self._forget(it for name in names for it in (name, f"{name}/*") if self._state(it) == "drop")
+        """These objects are gone: a decision about them is carried out."""
+        with self._lock:
+            rows = [self._rows[it] for name in names for it in (name, f"{name}/*") if it in self._rows]
+            dropped = [it.object for it in rows if it.state == "drop"]
+            self._change([replace(it, state="passed") for it in rows if it.state == "released"], dropped)
 
     def put(self, names: Iterable[str], position: int) -> None:
         """The source has these objects since the event at `position`: what was held or decided before of them ends."""
@@ -209,7 +230,8 @@ class Brake:
         """Take back that objects are kept (names as for `decide`); returns them."""
         with self._lock:
             released = _meant(self.kept(), names)
-            self._change((), [it.object for it in released])
+            # The objects say that they are kept until the target drops them: see `keeps_again`.
+            self._change([replace(it, state="released", reason="") for it in released], ())
         return released
 
     # --- judging
@@ -238,9 +260,12 @@ class Brake:
 
     def _is_there(self, removal: Removal, view: _View, put: Set[str]) -> bool:
         """Whether the target has the object, or will have it before it is removed; True where nobody has looked."""
-        if removal.kind != "table" or removal.database not in view.there or removal.object in put:
+        there = view.there.get(removal.table if removal.kind == "partition" else removal.database)
+        if there is None or removal.object in put:
             return True
-        return removal.object in self._after_flights(removal.database, view.there[removal.database])
+        if removal.kind == "table":
+            return removal.object in self._after_flights(removal.database, there)
+        return removal.object in there or any(removal.object in it.ever_put for it in self._flights)
 
     def _may_exceed(self, act: Sequence[Removal]) -> bool:
         if self._over_window(act) or self._over_time(act):
@@ -253,7 +278,11 @@ class Brake:
         again, there = set[str](), dict[str, Set[str]]()
         for name in sorted({it.database for it in act}):
             again |= self._ends.at_source(name) or set()
-            there[name] = {f"{name}.{table}" for table in self._ends.tables_of(name)}
+            there[name] = self._ends.at_target(name)
+        for name in sorted({it.table for it in act if it.kind == "partition"}):
+            names = self._ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
+            if len(names) < _MOST_PARTITIONS:
+                there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}
         for name in sorted({it.table for it in act if it.kind == "partition" and it.table in again}):
             table = TableName.parse(name)
             there_again = self._ends.partitions_at_source(table) or set()
@@ -269,8 +298,8 @@ class Brake:
         if why:
             return dict.fromkeys((it.object for it in lost if it.count), why)
         held = self._open(lost)
-        for database, tables in view.there.items():
-            reason = self._over_share(database, lost, tables, view.again)
+        for database in sorted({it.database for it in lost}):
+            reason = self._over_share(database, lost, view.tables(database), view.again)
             if reason:
                 of_share = (it for it in lost if it.database == database and it.kind != "partition")
                 held |= dict.fromkeys((it.object for it in of_share), reason)
@@ -325,13 +354,18 @@ class Brake:
 
     def _hold(self, act: Sequence[Removal], exceeding: Mapping[str, str]) -> None:
         before = {it.object: it for it in self.held()}
-        states = {name: it.state for name, it in before.items()}
+        released = {it.object for it in self._in_state("released")}
+        states: dict[str, State] = {name: it.state for name, it in before.items()} | dict.fromkeys(released, "open")
         held = [
             replace(it, state=states.get(it.object, "held"), reason=exceeding[it.object])
             for it in act
             if it.object in exceeding
         ]
-        passed = [replace(it, state="passed", reason="") for it in act if it.object not in exceeding]
+        passed = [
+            replace(it, state="released" if it.object in released else "passed", reason="")
+            for it in act
+            if it.object not in exceeding
+        ]
         self._write([*held, *passed])
         if new := [it for it in held if it.object not in before]:
             names = [it.object for it in new]
@@ -352,7 +386,7 @@ class Brake:
 
     def _is_unknown(self, lost: Lost, position: int) -> bool:
         row = self._rows.get(lost.object)
-        return row is None or (row.state == "passed" and row.position < position)
+        return row is None or (row.state in {"passed", "released"} and row.position < position)
 
     def _in_state(self, *states: str) -> list[Removal]:
         with self._lock:

@@ -14,9 +14,10 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
+from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
-from pysync.model.operation import Operation
+from pysync.model.operation import DropDatabase, Operation
 from pysync.queue import EventQueue, Queued, note_of
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
@@ -418,12 +419,20 @@ class Replayer:
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self.retried = False
+        self._review()
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.begin(keys)
         remember = partial(note, self._progress)
         self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
         self._retried = self._next_parked = None
         self._take_parked()
+
+    def _review(self) -> None:
+        """Have the brake judge again what it holds; of what is no longer parked nothing else would end the hold."""
+        try:
+            self.brake.review()
+        except PysyncError as error:
+            log.info("hold_not_reviewed", target=self._name, reason=str(error))
 
     def _take_parked(self) -> None:
         """Take the next parked events along, once those before them are done.
@@ -479,10 +488,12 @@ class Replayer:
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""
         kind, reason = self._applier.reason(error)
+        held = _held_keys(error) if isinstance(error, Held) else frozenset[str]()
         for position in sorted(job.work.positions):
             event, change = job.batch.draft.changes[position]
-            # Of a comparison all is done but what is held.
-            keys = _held_keys(error) if isinstance(error, Held) and change.kind is Kind.REFRESH else change.keys
+            keys = _keys_left(job, change, held) if held else change.keys
+            if held and not keys:
+                continue
             job.batch.blocks.refuse(position, keys)
             job.batch.refused.append(Refusal.of(event, keys, kind, reason))
             if not job.batch.parked:
@@ -499,6 +510,18 @@ def _held_keys(error: Held) -> frozenset[str]:
     """The keys of works (see pysync.replay.window.order) that touch what is held."""
     objects = (it.partition("/")[0] for it in error.objects)
     return frozenset(it if "." in it else it + EVERYTHING for it in objects)
+
+
+def _keys_left(job: Job, change: Change, held: frozenset[str]) -> frozenset[str]:
+    """The keys of what is left to do of a change, where the brake holds these of its work.
+
+    Of a comparison, or the drop of a database, all is done but what is held.
+    """
+    if change.kind is Kind.REFRESH:
+        return held
+    if not any(isinstance(it, DropDatabase) and it.may_come_late for it in job.work.operations):
+        return change.keys
+    return held if change.kind is Kind.DROP_DATABASE else change.keys & held
 
 
 def _refusal_of(job: Job) -> Rejected:

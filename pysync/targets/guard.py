@@ -22,8 +22,8 @@ class RemovalGuard(Protocol):
     def keeps(self, name: str) -> bool:
         """Whether a person has decided that the target keeps the object."""
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """Note that the object says itself that a person has kept it."""
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:
+        """The object says itself that a person has kept it; whether that is still so, which is noted."""
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
         """The names of these objects that may be removed now; the others are held."""
@@ -47,8 +47,9 @@ class NoGuard:
         """Nothing is kept."""
         return False
 
-    def keep_again(self, name: str, kind: str, position: int) -> None:
-        """Nothing is noted."""
+    def keeps_again(self, name: str, kind: str, position: int) -> bool:  # noqa: ARG002
+        """Nobody has taken it back."""
+        return True
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:  # noqa: ARG002
         """All of them."""

@@ -312,9 +312,7 @@ class Door:
         kind, name = ("table", str(_name(existing))) if hasattr(existing, "tableName") else ("database", existing.name)
         says_so = KEPT_KEY in (existing.parameters or {})
         if not self._guard.keeps(name):
-            if says_so:
-                self._guard.keep_again(name, kind, self._position)
-            return says_so
+            return says_so and self._guard.keeps_again(name, kind, self._position)
         if not says_so:
             self._mark_kept(existing, kind)
         return True
