@@ -91,6 +91,14 @@ class DropDatabase(DatabaseOperation):
         """One."""
         return 1
 
+    @property
+    def may_come_late(self) -> bool:
+        """Whether what is made in the database later need not wait: by its marks the target knows what is newer.
+
+        Both ways an object has no mark at its home.
+        """
+        return self.condition is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutFunction(DatabaseOperation):

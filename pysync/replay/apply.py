@@ -16,7 +16,7 @@ from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
 from pysync.base.measures import Delays, Latency
 from pysync.model.event import SIDECAR, Event
-from pysync.model.operation import Operation, Refresh, describe
+from pysync.model.operation import DropDatabase, Operation, Refresh, describe
 from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder
@@ -140,9 +140,10 @@ class Applier:
         """Apply the operations of a work in order, from the first that is not done.
 
         Raises Again if one should be tried later, Stopped, Rejected, or, after a few tries, any other error of the
-        target.
+        target. A database that is made again does not wait for what the brake holds of its former tables.
         """
         self._visible.begins(job)
+        held: Held | None = None
         for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
                 raise Stopped
@@ -152,14 +153,20 @@ class Applier:
                 outcome = self._outcome(lane, job, operation)
             except Exception as error:
                 self._failed(lane, job, operation, error)
-                raise
+                if not (isinstance(error, Held) and isinstance(operation, DropDatabase) and operation.may_come_late):
+                    raise
+                held = error
+                continue
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(
                 job, operation, Done(outcome.value, seconds, job.tries.count + 1, changes, job.reason)
             )
-            job.done, job.tries, job.reason = job.done + 1, Tries(), None
+            # A drop that is held is not done: if what follows it is tried again, it is, too.
+            job.done, job.tries, job.reason = job.done + (held is None), Tries(), None
             self._ended(job, operation, outcome)
+        if held is not None:
+            raise held
         self._visible.ends(job)
 
     def reason(self, error: Exception | None) -> tuple[str, str]:

@@ -26,6 +26,8 @@ from pysync.replay.window.removals import Flight, flight_of, lost_by_operations,
 from pysync.targets.settings import TargetSettings
 
 _MOST_LOGGED = 20
+_MOST_PARTITIONS = 32767
+"""Of a table with more partitions than a target lists, what it has is not known."""
 _HELD = ("held", "open")
 
 log = structlog.get_logger(__name__)
@@ -62,13 +64,13 @@ class Limits:
 class Ends(Protocol):
     """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
-    def tables_of(self, database: str) -> Collection[str]:
-        """The names of the tables in a database of the target."""
+    def at_target(self, database: str) -> Set[str]:
+        """The objects that the target has of a database, as `at_source` names them."""
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
 
-    def partitions_of(self, table: TableName, most: int) -> Collection[str]:
+    def partitions_of(self, table: TableName, most: int) -> Sequence[str]:
         """The names of a table's partitions at the target, at most so many."""
 
     def is_young(self, database: str, seconds: float) -> bool:
@@ -83,10 +85,14 @@ class Ends(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What both ends have: by database the tables at the target, and the objects that the source has again."""
+    """What both ends have: by database and partitioned table the objects at the target, and those at the source."""
 
     there: Mapping[str, Set[str]]
     again: Set[str]
+
+    def tables(self, database: str) -> set[str]:
+        """The tables of a database at the target."""
+        return {it for it in self.there[database] if "." in it and not it.endswith("()")}
 
 
 class Brake:
@@ -125,6 +131,11 @@ class Brake:
         """Judge what a comparison, the event at `position`, removes, together. Raises what the target raises."""
         if self._limits.are_set:
             self._judge(lost_by_operations(operations, position, self._now_ms(), self._ends, self._limits.seconds))
+
+    def review(self) -> None:
+        """Judge again what is held, by what both ends have now. Raises what the target raises."""
+        if self._in_state(*_HELD):
+            self._judge(())
 
     def passed(self, position: int) -> None:
         """The windows up to that position are no longer under way."""
@@ -178,8 +189,11 @@ class Brake:
         return next((it.reason for it in rows if it is not None and it.state in _HELD), "")
 
     def removed(self, names: Iterable[str]) -> None:
-        """These objects are gone: what a person has decided of them is carried out."""
-        self._forget(it for name in names for it in (name, f"{name}/*") if self._state(it) in {"drop", "released"})
+        """These objects are gone: a decision about them is carried out."""
+        with self._lock:
+            rows = [self._rows[it] for name in names for it in (name, f"{name}/*") if it in self._rows]
+            dropped = [it.object for it in rows if it.state == "drop"]
+            self._change([replace(it, state="passed") for it in rows if it.state == "released"], dropped)
 
     def put(self, names: Iterable[str], position: int) -> None:
         """The source has these objects since the event at `position`: what was held or decided before of them ends."""
@@ -253,9 +267,12 @@ class Brake:
 
     def _is_there(self, removal: Removal, view: _View, put: Set[str]) -> bool:
         """Whether the target has the object, or will have it before it is removed; True where nobody has looked."""
-        if removal.kind != "table" or removal.database not in view.there or removal.object in put:
+        there = view.there.get(removal.table if removal.kind == "partition" else removal.database)
+        if there is None or removal.object in put:
             return True
-        return removal.object in self._after_flights(removal.database, view.there[removal.database])
+        if removal.kind == "table":
+            return removal.object in self._after_flights(removal.database, there)
+        return removal.object in there or any(removal.object in it.ever_put for it in self._flights)
 
     def _may_exceed(self, act: Sequence[Removal]) -> bool:
         if any(self._over_window(it) or self._over_time(it) for it in self._new_and_held(act)):
@@ -268,7 +285,11 @@ class Brake:
         again, there = set[str](), dict[str, Set[str]]()
         for name in sorted({it.database for it in act}):
             again |= self._ends.at_source(name) or set()
-            there[name] = {f"{name}.{table}" for table in self._ends.tables_of(name)}
+            there[name] = self._ends.at_target(name)
+        for name in sorted({it.table for it in act if it.kind == "partition"}):
+            names = self._ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
+            if len(names) < _MOST_PARTITIONS:
+                there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}
         for name in sorted({it.table for it in act if it.kind == "partition" and it.table in again}):
             table = TableName.parse(name)
             there_again = self._ends.partitions_at_source(table) or set()
@@ -284,8 +305,8 @@ class Brake:
         for some in self._new_and_held(lost):
             if why := self._over_window(some) or self._over_time(some):
                 held |= dict.fromkeys((it.object for it in some if it.count), why)
-        for database, tables in view.there.items():
-            reason = self._over_share(database, lost, tables, view.again)
+        for database in sorted({it.database for it in lost}):
+            reason = self._over_share(database, lost, view.tables(database), view.again)
             if reason:
                 of_share = (it for it in lost if it.database == database and it.kind != "partition")
                 held |= dict.fromkeys((it.object for it in of_share), reason)

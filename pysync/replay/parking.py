@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
-from pysync.model.operation import DropTable, LeaveTable, Operation, RenameTable, TableOperation
-from pysync.queue import Park, Parked, ParkedEvents, Queued
+from pysync.model.change import Change
+from pysync.model.event import Kind
+from pysync.model.operation import DropDatabase, DropTable, LeaveTable, Operation, RenameTable, TableOperation
+from pysync.queue import Notes, Park, Parked, ParkedEvents, Queued, note_of
 from pysync.replay.progress import Progress
-from pysync.replay.scheduler import Batch
+from pysync.replay.scheduler import Batch, Job
 from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered, refreshes_all
 from pysync.replay.window.order import holds_back
 from pysync.targets.settings import TargetSettings
@@ -153,6 +156,18 @@ def note(progress: Progress, refused: Iterable[Refusal]) -> None:
             progress.refused(refusal.reason)
 
 
+def keys_left(job: Job, change: Change, held: frozenset[str]) -> frozenset[str]:
+    """The keys of what is left to do of a change, where the brake holds these of its work.
+
+    Of a comparison, or the drop of a database, all is done but what is held.
+    """
+    if change.kind is Kind.REFRESH:
+        return held
+    if not any(isinstance(it, DropDatabase) and it.may_come_late for it in job.work.operations):
+        return change.keys
+    return held if change.kind is Kind.DROP_DATABASE else change.keys & held
+
+
 def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[str]:
     """All keys that must be retried together with `keys`; `groups` are the keys of every parked event. Pure."""
     together = frozenset(keys)
@@ -254,6 +269,12 @@ class Unfinished:
         self._save = save
         self._lock = threading.Lock()
         self._keys: set[str] = set(json.loads(saved)) if saved else set()
+
+    @classmethod
+    def of(cls, notes: Notes, target: str) -> Unfinished:
+        """Those of a target, in the queue's file."""
+        note = note_of(target, "unfinished")
+        return cls(partial(notes.put, note), notes.get(note))
 
     def holds(self, operation: Operation) -> bool:
         """Whether the operation describes a part of a table that is there only in part."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
 from pysync.model.mark import Mark, Writer
-from pysync.model.names import TableName
+from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropDatabase
 from pysync.replay.refresh import Refresher, SourceUnavailable
 from pysync.targets.base import OutcomeUnknown, Target, Unavailable
@@ -51,17 +51,20 @@ class Probe:
 
     # --- what the target has (see pysync.replay.brake.Ends)
 
-    def tables_of(self, database: str) -> Collection[str]:
-        """The names of the tables in a database of the target."""
+    def at_target(self, database: str) -> Set[str]:
+        """What the target has of a database, by names as for `at_source`."""
         with self._target() as target:
-            return target.tables(database) if target else ()
+            if target is None or target.database(database) is None:
+                return set()
+            functions = (f"{database}.{normalized(it.functionName)}()" for it in target.functions(database))
+            return {database, *(f"{database}.{it}" for it in target.tables(database)), *functions}
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
         with self._target() as target:
             return target.tables_with(drop) if target else {}
 
-    def partitions_of(self, table: TableName, most: int) -> Collection[str]:
+    def partitions_of(self, table: TableName, most: int) -> Sequence[str]:
         """The names of a table's partitions at the target, at most so many."""
         with self._target() as target:
             return target.partition_names(table, most) if target else ()

@@ -18,13 +18,12 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.operation import Operation
-from pysync.queue import EventQueue, Queued, note_of
+from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, note, report_parked
+from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, keys_left, note, report_parked
 from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
@@ -88,7 +87,7 @@ class Replayer:
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, self.halt)
-        self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
+        self._refresher = Refresher(source, translator, lambda *it: self.brake.expect_all(*it), tally, keep_pace)
         self._probe = Probe(self._refresher, self._writer, self._first_since, clock)
         self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe)
         self._recorder = Recorder(settings.name, translator.mapping, record)
@@ -98,7 +97,7 @@ class Replayer:
             self.halt,
             self._refresher,
             is_removed_later=self._is_removed_later,
-            unfinished=_unfinished(queue, settings.name),
+            unfinished=Unfinished.of(queue.notes, settings.name),
             recorder=self._recorder,
             visible=Visible(progress.latency, clock_offset),
             first_new=queue.last + 1,
@@ -133,9 +132,6 @@ class Replayer:
         if isinstance(target, Guarded):
             target.guard_removals(self.brake)
         return target
-
-    def _expect_all(self, operations: Sequence[Operation], position: int) -> None:
-        self.brake.expect_all(operations, position)
 
     def _first_since(self, seconds: float) -> int:
         return self._queue.since(round((time.time() - seconds) * 1000))
@@ -416,12 +412,20 @@ class Replayer:
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self.retried = False
+        self._review()
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.begin(keys)
         remember = partial(note, self._progress)
         self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
         self._retried = self._next_parked = None
         self._take_parked()
+
+    def _review(self) -> None:
+        """Have the brake judge again what it holds; of what is no longer parked nothing else would end the hold."""
+        try:
+            self.brake.review()
+        except PysyncError as error:
+            log.info("hold_not_reviewed", target=self._name, reason=str(error))
 
     def _take_parked(self) -> None:
         """Take the next parked events along, once those before them are done.
@@ -477,20 +481,17 @@ class Replayer:
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""
         kind, reason = self._applier.reason(error)
+        held = keys_of(error.objects) if isinstance(error, Held) else frozenset[str]()
         for position in sorted(job.work.positions):
             event, change = job.batch.draft.changes[position]
-            # Of a comparison all is done but what is held.
-            keys = keys_of(error.objects) if isinstance(error, Held) and change.kind is Kind.REFRESH else change.keys
+            keys = keys_left(job, change, held) if held else change.keys
+            if held and not keys:
+                continue
             job.batch.blocks.refuse(position, keys)
             job.batch.refused.append(Refusal.of(event, keys, kind, reason))
             if not job.batch.parked:
                 self.standing.refuse(position, keys)
             kind, reason = self._applier.reason(None)
-
-
-def _unfinished(queue: EventQueue, target: str) -> Unfinished:
-    note = note_of(target, "unfinished")
-    return Unfinished(partial(queue.notes.put, note), queue.notes.get(note))
 
 
 def _refusal_of(job: Job) -> Rejected:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
+from pysync.queue import ParkedTable
 from tests.simulation import rounds
+from tests.simulation.cluster import Cluster
 from tests.simulation.person import Edge
 from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
@@ -20,6 +22,8 @@ def rest(world: World) -> str | None:
     for cluster in world.clusters:
         cluster.calm()
     _go_on(world)
+    for losses in world.person.losses.values():
+        losses.look_at_rest()
     if found := world.broken() or _held_without_reason(world) or _parked(world) or _different(world):
         return found
     for _ in range(_MOST_DECISIONS):
@@ -53,9 +57,9 @@ def _held_without_reason(world: World) -> str | None:
         for name in held:
             there = name.partition("/")[0]
             if not name.endswith("/*") and _named(states[source], name):
-                return f"{target} holds what {source} has: {name}"
+                return f"what the source has is held: {name} of {source} at {target}"
             if not _named(states[target], there if name.endswith("/*") else name):
-                return f"{target} holds what it does not have: {name}"
+                return f"what the target does not have is held: {name} of {source} at {target}"
     return None
 
 
@@ -72,12 +76,21 @@ def _parked(world: World) -> str | None:
         sidecar = next(it.sidecar for it in world.clusters if it.name == source)
         assert sidecar is not None
         held = {it.object for it in feed.brake.held()}
-        for row in sidecar.queue.target(target).parked.tables():
-            name = row.table.removesuffix(".*")
-            if row.kind not in _OF_NO_ERROR or not _waits_for(name, held):
+        rows = sidecar.queue.target(target).parked.tables()
+        # The drop of a database waits behind what is held in it, and all that comes later in it waits behind the drop.
+        drops = {it.table.removesuffix(".*") for it in rows if it.table.endswith(".*")}
+        held |= {it for it in drops if any(name.startswith(f"{it}.") for name in held)}
+        for row in rows:
+            if row.kind not in _OF_NO_ERROR or not _waits_for(row.table.removesuffix(".*"), held):
                 reason = f"{row.kind}: {row.reason[:300]}; held: {sorted(held)}"
-                return f"parked at {source} for {target}: {row.table}, {reason}"
+                return f"what is not held is parked: {row.table} of {source} at {target}, {reason}"
     return None
+
+
+def _rows(cluster: Cluster) -> Iterator[ParkedTable]:
+    for feed in cluster.sidecar.feeds if cluster.sidecar else ():
+        assert cluster.sidecar is not None
+        yield from cluster.sidecar.queue.target(feed.name).parked.tables()
 
 
 def _waits_for(name: str, held: Iterable[str]) -> bool:
@@ -89,9 +102,10 @@ def _different(world: World) -> str | None:
     """In what two ends differ that has nothing to do with what one of them holds or keeps."""
     states = {it.name: state(it.store) for it in world.clusters}
     held = [it.object for _, feed in world.person.feeds() for it in feed.brake.held()]
+    held += [row.table for it in world.clusters for row in _rows(it)]
     kept = [it.object for _, feed in world.person.feeds() for it in feed.brake.kept()]
     found = [
-        f"{one} and {other} differ, held {sorted(held)}, kept {sorted(kept)}: {line}"
+        f"what is not held differs: {one} and {other}, held {sorted(held)}, kept {sorted(kept)}: {line}"
         for one, other in combinations(states, 2)
         for line in differences(*(_others(states[it], held, kept) for it in (one, other)))
     ]

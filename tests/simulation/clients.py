@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -45,6 +46,8 @@ class Client:
         self.calls = 0
         self.renamed: dict[str, str] = {}
         """The tables that it has renamed, each with its last new name."""
+        self.made = Counter[str]()
+        """How often it has made each table, or renamed one to it."""
 
     def fill(self, database: str) -> str:
         """Create a database with tables, every other of which has partitions."""
@@ -107,6 +110,7 @@ class Client:
             made.tableType, made.sd.location = "MANAGED_TABLE", None
             del made.parameters["EXTERNAL"]
         kind = f"{'managed' if what // 64 % 2 else 'external'} by {[key for key, _ in keys]}"
+        self.made[str(name)] += 1
         return self._call(lambda client: client.create_table(made), f"create table {name} v={what} {kind}")
 
     def _alter(self, there: Any, what: int) -> str:
@@ -139,6 +143,7 @@ class Client:
         said = self._call(lambda client: client.alter_table_with_environment_context(*place, there, context), statement)
         if self._hms.table(*place) is None:
             self.renamed[".".join(place)] = str(new)
+            self.made[str(new)] += 1
         return said
 
     # --- partitions

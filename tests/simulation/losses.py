@@ -31,12 +31,15 @@ class Losses:
     target: Store
     bounds: Bounds
     renamed: Mapping[str, str]
+    made: Mapping[str, int]
+    """How often clients have made each table."""
     aged_at: float = 0.0
     """Tables that were there before that time are old."""
     wrong: str = ""
     _before: dict[str, int] = field(default_factory=dict)  # what was there, each with when its table was created
     _lost: dict[str, bool] = field(default_factory=dict)  # whether it was an old table
     _ever: set[str] = field(default_factory=set)
+    _replaced: set[str] = field(default_factory=set)  # gone, and made again at the source before or later
     _let_go: set[str] = field(default_factory=set)
     _kept: set[str] = field(default_factory=set)
 
@@ -47,8 +50,21 @@ class Losses:
             for name in sorted(self._before.keys() - now.keys()):
                 self._note_gone(name, now)
             self._check()
+            self._replaced -= now.keys()
+            for name in self._lost.keys() & now.keys():
+                del self._lost[name]
         self._before = now
         self._ever |= now.keys()
+
+    def look_at_rest(self) -> None:
+        """Once all events have come: what was gone to be replaced, and is not there, has gone without a decision.
+
+        What was replaced by a rename counts by its former name.
+        """
+        self.look()
+        replaced = self._replaced - dict(_objects(self.source)).keys() - set(self.renamed.values())
+        self._lost |= dict.fromkeys(replaced, False)
+        self._check()
 
     def look_at_source(self) -> None:
         """After a change of the source: what it has is kept no longer by a decision."""
@@ -65,15 +81,17 @@ class Losses:
 
     def decided(self, rows: Iterable[Removal], *, keep: bool) -> None:
         """A person has decided this of what is held. What went in the same databases before counts no longer, if it is
-        dropped.
+        dropped. What the source has made again since may replace what is kept, even if it is gone there by now.
         """
         names = {it.object for it in rows}
         if keep:
-            self._kept |= (names & self._before.keys()) - dict(_objects(self.source)).keys()
+            there = {it for it in names & self._before.keys() if self.made.get(it, 0) <= 1}
+            self._kept |= there - dict(_objects(self.source)).keys()
             return
         self._let_go |= names
         databases = {_database(it) for it in names}
         self._lost = {name: old for name, old in self._lost.items() if _database(name) not in databases}
+        self._replaced = {it for it in self._replaced if _database(it) not in databases}
 
     def released(self, rows: Iterable[Removal]) -> None:
         """A person keeps this no longer."""
@@ -85,6 +103,9 @@ class Losses:
         if name in self._kept and self._stands_alone(name, now):
             self.wrong = self.wrong or f"what a person has kept is gone: {name}"
         if not self._stands_alone(name, now) or self._is_let_go(name) or self._is_elsewhere(name, now):
+            return
+        if self.made.get(name, 0) > 1:
+            self._replaced.add(name)
             return
         is_table = "." in name and not name.endswith("()") and "/" not in name
         self._lost[name] = is_table and self._before[name] < self.aged_at
@@ -121,7 +142,7 @@ class Losses:
         for database in {_database(it) for it in self._lost}:
             old = sorted(name for name, is_old in self._lost.items() if is_old and _database(name) == database)
             if len(old) > self._most_of(database):
-                self.wrong = f"more went than max_drop_share of {database}, without a decision: {old}"
+                self.wrong = f"more went than max_drop_share , without a decision: {old}"
 
     def _most_of(self, database: str) -> float:
         """How many old tables of a database may go: of all that it has ever had, or as many as are no share."""

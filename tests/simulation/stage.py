@@ -24,7 +24,7 @@ from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
 from tests.simulation.world import RecordOf, World
 
-_ROOMS = ("pysync.capture.", "pysync.queue.", "pysync.replay.", "pysync.resync.", "pysync.sidecar.", "pysync.jobs.")
+_ROOMS = tuple(f"pysync.{it}." for it in ("capture", "queue", "replay", "resync", "sidecar", "jobs", "targets.apply"))
 
 
 @dataclass(slots=True)

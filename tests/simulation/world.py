@@ -77,13 +77,14 @@ class World:
 
     def _losses(self) -> Iterator[tuple[Edge, Losses]]:
         stores = {it.name: it.store for it in self.clusters}
-        renamed = ChainMap(*(it.client.renamed for it in self.clusters))
+        clients = [it.client for it in self.clusters]
+        renamed, made = ChainMap(*(it.renamed for it in clients)), ChainMap(*(it.made for it in clients))
         for source, targets in self.topology.targets.items():
             for name in targets:
                 settings = _settings(self.topology, name)
                 drops, _ = settings.drops_over_time
                 bounds = Bounds(drops, settings.max_drop_share, settings.max_drop_share_from)
-                yield (source, name), Losses(stores[source], stores[name], bounds, renamed)
+                yield (source, name), Losses(stores[source], stores[name], bounds, renamed, made)
 
     def look(self) -> None:
         """See what the targets have lost."""
@@ -93,7 +94,7 @@ class World:
     def broken(self) -> str | None:
         """What should not have gone from a target; None if nothing has."""
         self.look()
-        return next((f"{name}: {it.wrong}" for (_, name), it in self.person.losses.items() if it.wrong), None)
+        return next((f"{it.wrong} at {name}" for (_, name), it in self.person.losses.items() if it.wrong), None)
 
     def settle(self) -> bool:
         """Let everybody take turns until nothing is left to do; False where that does not come."""

@@ -272,7 +272,7 @@ def test_who_reads_that_a_target_waits_reads_why():
 
 def test_a_target_that_cannot_say_how_many_tables_it_has_is_away_in_the_log_too(benches, monkeypatch):
     bench = benches(max_drop_share=0.5)
-    monkeypatch.setattr(Brake, "expect", lambda *_: is_away())
+    monkeypatch.setattr(Brake, "expect", lambda *_, **__: is_away())
     bench.append(create("db.t"))
     with capture_logs() as lines:
         bench.start()

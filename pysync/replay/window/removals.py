@@ -18,7 +18,7 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.model.removal import Lost, lost_by, partitions_by
+from pysync.model.removal import Lost, lost_by, partitions_by, put_by
 from pysync.queue import Removal
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import database_of
@@ -42,8 +42,8 @@ class Ends(Protocol):
 class Flight:
     """The tables that a window under way, up to the event `last`, puts and removes, by their names at the end of it.
 
-    Those that it puts have their createTime at the source (s; 0: not known). `ever_put` are those that it puts, whether
-    they stay or not.
+    Those that it puts have their createTime at the source (s; 0: not known). `ever_put` are all objects that it puts,
+    whether they stay or not.
     """
 
     last: int
@@ -56,13 +56,13 @@ def flight_of(draft: Draft) -> Flight:
     """What a window does to the lists of tables."""
     put, removed, ever_put = dict[str, int](), set[str](), set[str]()
     for operation in (it for work in draft.works for it in work.operations):
+        ever_put.update(put_by(operation))
         if isinstance(operation, PutTable):
-            put[operation.key] = operation.mark.created
             ever_put.add(operation.key)
+            put[operation.key] = operation.mark.created
             removed.discard(operation.key)
         elif isinstance(operation, RenameTable):
             put[str(operation.new_name)] = operation.mark.created
-            ever_put.add(str(operation.new_name))
             removed.discard(str(operation.new_name))
         if isinstance(operation, DropTable | RenameTable):
             put.pop(operation.key, None)

@@ -60,8 +60,15 @@ class OneWayJudge(Judge):
         return stamped(definition, operation.mark.following(_mark(existing)))
 
     def is_up_to_date(self, operation: Operation, expected: Any, existing: Any) -> bool:
-        """Whether it is the same, from the same source, object and creation."""
-        return up_to_date(expected, existing, operation.mark)
+        """Whether it is the same, from the same source, object and creation.
+
+        Of a database only the event says when it was created: one that stays at the target while the brake holds the
+        drop of its predecessor gets the new mark, so that the drop, once it comes, does not take it.
+        """
+        written, mark = _mark(existing), operation.mark
+        if isinstance(operation, PutDatabase) and written is not None and mark.born > written.position:
+            return False
+        return up_to_date(expected, existing, mark)
 
     def is_repeated(self, operation: Operation, existing: Any) -> bool:
         """Whether the mark is that of the operation."""
