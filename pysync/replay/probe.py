@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
@@ -18,15 +19,15 @@ _PAUSE_SECONDS = 30.0
 class Probe:
     """Short reads, each by a connection of its own. Before `open_target` is set there is nothing at the target.
 
-    `writer` gives who writes the target's marks, `since` the position of the first event of the last so many seconds;
-    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
+    `writer` gives who writes the target's marks, `since` the position of the first event that came at a time (ms) or
+    later; `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
     """
 
     def __init__(
         self,
         refresher: Refresher,
         writer: Callable[[], Writer],
-        since: Callable[[float], int],
+        since: Callable[[int], int],
         clock: Callable[[], float],
     ) -> None:
         self.open_target: Callable[[], Target] | None = None
@@ -81,7 +82,7 @@ class Probe:
             return True
         if mark is None or not mark.born or not self._writer().wrote(mark):
             return False
-        return mark.born >= self._since(seconds)
+        return mark.born >= self._since(round((time.time() - seconds) * 1000))
 
     # --- what the source has
 

@@ -87,8 +87,8 @@ class Replayer:
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, self.halt)
-        self._refresher = Refresher(source, translator, lambda *it: self.brake.expect_all(*it), tally, keep_pace)
-        self._probe = Probe(self._refresher, self._writer, self._first_since, clock)
+        self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
+        self._probe = Probe(self._refresher, self._writer, queue.since, clock)
         self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe)
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
@@ -133,8 +133,8 @@ class Replayer:
             target.guard_removals(self.brake)
         return target
 
-    def _first_since(self, seconds: float) -> int:
-        return self._queue.since(round((time.time() - seconds) * 1000))
+    def _expect_all(self, operations: Sequence[Operation], position: int) -> None:
+        self.brake.expect_all(operations, position)
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""
