@@ -33,7 +33,7 @@ from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_
 from pysync.replay.window.order import Holds, Standing, keys_of
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
-from pysync.targets.guard import Guarded
+from pysync.targets.guard import guarded
 from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
@@ -124,14 +124,7 @@ class Replayer:
         shadow = Shadow(self._name, self._progress, self._recorder)
         apply: Apply = shadow.apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
-        return self._open_lanes(count, partial(self._guarded, open_target), apply, self._target_queue.wake)
-
-    def _guarded(self, open_target: Callable[[], Target]) -> Target:
-        """A target that asks the brake before it removes anything."""
-        target = open_target()
-        if isinstance(target, Guarded):
-            target.guard_removals(self.brake)
-        return target
+        return self._open_lanes(count, partial(guarded, open_target, self.brake), apply, self._target_queue.wake)
 
     def _expect_all(self, operations: Sequence[Operation], position: int) -> None:
         self.brake.expect_all(operations, position)

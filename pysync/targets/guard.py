@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Protocol, runtime_checkable
 
 from pysync.model.removal import Lost
+from pysync.targets.base import Target
 
 
 class RemovalGuard(Protocol):
@@ -79,3 +80,11 @@ class Guarded(Protocol):
 
     def guard_removals(self, guard: RemovalGuard) -> None:
         """Ask this guard from now on. Called once, before the first operation."""
+
+
+def guarded(open_target: Callable[[], Target], guard: RemovalGuard) -> Target:
+    """A target that is opened now, and asks this guard if it can. Raises what opening does."""
+    target = open_target()
+    if isinstance(target, Guarded):
+        target.guard_removals(guard)
+    return target
