@@ -304,7 +304,7 @@ class Brake:
         for database in sorted({it.database for it in lost}):
             reason = self._over_share(database, lost, view.tables(database), view.again)
             if reason:
-                of_share = (it for it in lost if it.database == database and it.kind != "partition")
+                of_share = (it for it in lost if it.database == database and it.kind != "partition" and it.count)
                 held |= dict.fromkeys((it.object for it in of_share), reason)
         return held
 
