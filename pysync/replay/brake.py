@@ -132,10 +132,13 @@ class Brake:
         if self._limits.are_set:
             self._judge(lost_by_operations(operations, position, self._now_ms(), self._ends, self._limits.seconds))
 
-    def review(self) -> None:
-        """Judge again what is held, by what both ends have now. Raises what the target raises."""
-        if self._in_state(*_HELD):
-            self._judge(())
+    def review(self, parked: Collection[int]) -> None:
+        """Judge again what is held, by what both ends have now. Raises what the target raises.
+
+        What the events at the positions `parked` hold may come before it is removed, by events that wait, too.
+        """
+        if held := self._in_state(*_HELD):
+            self._judge((), put={it.object for it in held if it.position in parked})
 
     def passed(self, position: int) -> None:
         """The windows up to that position are no longer under way."""
@@ -308,7 +311,7 @@ class Brake:
         for database in sorted({it.database for it in lost}):
             reason = self._over_share(database, lost, view.tables(database), view.again)
             if reason:
-                of_share = (it for it in lost if it.database == database and it.kind != "partition")
+                of_share = (it for it in lost if it.database == database and it.kind != "partition" and it.count)
                 held |= dict.fromkeys((it.object for it in of_share), reason)
         return held
 

@@ -416,7 +416,7 @@ class Replayer:
     def _review(self) -> None:
         """Have the brake judge again what it holds; of what is no longer parked nothing else would end the hold."""
         try:
-            self.brake.review()
+            self.brake.review(self._target_queue.parked.names().keys())
         except PysyncError as error:
             log.info("hold_not_reviewed", target=self._name, reason=str(error))
 

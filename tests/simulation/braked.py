@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import combinations
 
-from pysync.queue import ParkedTable
+from pysync.queue import Parked
 from tests.simulation import rounds
-from tests.simulation.cluster import Cluster
 from tests.simulation.person import Edge
 from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
@@ -51,15 +50,16 @@ def _held(world: World) -> dict[Edge, list[str]]:
 
 
 def _held_without_reason(world: World) -> str | None:
-    """What is held though the source has it, or the target does not."""
+    """What is held though the source has it, or the target does not, and no event that waits will bring it."""
     states = {it.name: state(it.store) for it in world.clusters}
-    for (source, target), held in _held(world).items():
-        for name in held:
-            there = name.partition("/")[0]
-            if not name.endswith("/*") and _named(states[source], name):
-                return f"what the source has is held: {name} of {source} at {target}"
-            if not _named(states[target], there if name.endswith("/*") else name):
-                return f"what the target does not have is held: {name} of {source} at {target}"
+    for (source, target), feed in world.person.feeds():
+        parked = feed.parked_positions
+        for it in feed.brake.held():
+            there = it.table if it.object.endswith("/*") else it.object
+            if not it.object.endswith("/*") and _named(states[source], it.object):
+                return f"what the source has is held: {it.object} of {source} at {target}"
+            if not _named(states[target], there) and it.position not in parked:
+                return f"what the target does not have is held: {it.object} of {source} at {target}"
     return None
 
 
@@ -73,24 +73,22 @@ def _named(held: State, name: str) -> bool:
 def _parked(world: World) -> str | None:
     """What is parked, but for what is held, and what waits for that."""
     for (source, target), feed in world.person.feeds():
-        sidecar = next(it.sidecar for it in world.clusters if it.name == source)
-        assert sidecar is not None
-        held = {it.object for it in feed.brake.held()}
-        rows = sidecar.queue.target(target).parked.tables()
+        rows = feed.parked_rows
         # The drop of a database waits behind what is held in it, and all that comes later in it waits behind the drop.
-        drops = {it.table.removesuffix(".*") for it in rows if it.table.endswith(".*")}
+        drops = {_name(it) for it in rows if it.table.endswith(".*")}
+        held = {it.object for it in feed.brake.held()}
         held |= {it for it in drops if any(name.startswith(f"{it}.") for name in held)}
+        # Of a rename both names wait.
+        waiting = {it.position for it in rows if it.kind in _OF_NO_ERROR and _waits_for(_name(it), held)}
         for row in rows:
-            if row.kind not in _OF_NO_ERROR or not _waits_for(row.table.removesuffix(".*"), held):
+            if row.position not in waiting:
                 reason = f"{row.kind}: {row.reason[:300]}; held: {sorted(held)}"
                 return f"what is not held is parked: {row.table} of {source} at {target}, {reason}"
     return None
 
 
-def _rows(cluster: Cluster) -> Iterator[ParkedTable]:
-    for feed in cluster.sidecar.feeds if cluster.sidecar else ():
-        assert cluster.sidecar is not None
-        yield from cluster.sidecar.queue.target(feed.name).parked.tables()
+def _name(row: Parked) -> str:
+    return row.table.removesuffix(".*")
 
 
 def _waits_for(name: str, held: Iterable[str]) -> bool:
@@ -102,7 +100,7 @@ def _different(world: World) -> str | None:
     """In what two ends differ that has nothing to do with what one of them holds or keeps."""
     states = {it.name: state(it.store) for it in world.clusters}
     held = [it.object for _, feed in world.person.feeds() for it in feed.brake.held()]
-    held += [row.table for it in world.clusters for row in _rows(it)]
+    held += [row.table for _, feed in world.person.feeds() for row in feed.parked_rows]
     kept = [it.object for _, feed in world.person.feeds() for it in feed.brake.kept()]
     found = [
         f"what is not held differs: {one} and {other}, held {sorted(held)}, kept {sorted(kept)}: {line}"

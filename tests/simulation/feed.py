@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, Parked
 from pysync.replay.brake import Brake
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append
@@ -70,6 +70,16 @@ class Feed:
     def ask_for_retry(self) -> None:
         """What is parked is tried again at once, and soon again if it fails."""
         self._replayer.restart_retries()
+
+    @property
+    def parked_rows(self) -> list[Parked]:
+        """The first thousand of what it has refused."""
+        return self._queue.target(self.name).parked.events(limit=1000)
+
+    @property
+    def parked_positions(self) -> set[int]:
+        """Those of the events."""
+        return {it.position for it in self.parked_rows}
 
     @property
     def brake(self) -> Brake:

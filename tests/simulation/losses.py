@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pysync.lab.memory import Store
@@ -31,8 +31,8 @@ class Losses:
     target: Store
     bounds: Bounds
     renamed: Mapping[str, str]
-    made: Mapping[str, int]
-    """How often clients have made each table."""
+    made: Sequence[Mapping[str, int]]
+    """How often the clients of each cluster have made each table."""
     aged_at: float = 0.0
     """Tables that were there before that time are old."""
     wrong: str = ""
@@ -85,7 +85,7 @@ class Losses:
         """
         names = {it.object for it in rows}
         if keep:
-            there = {it for it in names & self._before.keys() if self.made.get(it, 0) <= 1}
+            there = {it for it in names & self._before.keys() if not self._is_made_again(it)}
             self._kept |= there - dict(_objects(self.source)).keys()
             return
         self._let_go |= names
@@ -104,11 +104,14 @@ class Losses:
             self.wrong = self.wrong or f"what a person has kept is gone: {name}"
         if not self._stands_alone(name, now) or self._is_let_go(name) or self._is_elsewhere(name, now):
             return
-        if self.made.get(name, 0) > 1:
+        if self._is_made_again(name):
             self._replaced.add(name)
             return
         is_table = "." in name and not name.endswith("()") and "/" not in name
         self._lost[name] = is_table and self._before[name] < self.aged_at
+
+    def _is_made_again(self, name: str) -> bool:
+        return sum(it.get(name, 0) for it in self.made) > 1
 
     def _stands_alone(self, name: str, now: Mapping[str, int]) -> bool:
         """Whether it did not go with its table, or as a function with its database."""

@@ -78,7 +78,7 @@ class World:
     def _losses(self) -> Iterator[tuple[Edge, Losses]]:
         stores = {it.name: it.store for it in self.clusters}
         clients = [it.client for it in self.clusters]
-        renamed, made = ChainMap(*(it.renamed for it in clients)), ChainMap(*(it.made for it in clients))
+        renamed, made = ChainMap(*(it.renamed for it in clients)), [it.made for it in clients]
         for source, targets in self.topology.targets.items():
             for name in targets:
                 settings = _settings(self.topology, name)

@@ -18,6 +18,7 @@ from pysync.model.event import Kind
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName
 from pysync.replay.brake import Limits
+from pysync.replay.progress import State
 from pysync.sidecar import held
 from tests.support import wait_until
 from tests.support.drains import (
@@ -64,6 +65,7 @@ def at_once(bench: FaultyDrain, *makers: Any) -> None:
     """Have these events come in one window."""
     assert bench.drain is not None
     bench.drain.pause("so that all comes in one window")
+    wait_until(lambda: bench.drain.progress.state is State.PAUSED, what="the pause")
     bench.append(*makers)
     bench.drain.resume()
     bench.finish()
@@ -373,6 +375,44 @@ def test_a_young_database_is_not_held(faulty_drains):
     assert held_by(bench) == []
 
 
+def test_new_tables_do_not_wait_for_the_former_tables_of_a_database_that_is_made_again(faulty_drains):
+    """Before: nothing in the database was applied until somebody had decided about the former tables."""
+    bench = filled(faulty_drains, **HALF)
+    at_once(bench, drop_database(), create_database(), create("db.new"))
+    wait_for_held(bench, *TABLES)
+    assert bench.tables() == sorted(names(*TABLES, "db.new"))
+    bench.append(create("db.later"))
+    bench.finish()
+    assert "later" in bench.tables()
+    decide(bench)
+    assert bench.tables() == ["later", "new"]
+
+
+def test_the_drop_of_a_database_that_a_person_lets_through_takes_nothing_newer(faulty_drains):
+    """Its event comes after those of the database that was made again."""
+    bench = filled(faulty_drains, **HALF)
+    bench.append(drop_database())
+    bench.finish()
+    wait_for_held(bench, "db", *TABLES)
+    bench.append(create_database(), create("db.new"))
+    bench.finish()
+    decide(bench, *TABLES)
+    assert bench.tables() == ["new"]
+
+
+def test_what_comes_and_goes_before_it_is_at_the_target_is_not_held(faulty_drains):
+    """Before: a hold of it stayed until somebody decided, though there was nothing to remove, and nothing parked."""
+    bench = filled(faulty_drains, max_drops_per_window=3)
+    at_once(
+        bench,
+        create_partitioned("db.p"),
+        add_partition("db.p", "1"),
+        drop_partitions("db.p", "1"),
+        *map(drop, TABLES[:4]),
+    )
+    wait_for_held(bench, *TABLES[:4])
+
+
 def test_a_hold_of_partitions_ends_when_the_source_adds_them_again(faulty_drains):
     bench = filled(faulty_drains, max_drops_per_window=2)
     bench.append(create_partitioned("db.p"), add_partition("db.p", "1", "2", "3"))
@@ -518,6 +558,18 @@ def test_a_table_with_a_kept_partition_stays(faulty_drains):
     bench.append(drop("db.p"))
     bench.finish()
     assert len(bench.target.partition_names(TableName("db", "p"))) == 3
+
+
+def test_what_a_person_keeps_no_longer_is_not_kept_because_it_says_so_itself(faulty_drains):
+    """Before: the next comparison took its word for it, so that it was kept for ever."""
+    bench = kept_four(faulty_drains)
+    held.released(bench.drain, {"names": [TABLES[0]]})
+    bench.append(*compared("db", "default", present=TABLES[4:]))
+    bench.finish()
+    wait_for_held(bench, TABLES[0])
+    assert [it.object for it in bench.drain.brake.kept()] == TABLES[1:4]
+    decide(bench)
+    assert bench.tables() == names(*TABLES[1:])
 
 
 def test_a_database_with_a_kept_table_stays(faulty_drains):
