@@ -14,6 +14,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.sidecar.why import inventory
 from tests.support import wait_until
 from tests.support.drains import create, create_database, drop
+from tests.support.events import database
 from tests.support.journaled import Place
 from tests.support.refreshing import Hms
 
@@ -85,6 +86,7 @@ def test_a_drop_that_the_brake_holds_is_held(tmp_path: Path) -> None:
         place.source = Hms("shop.other")
         place.replay(create_database("shop"), *(create(f"shop.t{number}") for number in range(3)))
         place.bench.target.tables = lambda _: [f"t{number}" for number in range(3)]
+        place.bench.target.database = database
         place.drain.pause("one window")
         place.bench.append(*(drop(f"shop.t{number}") for number in range(3)))
         place.drain.resume()
