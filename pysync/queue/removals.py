@@ -15,11 +15,12 @@ State = Literal["passed", "held", "open", "keep", "released", "drop"]
 `released`: the person has taken back that it is kept; the object may still say that it is.
 """
 
-_COLUMNS = "object, kind, state, reason, position, at_ms, count, lasting"
+_COLUMNS = "object, kind, state, reason, position, at_ms, count, lasting, leaving"
 _READ = f"SELECT {_COLUMNS} FROM removals WHERE target = ? ORDER BY object"  # noqa: S608
-_WRITE = f"""INSERT INTO removals (target, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+_WRITE = f"""INSERT INTO removals (target, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (target, object) DO UPDATE SET kind = excluded.kind, state = excluded.state, reason = excluded.reason,
-    position = excluded.position, at_ms = excluded.at_ms, count = excluded.count, lasting = excluded.lasting"""  # noqa: S608
+    position = excluded.position, at_ms = excluded.at_ms, count = excluded.count, lasting = excluded.lasting,
+    leaving = excluded.leaving"""  # noqa: S608
 _FORGET = "DELETE FROM removals WHERE target = ? AND object = ?"
 
 
@@ -30,7 +31,8 @@ class Removal:
     `object` is `db`, `db.table`, `db.function()`, a partition `db.table/key=value`, or `db.table/*`: the partitions
     that a table loses when it is replaced. `kind` is `database`, `table`, `function` or `partition`; `count` is how
     many of these it stands for. `position` and `at_ms` are those of the event that removes it. `lasting`: it is a table
-    whose loss counts for the share of its database.
+    whose loss counts for the share of its database. `leaving`: it leaves the scope of the target, whether the
+    source has it or not.
     """
 
     object: str
@@ -41,6 +43,7 @@ class Removal:
     at_ms: int
     count: int = 1
     lasting: bool = False
+    leaving: bool = False
 
     @property
     def database(self) -> str:
@@ -81,7 +84,7 @@ class Removals:
 
 
 def _values(it: Removal) -> tuple[object, ...]:
-    return it.object, it.kind, it.state, it.reason, it.position, it.at_ms, it.count, int(it.lasting)
+    return it.object, it.kind, it.state, it.reason, it.position, it.at_ms, it.count, int(it.lasting), int(it.leaving)
 
 
 def forget(connection: sqlite3.Connection, target: str) -> None:

@@ -47,7 +47,7 @@ _TABLES = (
     """CREATE TABLE removals (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, object TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
     reason TEXT NOT NULL, position INTEGER NOT NULL, at_ms INTEGER NOT NULL, count INTEGER NOT NULL,
-    lasting INTEGER NOT NULL, seal INTEGER, UNIQUE (target, object))""",
+    lasting INTEGER NOT NULL, leaving INTEGER NOT NULL, seal INTEGER, UNIQUE (target, object))""",
     *repair.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.

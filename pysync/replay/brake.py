@@ -127,10 +127,16 @@ class Brake:
         with self._lock:
             self._flights = flights if parked else [*flights, flight_of(draft)]
 
-    def expect_all(self, operations: Sequence[Operation], position: int) -> None:
-        """Judge what a comparison, the event at `position`, removes, together. Raises what the target raises."""
+    def expect_all(self, operations: Sequence[Operation], position: int, *, leaving: bool = False) -> None:
+        """Judge what a comparison, the event at `position`, removes, together. Raises what the target raises.
+
+        `leaving`: because it leaves the scope of the target, whether the source has it or not.
+        """
         if self._limits.are_set:
-            self._judge(lost_by_operations(operations, position, self._now_ms(), self._ends, self._limits.seconds))
+            limits, now = self._limits, self._now_ms()
+            self._judge(
+                lost_by_operations(operations, position, now, self._ends, seconds=limits.seconds, leaving=leaving)
+            )
 
     def review(self, parked: Collection[int]) -> None:
         """Judge again what is held, by what both ends have now. Raises what the target raises.
@@ -255,7 +261,7 @@ class Brake:
         view = self._view(act)
         with self._lock:
             act = self._with_held(self._undecided(candidates))  # a person may have decided meanwhile
-            lost = [it for it in act if it.object not in view.again and self._is_there(it, view, put)]
+            lost = [it for it in act if self._is_there(it, view, put) and (it.leaving or it.object not in view.again)]
             self._hold(act, self._exceeding(lost, view))
 
     def _undecided(self, candidates: Iterable[Removal]) -> list[Removal]:
@@ -340,8 +346,8 @@ class Brake:
 
     def _over_share(self, database: str, lost: Sequence[Removal], tables: Set[str], again: Set[str]) -> str:
         gone = self._gone(database, lost)
-        left = self._after_flights(database, tables) - {it.object for it in lost if it.kind == "table"}
-        left = (left | {it for it in again if it in tables}) - self._kept_lately(database)
+        left = self._after_flights(database, tables) | {it for it in again if it in tables}
+        left -= {it.object for it in lost if it.kind == "table"} | self._kept_lately(database)
         had = left | gone
         number, share = len(had) - len(left), self._limits.share
         if len(had) < self._limits.share_from or number <= share * len(had):

@@ -50,8 +50,8 @@ from pysync.targets.base import Held, Outcome, Target, Unavailable, total
 log = structlog.get_logger(__name__)
 
 
-Expect = Callable[[Sequence[Operation], int], None]
-"""Called with all drops of a comparison, the event at that position, before the first (see pysync.replay.brake)."""
+Expect = Callable[[Sequence[Operation], Refresh], None]
+"""Called with all drops of a refresh before the first of them (see pysync.replay.brake)."""
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
 """Opens the source metastore, which connects at its first call, or a dump of it."""
@@ -218,18 +218,18 @@ class Refresher:
 
         A refresh of the list of databases comes first in a comparison: it has the drops of all of it judged.
         """
-        refresh, position = rereading.refresh, rereading.refresh.mark.position
+        refresh = rereading.refresh
         every = rereading.operations()
         wanted = (it for it in every if not self._translator.excludes(_kind_of(it), it))
         if refresh.table is not None:
             for operation in wanted:
                 if operation.drops:
-                    self._expect([operation], position)
+                    self._expect([operation], refresh)
                 yield operation
             return
         listed = list(wanted)
         drops = [it for it in (*listed, *rereading.missing()) if it.drops]
-        self._expect([it for it in drops if not self._translator.excludes(_kind_of(it), it)], position)
+        self._expect([it for it in drops if not self._translator.excludes(_kind_of(it), it)], refresh)
         yield from listed
 
     def _count(self, refresh: Refresh, count: Count) -> None:

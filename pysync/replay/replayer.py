@@ -19,7 +19,7 @@ import structlog
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
 from pysync.model.mark import Writer
-from pysync.model.operation import Operation
+from pysync.model.operation import Operation, Refresh
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
@@ -126,8 +126,8 @@ class Replayer:
         count = 1 if self.shadow else self._settings.lanes
         return self._open_lanes(count, partial(guarded, open_target, self.brake), apply, self._target_queue.wake)
 
-    def _expect_all(self, operations: Sequence[Operation], position: int) -> None:
-        self.brake.expect_all(operations, position)
+    def _expect_all(self, operations: Sequence[Operation], refresh: Refresh) -> None:
+        self.brake.expect_all(operations, refresh.mark.position, leaving=bool(refresh.former))
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""

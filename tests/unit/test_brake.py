@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName
 from pysync.replay.brake import Limits
 from pysync.replay.progress import State
+from pysync.replay.window.scope import scope_of
 from pysync.sidecar import held
 from tests.support import wait_until
 from tests.support.drains import (
@@ -618,6 +620,24 @@ def test_databases_that_a_comparison_finds_gone_are_held(faulty_drains):
     assert bench.tables("other") == ["t"]
     decide(bench)
     assert bench.target.database("db") is None
+
+
+@pytest.mark.parametrize("limits", [{"max_drops_per_window": 5}, HALF])
+def test_what_leaves_the_scope_is_held_though_the_source_has_it(faulty_drains, limits):
+    bench = filled(faulty_drains, out_of_scope="drop", **limits)
+    source = Hms(*TABLES)
+    bench.source = lambda: source
+    bench.stop()
+    former = json.dumps([scope_of(bench.settings)])
+    bench.configure(exclude=["db"], out_of_scope="drop", **limits)
+    bench.start()
+    bench.append(lambda sequence: event(Kind.REFRESH, attributes={"former": former}, sequence=sequence))
+    bench.finish()
+    assert set(held_by(bench)) >= set(TABLES)
+    for _ in range(2):
+        bench.restart()
+        bench.finish()
+    assert bench.tables() == names(*TABLES)
 
 
 def test_a_comparison_counts_each_object_once(faulty_drains):

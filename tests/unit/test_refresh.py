@@ -298,8 +298,8 @@ def test_the_brake_is_asked_before_anything_is_dropped() -> None:
     target.has("db.t", "1", "2", "3")
     asked: list[tuple[int, int, list[str]]] = []
 
-    def expect(drops: Sequence[Operation], position: int) -> None:
-        asked.append((sum(it.drops for it in drops), position, target.dropped()))
+    def expect(drops: Sequence[Operation], refresh: Refresh) -> None:
+        asked.append((sum(it.drops for it in drops), refresh.mark.position, target.dropped()))
 
     apply(source, target, T, expect)
     assert (asked, target.dropped()) == ([(2, 9, [])], ["db.t/2", "db.t/3"])

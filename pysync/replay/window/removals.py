@@ -93,16 +93,19 @@ def lost_by_window(draft: Draft, flights: Sequence[Flight], ends: Ends, *, secon
 
 
 def lost_by_operations(
-    operations: Iterable[Operation], position: int, at_ms: int, ends: Ends, seconds: float
+    operations: Iterable[Operation], position: int, at_ms: int, ends: Ends, *, seconds: float, leaving: bool
 ) -> list[Removal]:
     """What the operations of a comparison, the event at `position`, remove. Raises what the target raises.
+
+    `leaving`: because it leaves the scope.
 
     When they were dropped is not known, so the age of tables counts in young databases alone.
     """
     is_young = cache(lambda name: ends.is_young(name, seconds))
     lost = [it for operation in operations for it in lost_by(operation)]
     aged = (it if it.kind == "table" and is_young(database_of(it.object)) else replace(it, created=0) for it in lost)
-    return [_removal(it, position, at_ms, it.is_lasting(at_ms, seconds)) for it in aged]
+    removals = (_removal(it, position, at_ms, it.is_lasting(at_ms, seconds)) for it in aged)
+    return [replace(it, leaving=leaving) for it in removals]
 
 
 def _removal(lost: Lost, position: int, at_ms: int, lasting: bool) -> Removal:
