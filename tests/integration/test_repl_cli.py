@@ -100,12 +100,12 @@ def test_a_replaced_policy_after_kills_is_what_the_new_one_says(repl: Repl) -> N
 
 @pytest.mark.crash
 def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -> None:
-    """The brake holds the load; meanwhile REPL STATUS asks it, and REPL DUMP finds the dump too old."""
-    repl.write("max_drops_per_window = 1")
+    """A person pauses the load; meanwhile REPL STATUS asks it, and REPL DUMP finds the dump too old."""
     first = json.loads(pysync(repl, "here", "repl", named(repl, "REPL DUMP {db}"), "--json").stdout)
     pysync(repl, "there", "repl", f"REPL LOAD FROM {first['dump_dir']}")
     text = named(repl, f"REPL DUMP {{db}}.['orders'] REPLACE {{db}} FROM {UPTO}")
     second = json.loads(pysync(repl, "here", "repl", text, "--json").stdout)
+    repl.write("max_calls_per_second = 2")  # it must not be over before it is paused
     loading = subprocess.Popen(
         command(["repl", f"REPL LOAD FROM {second['dump_dir']}", "-c", repl.directory / "there.toml"]),
         stdout=subprocess.PIPE,
@@ -113,7 +113,9 @@ def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -
         text=True,
     )
     try:
-        wait_until(lambda: held(repl), seconds=SECONDS, what="the brake")
+        wait_until(lambda: runs(repl), seconds=SECONDS, what="the load")
+        assert pysync(repl, "there", "pause", "dr").returncode == 0
+        repl.write()
         status = named(repl, "REPL STATUS {there}")
         assert printed(pysync(repl, "there", "repl", status))[1] == [str(UPTO)], "of what is loaded as a whole"
         time.sleep(1.1)
@@ -122,7 +124,7 @@ def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -
         assert third["removed"] == [Path(first["dump_dir"]).name]
         left = {"name": Path(second["dump_dir"]).name, "reason": "it is being written or loaded"}
         assert third["left"] == [left]
-        assert pysync(repl, "there", "held", "drop", "dr", "--yes").returncode == 0
+        assert pysync(repl, "there", "resume", "dr").returncode == 0
         assert loading.wait(SECONDS) == 0
     finally:
         loading.kill()
@@ -130,8 +132,9 @@ def test_a_dump_that_is_loaded_is_not_cleaned_and_tells_its_status(repl: Repl) -
     assert repl.tables() == ["orders"]
 
 
-def held(repl: Repl) -> bool:
+def runs(repl: Repl) -> bool:
+    """Whether the load answers."""
     try:
-        return bool(ask(repl.directory / "queue", "status")["targets"][0]["brake"])
+        return bool(ask(repl.directory / "queue", "status")["targets"])
     except PysyncError:  # it is not there yet
         return False
