@@ -58,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument(
-        "--histories", type=int, help=f"of each topology (there are ten); default: {_HISTORIES}, or {_FROZEN_HISTORIES}"
+        "--histories",
+        type=int,
+        help=f"of each topology (there are twelve); default: {_HISTORIES}, or {_FROZEN_HISTORIES}",
     )
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), action="append", help="this alone; may be repeated")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from itertools import combinations
 
 from pysync.queue import Parked
 from tests.simulation import rounds
+from tests.simulation.feed import Feed
 from tests.simulation.person import Edge
 from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
@@ -73,18 +74,26 @@ def _named(held: State, name: str) -> bool:
 def _parked(world: World) -> str | None:
     """What is parked, but for what is held, and what waits for that."""
     for (source, target), feed in world.person.feeds():
-        rows = feed.parked_rows
-        # The drop of a database waits behind what is held in it, and all that comes later in it waits behind the drop.
-        drops = {_name(it) for it in rows if it.table.endswith(".*")}
-        held = {it.object for it in feed.brake.held()}
-        held |= {it for it in drops if any(name.startswith(f"{it}.") for name in held)}
-        # Of a rename both names wait.
-        waiting = {it.position for it in rows if it.kind in _OF_NO_ERROR and _waits_for(_name(it), held)}
-        for row in rows:
-            if row.position not in waiting:
-                reason = f"{row.kind}: {row.reason[:300]}; held: {sorted(held)}"
+        waiting = _waiting(feed)
+        for row in feed.parked_rows:
+            if row.kind not in _OF_NO_ERROR or row.position not in waiting:
+                reason = f"{row.kind}: {row.reason[:300]}; held: {[it.object for it in feed.brake.held()]}"
                 return f"what is not held is parked: {row.table} of {source} at {target}, {reason}"
     return None
+
+
+def _waiting(feed: Feed) -> set[int]:
+    """The positions of the parked events that wait for what is held, or for others that do.
+
+    Of a rename both names wait. The drop of a database waits for what is held in it, and all that comes later in the
+    database waits for the drop.
+    """
+    held, waiting = {it.object for it in feed.brake.held()}, set[int]()
+    rows = feed.parked_rows
+    while more := {it.position for it in rows if _waits_for(_name(it), held)} - waiting:
+        waiting |= more
+        held |= {_name(it) for it in rows if it.position in waiting and (it.table.endswith(".*") or "." in it.table)}
+    return waiting
 
 
 def _name(row: Parked) -> str:
@@ -100,24 +109,30 @@ def _different(world: World) -> str | None:
     """In what two ends differ that has nothing to do with what one of them holds or keeps."""
     states = {it.name: state(it.store) for it in world.clusters}
     held = [it.object for _, feed in world.person.feeds() for it in feed.brake.held()]
-    held += [row.table for _, feed in world.person.feeds() for row in feed.parked_rows]
+    rows = [row for _, feed in world.person.feeds() for row in feed.parked_rows]
+    held += [_name(row) for row in rows]
+    dropped = {_name(row) for row in rows if row.table.endswith(".*")}
     kept = [it.object for _, feed in world.person.feeds() for it in feed.brake.kept()]
     found = [
-        f"what is not held differs: {one} and {other}, held {sorted(held)}, kept {sorted(kept)}: {line}"
+        f"what is not held differs: {one} and {other}, held {sorted(set(held))}, kept {sorted(kept)}: {line}"
         for one, other in combinations(states, 2)
-        for line in differences(*(_others(states[it], held, kept) for it in (one, other)))
+        for line in differences(*(_others(states[it], held, kept, dropped) for it in (one, other)))
     ]
     return "\n".join(found) or None
 
 
-def _others(held_by_store: State, held: Iterable[str], kept: Iterable[str]) -> State:
-    """Without what is held or kept, what is in a table of that, and the databases of it with their functions."""
+def _others(there: State, held: Iterable[str], kept: Iterable[str], dropped: Set[str]) -> State:
+    """Without what is held or kept, what is in a table of that, and the databases of it with their functions; and
+    without all of the databases that are `dropped` by an event that waits.
+    """
     tables = {it.partition("/")[0] for it in (*held, *kept)}
     databases = {it.partition(".")[0] for it in tables}
 
     def is_other(name: str) -> bool:
         table = name.partition("/")[0]
         in_database = "." not in table or table.endswith("()")
+        if table.partition(".")[0] in dropped:
+            return False
         return table not in tables and not (in_database and table.partition(".")[0] in databases)
 
-    return {name: it for name, it in held_by_store.items() if is_other(name)}
+    return {name: it for name, it in there.items() if is_other(name)}

@@ -377,7 +377,7 @@ def test_a_young_database_is_not_held(faulty_drains):
     assert held_by(bench) == []
 
 
-def test_new_tables_do_not_wait_for_the_former_tables_of_a_database_that_is_made_again(faulty_drains):
+def test_new_tables_do_not_wait_for_the_former_ones_of_a_database_made_again(faulty_drains):
     """Before: nothing in the database was applied until somebody had decided about the former tables."""
     bench = filled(faulty_drains, **HALF)
     at_once(bench, drop_database(), create_database(), create("db.new"))
