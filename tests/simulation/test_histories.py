@@ -6,7 +6,19 @@ import pytest
 
 from tests.simulation.run import find, shrunk, wrong_after
 from tests.simulation.stage import stage
-from tests.simulation.topologies import BY_HAND, HANGING, LOADS, LONG_RING, MESH, ONE_WAY, PAIR, RING, TOPOLOGIES
+from tests.simulation.topologies import (
+    BRAKED,
+    BRAKED_PAIR,
+    BY_HAND,
+    HANGING,
+    LOADS,
+    LONG_RING,
+    MESH,
+    ONE_WAY,
+    PAIR,
+    RING,
+    TOPOLOGIES,
+)
 
 _PART = 100
 FLAWLESS = (
@@ -18,6 +30,8 @@ FLAWLESS = (
     (RING, 100),
     (MESH, 100),
     (LONG_RING, 10),
+    (BRAKED, 30),
+    (BRAKED_PAIR, 30),
 )
 """How many of each, more than a thousand in all. One of LONG_RING costs as much as forty of ONE_WAY."""
 
