@@ -182,15 +182,14 @@ class Brake:
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
         """The names of these objects that may be removed now by the event at `position`; the others are held.
 
-        What was not expected is judged now. Raises what the target raises.
+        What was not expected is judged now. What a person keeps never goes, even if that was decided after the caller
+        has looked. Raises what the target raises.
         """
-        if not self.is_limited:
-            return {it.object for it in lost}
-        unknown = [it for it in lost if self._is_unknown(it, position)]
+        unknown = [it for it in lost if self.is_limited and self._is_unknown(it, position)]
         if unknown:
             self._judge([self._removal(it, position) for it in unknown])
         with self._lock:
-            return {it.object for it in lost if not self._is_held(it.object)}
+            return {it.object for it in lost if not self._stays(it.object)}
 
     def reason_of(self, name: str) -> str:
         """Why an object is held; "" if it is not."""
@@ -225,8 +224,7 @@ class Brake:
         """Decide of what is held: of these objects, tables and databases with all in them; without any, of all.
 
         Returns what was decided. The others wait for a decision of their own, even if they are few. Objects that are
-        dropped count for no limit afterwards, nor does what was dropped in
-        their databases lately.
+        dropped count for no limit afterwards, nor does what was dropped in their databases lately.
         """
         with self._lock:
             held = self.held()
@@ -404,6 +402,10 @@ class Brake:
 
     def _is_held(self, name: str) -> bool:
         return not {self._state(name), self._state(f"{name}/*")}.isdisjoint(_HELD)
+
+    def _stays(self, name: str) -> bool:
+        is_held = self.is_limited and self._is_held(name)
+        return is_held or self.keeps(name) or self.keeps_within(name)
 
     def _is_unknown(self, lost: Lost, position: int) -> bool:
         row = self._rows.get(lost.object)

@@ -1,4 +1,4 @@
-"""Guard: who is asked before a target removes anything, and what it is told of what was written."""
+"""Guard: who is asked before a target removes anything, and who learns what was removed and written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RemovalGuard(Protocol):
         """Whether an object stays that says itself that a person has kept it; then that is noted."""
 
     def going(self, lost: Sequence[Lost], position: int) -> Set[str]:
-        """The names of these objects that may be removed now; the others are held."""
+        """The names of these objects that may be removed now; the others are held, or a person keeps them."""
 
     def reason_of(self, name: str) -> str:
         """Why an object is held; "" if it is not."""

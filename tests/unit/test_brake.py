@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -18,7 +18,8 @@ from pysync.base.errors import PysyncError
 from pysync.model.event import Kind
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName
-from pysync.replay.brake import Limits
+from pysync.model.removal import Lost
+from pysync.replay.brake import Brake, Ends, Limits
 from pysync.replay.progress import State
 from pysync.replay.window.scope import scope_of
 from pysync.sidecar import held
@@ -512,6 +513,15 @@ def test_no_comparison_refresh_or_restart_drops_what_a_person_has_kept(faulty_dr
     assert bench.tables() == names(*TABLES)
     assert (held_by(bench), bench.parked()) == ([], [])
     assert "kept" in {it.outcome for it in bench.records}
+
+
+def test_a_decision_to_keep_that_comes_during_a_retry_is_in_time(faulty_drains):
+    """Before: a retry that had asked whether the object is kept, just before the decision, removed it."""
+    bench = kept_four(faulty_drains)
+    bench.stop()
+    kept = Brake(bench.name, Limits(), bench.queue.target(bench.name).removals, cast("Ends", None))
+    lost = [Lost(TABLES[0], "table"), Lost(TABLES[4], "table"), Lost("db", "database")]
+    assert kept.going(lost, 0) == {TABLES[4]}
 
 
 def test_what_a_person_has_kept_says_so_itself_so_that_a_restored_queue_learns_of_it(faulty_drains):

@@ -360,7 +360,7 @@ class Door:
 
     def _refuse_held(self, names: Sequence[str]) -> None:
         if names:
-            raise Held(self.settings.name, names, self._guard.reason_of(names[0]))
+            raise Held(self.settings.name, names, self._guard.reason_of(names[0]) or "a person keeps it")
 
     # --- within
 
