@@ -21,7 +21,7 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.targets.apply import is_of_others
+from pysync.targets.apply.owners import is_of_others
 from pysync.targets.base import Rejected
 from pysync.targets.files import Places
 from pysync.targets.settings import TargetSettings

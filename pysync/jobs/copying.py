@@ -24,8 +24,8 @@ from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
-from pysync.targets.apply.judge import Ownership, ownership_for_drop
-from pysync.targets.apply.writing import taken_by_another
+from pysync.targets.apply.owners import Ownership, ownership_for_drop
+from pysync.targets.apply.refusals import taken_by_another
 from pysync.targets.base import Rejected, Target, target_kind
 from pysync.targets.settings import TargetSettings
 

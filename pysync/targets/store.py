@@ -87,6 +87,8 @@ class Store(ABC):
         """`place_name` is the name of the place in error messages."""
         self.settings = settings
         self.place_name = place_name
+        self.visited: Sequence[str] = ()
+        """The clusters that what is written has been to, our own last. Calls carry that to listeners."""
         self._omitted: set[Capability] = set()
 
     # --- the connection
@@ -101,10 +103,6 @@ class Store(ABC):
     def is_race(self, error: Exception) -> bool:  # noqa: ARG002
         """Whether another client's change between our read and our write can cause this error."""
         return False
-
-    def on_behalf_of(self, visited: Sequence[str]) -> Store:  # noqa: ARG002
-        """The store to write a change with that has been to these clusters: its calls carry that to listeners."""
-        return self
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:  # noqa: B027 - a store need not
         """Call `on_call` with the name of each call to the place from now on, for status and metrics. From any thread.

@@ -14,7 +14,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import apply, judge_class, tables_with
 from pysync.targets.apply.door import Changes, Door, Redefining, created_of
-from pysync.targets.apply.judge import refuse_transactional
+from pysync.targets.apply.refusals import refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import differences

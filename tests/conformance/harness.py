@@ -110,8 +110,9 @@ class HmsHarness:
 
     def record(self, target: Any) -> None:
         """Write down its calls, also those by the user who writes what a source tells."""
-        writing = target.store.on_behalf_of(Source().visited)
-        for hms in {id(it.hms): it.hms for it in (target.store, writing)}.values():
+        reading = target.store.hms
+        target.store.visited = Source().visited
+        for hms in {id(it): it for it in (reading, target.store.hms)}.values():
             record(hms, self.writes, self.calls)
 
     def new_database(self) -> str:

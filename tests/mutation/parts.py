@@ -54,7 +54,7 @@ PARTS = {
             "apply",
             ("pysync/targets/apply/*.py",),
             (
-                *_units("judging", "ownership", "trash", "transactional", "door", "drops_keep_files"),
+                *_units("home_rule", "ownership", "trash", "transactional", "door", "drops_keep_files"),
                 *_units("both_ways_outcomes", "both_ways_constraints", "both_ways_races", "cascade"),
                 # What only some stores can do, or cannot; and who asks which files may be copied.
                 *_units("glue_renames", "glue_statistics", "glue_links", "glue_tables", "athena_operations", "copy"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pysync.model.mark import Mark
 from pysync.model.names import DEFAULT_PARTITION
-from pysync.targets.apply.writing import stamped
+from pysync.targets.apply.owners import stamped
 from pysync.targets.athena.decisions import (
     MOST_MOVES,
     decide_database,

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.definition import PURGE
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.apply.writing import up_to_date
+from pysync.targets.apply.judge_one_way import up_to_date
 from pysync.targets.diff import differences, path_of, same, same_location
 from tests.conformance.objects import function, partition, table
 

@@ -13,8 +13,8 @@ from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
-from pysync.targets.apply.judge import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.apply.judge_one_way import OneWayJudge
+from pysync.targets.apply.owners import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from tests.support import table
 
 MARK = Mark("onprem", epoch=5, position=7, created=100)

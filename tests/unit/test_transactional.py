@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.names import TableName
-from pysync.targets.apply.judge import refuse_transactional
+from pysync.targets.apply.refusals import refuse_transactional
 from pysync.targets.base import Rejected
 from tests.conformance.objects import table
 from tests.support.events import settings

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pysync.model.catalogs import catalog_of
-from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -29,19 +28,16 @@ from pysync.model.operation import (
     RequestReread,
 )
 from pysync.targets.apply import databases
-from pysync.targets.apply.databases import drop_database, drop_function, put_database, put_function
+from pysync.targets.apply.constraints import drop_constraint, put_constraint
+from pysync.targets.apply.databases import drop_database, put_database
 from pysync.targets.apply.door import Door
-from pysync.targets.apply.judge import Judge, Ownership, ownership_of
+from pysync.targets.apply.functions import drop_function, put_function
+from pysync.targets.apply.judge import Judge
 from pysync.targets.apply.judge_both_ways import BothWaysJudge
 from pysync.targets.apply.judge_one_way import OneWayJudge
+from pysync.targets.apply.partitions import drop_partitions, put_partitions
 from pysync.targets.apply.renames import rename_table
-from pysync.targets.apply.table_parts import (
-    drop_constraint,
-    drop_partitions,
-    put_constraint,
-    put_partitions,
-    put_statistics,
-)
+from pysync.targets.apply.statistics import put_statistics
 from pysync.targets.apply.tables import drop_table, leave_table, put_table
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
@@ -82,11 +78,6 @@ def tables_with(store: Door, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     acting_store = store.for_operation(drop)
     return databases.tables_with(acting_store, drop, judge_class(store.settings)(acting_store))
-
-
-def is_of_others(existing: Any, mark: Mark) -> bool:
-    """Whether a table or database at a target is not from the source of the mark, or is another object of it."""
-    return ownership_of(True, existing.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}
 
 
 def apply(store: Door, operation: Operation) -> Outcome:

@@ -1,4 +1,4 @@
-"""Databases and functions: put and drop."""
+"""Databases: put and drop. Every metastore has `default` of its own, so it is never dropped."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from pysync.model.catalogs import is_default_database
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.idl import copied
 from pysync.model.mark import KEPT_KEY
-from pysync.model.names import normalized
-from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
+from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.door import Door
+from pysync.targets.apply.file_deletion import drop_batches, log_directory_kept
 from pysync.targets.apply.judge import Judge, Verdict
-from pysync.targets.apply.writing import drop_batches, into, is_link, log_directory_kept, log_lost, refuse_link
+from pysync.targets.apply.refusals import is_link
 from pysync.targets.base import Held, Outcome, Rejected
-from pysync.targets.diff import same
 from pysync.targets.hive import is_view, name_of
-
-# Databases: put and drop. Every metastore has `default` of its own, so it is never dropped.
-
 
 _MOST_NAMED = 5  # tables in the reason of a refusal
 
@@ -43,7 +39,7 @@ def _put(store: Door, operation: PutDatabase, judge: Judge, existing: Any | None
     store.furnish(operation.definition)
     if existing is not None and not _alter(store, operation, judge, expected, existing):
         return Outcome.UNCHANGED
-    log_lost(store, operation, store.reads.lost(expected))
+    store.log_lost(store.reads.lost(expected))
     return Outcome.APPLIED
 
 
@@ -92,7 +88,7 @@ def drop_database(store: Door, operation: DropDatabase, judge: Judge) -> Outcome
     outcome = judge.outcome_without_drop(operation, existing)
     if outcome is not None:
         return outcome
-    if is_default_database(operation.database) or is_link(store, existing):
+    if is_default_database(operation.database) or is_link(store.reads, existing):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
     tables = _tables_of(store, operation, judge)
@@ -156,45 +152,3 @@ def _holds_tables(store: Door, operation: DropDatabase, names: list[str]) -> Rej
         f"{store.settings.name!r} still has {count(len(names), 'table')} there: {named}",
         "drop them at the target, or set cascade = true; then retry",
     )
-
-
-# Functions: put and drop. They carry no mark; that of their database counts.
-
-
-def put_function(store: Door, operation: PutFunction, judge: Judge) -> Outcome:
-    """Create the function, or alter or replace it."""
-    database = store.reads.database(operation.database)
-    expected = store.reads.as_stored(operation.definition)
-    existing = store.reads.function(operation.database, expected.functionName)
-    verdict = judge.function(operation, database, expected, existing)
-    if verdict is not Verdict.DO:
-        return judge.outcome_without_write(operation, verdict, database)
-    if existing is not None and same(expected, existing):
-        return Outcome.UNCHANGED
-    if existing is None:
-        into(store, operation, operation.database, lambda: store.create_function(expected))
-    else:
-        refuse_link(store, operation.database)
-        if judge.alters_functions:
-            store.alter_function(expected, existing)
-        else:
-            store.replace_function(operation.database, expected.functionName)
-            store.create_function(expected)
-    log_lost(store, operation, store.reads.lost(expected))
-    return Outcome.APPLIED
-
-
-def drop_function(store: Door, operation: DropFunction, judge: Judge) -> Outcome:
-    """Drop the function if it is there."""
-    name = normalized(operation.function)
-    existing = store.reads.function(operation.database, name)
-    if existing is None:
-        return Outcome.UNCHANGED
-    database = store.reads.database(operation.database)
-    verdict = judge.function(operation, database, None, existing)
-    if verdict is not Verdict.DO:
-        return judge.outcome_without_write(operation, verdict, database)
-    if store.keeps_part(f"{operation.database}.{name}()"):
-        return Outcome.KEPT
-    store.remove_function(operation.database, name)
-    return Outcome.APPLIED

@@ -10,8 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
 from pysync.metastore.client import Statistics
@@ -22,7 +26,9 @@ from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.operation import Operation, PutWithFiles
 from pysync.model.removal import Lost, name_of_values, put_by
 from pysync.targets.apply import trash
-from pysync.targets.base import Held
+from pysync.targets.apply.owners import stamped
+from pysync.targets.apply.refusals import refuse_link
+from pysync.targets.base import Held, MissingDatabase
 from pysync.targets.diff import fields
 from pysync.targets.files import BringsFiles
 from pysync.targets.guard import NoGuard, RemovalGuard
@@ -35,9 +41,13 @@ MOST = 20
 """Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
 """Changed partitions of a batch whose fields are noted."""
+_MOST_LISTED = 10
+"""Changes that one line of the log lists."""
 _TAKEN_OF_DATABASES = ("parameters", "owner")
 """How the names of fields of a database begin that every place alters. HMS 2.3 ignores others, and says nothing."""
 _FORMAT_KEYS = ("spark.sql.sources.provider", "table_type")
+
+log = structlog.get_logger(__name__)
 
 Redefining = Callable[[Collection[TableName]], AbstractContextManager[None]]
 """Called with tables, or views, by their names at the target; its context is the write that redefines them."""
@@ -94,7 +104,8 @@ class Door:
 
     def for_operation(self, operation: Operation) -> Door:
         """For applying an operation: its writes carry which clusters it has been to."""
-        return Door(self.reads.on_behalf_of(operation.visited), self._changes, self._guard, self._files, operation)
+        self.reads.visited = operation.visited
+        return Door(self.reads, self._changes, self._guard, self._files, operation)
 
     def renaming(self) -> Door:
         """For renaming tables (see RenamesElsewhere). Raises Rejected."""
@@ -138,6 +149,15 @@ class Door:
         self._changes.note(*differences)
         return True
 
+    def _create_missing_database(self, name: str, error: MissingDatabase) -> None:
+        """Create what an object is to be written into. Raises `error` where the settings forbid that."""
+        if self._operation is None or not self.settings.creates_databases:
+            raise error
+        # Position 0: every event of the database itself is newer, and may alter it.
+        mark = replace(self._operation.mark, position=0, created=0, born=0)
+        self.create_database(self.reads.as_stored(stamped(hive.Database(name=name, parameters={}), mark)))
+        log.info("database_created", target=self.settings.name, database=name)
+
     def remove_database(self, existing: Any) -> None:
         """Drop the database, which has no tables any more, with its functions. Its directory stays. Raises Held."""
         name = existing.name
@@ -147,12 +167,18 @@ class Door:
         self._note(f"database {name}", "dropped")
 
     def create_function(self, wanted: Any) -> None:
-        """See Store."""
-        self.reads.create_function(wanted)
+        """Create it; its database as for `create_table`."""
+        refuse_link(self.reads, wanted.dbName)
+        try:
+            self.reads.create_function(wanted)
+        except MissingDatabase as error:
+            self._create_missing_database(wanted.dbName, error)
+            self.reads.create_function(wanted)
         self._note(f"function {wanted.functionName}", "created")
 
     def alter_function(self, wanted: Any, existing: Any) -> None:
-        """See Store."""
+        """See Store. Raises Rejected where its database only leads to another catalog's."""
+        refuse_link(self.reads, wanted.dbName)
         differences = _fields(wanted, existing)
         self.reads.alter_function(wanted, existing)
         self._changes.note(*differences)
@@ -160,20 +186,33 @@ class Door:
     def remove_function(self, database: str, name: str) -> None:
         """Drop the function. Raises Held."""
         self._assert_going([Lost(_function_key(database, name), "function")])
-        self.replace_function(database, name)
+        self._drop_function(database, name)
         self._guard.removed([_function_key(database, name)])
 
-    def replace_function(self, database: str, name: str) -> None:
-        """Drop the function, in whose place another is created at once."""
+    def replace_function(self, wanted: Any) -> None:
+        """Drop the function of that name, and create it. Raises Rejected as `alter_function` does."""
+        refuse_link(self.reads, wanted.dbName)
+        self._drop_function(wanted.dbName, wanted.functionName)
+        self.create_function(wanted)
+
+    def _drop_function(self, database: str, name: str) -> None:
         self.reads.drop_function(database, name)
         self._note(f"function {name}", "dropped")
 
     # --- tables
 
     def create_table(self, wanted: Any) -> None:
-        """See Store."""
+        """Create the table, and its database first if that is missing and the settings say so.
+
+        Raises MissingDatabase if it may not be created, Rejected if it only leads to another catalog's.
+        """
+        refuse_link(self.reads, wanted.dbName)
         with self._redefining(wanted):
-            self.reads.create_table(wanted)
+            try:
+                self.reads.create_table(wanted)
+            except MissingDatabase as error:
+                self._create_missing_database(wanted.dbName, error)
+                self.reads.create_table(wanted)
         self._note(f"table {_name(wanted)}", "created")
 
     def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
@@ -302,6 +341,18 @@ class Door:
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
         """See Store."""
         self.reads.drop_column_statistics(name, part, columns)
+
+    def log_lost(self, lost: Sequence[str]) -> None:
+        """Log what the store cannot hold of the object that the operation has written."""
+        if lost and self._operation is not None:
+            log.warning(
+                "definition_adapted",
+                target=self.settings.name,
+                operation=type(self._operation).__name__,
+                key=self._operation.key,
+                changes=list(lost[:_MOST_LISTED]),
+                more=max(len(lost) - _MOST_LISTED, 0),
+            )
 
     # --- what is removed
 

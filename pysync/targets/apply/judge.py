@@ -1,18 +1,18 @@
-"""Judge: who decides what an operation may do at a target, whose an object there is, and what nobody may write."""
+"""Judge: who decides what an operation may do at a target, and what happens to an operation that may not do it.
+
+Each operation has one flow (tables, partitions, …), which asks the target's judge. One judge goes by the marks of what
+is there, the other by homes and by the state that the operation expects. Whatever both have in common is in the flow:
+no judge can leave out a guard.
+"""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any
 
-import structlog
-
-from pysync.model.locations import PREVIOUS_KEY, WRITTEN_KEY, pointer
-from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropDatabase,
     DropFunction,
@@ -30,144 +30,6 @@ from pysync.model.operation import (
 from pysync.targets.apply.door import Door
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
-
-# Ownership: whether an object at a target may be written. One rule for all targets.
-#
-# What pysync writes carries a mark (pysync.model.mark). An object without a mark, or with another source's, is
-# adopted only if the policy says so, and is never dropped. An object with the mark of a later event of the same queue
-# is left as it is. What another queue of the same source wrote has no order with the change at hand, and may be
-# written.
-
-
-class Ownership(Enum):
-    """What an object at the target is to the source that wants to write it."""
-
-    ABSENT = auto()
-    OWN = auto()  # written by this source, not later than the change at hand
-    NEWER = auto()  # written by this source, from a later event: the change at hand is stale
-    FOREIGN = auto()  # not written by this source
-    RIVAL = auto()  # written by this source for another object, or by another target, under the same name
-
-
-def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """What an object with these parameters is to a put with this mark."""
-    if not exists:
-        return Ownership.ABSENT
-    existing_mark = Mark.read(parameters)
-    if existing_mark is None or existing_mark.source != mark.source:
-        return Ownership.FOREIGN
-    if mark.is_blocked_by(existing_mark):
-        return Ownership.RIVAL
-    return Ownership.NEWER if mark.precedes(existing_mark) else Ownership.OWN
-
-
-def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """What an object with these parameters is to a drop with this mark.
-
-    An object that was created at the source after the dropped one is newer, whatever its event.
-    """
-    ownership = ownership_of(exists, parameters, mark)
-    existing_mark = Mark.read(parameters)
-    # A drop is of one object. Whatever other one has its name by now stays.
-    if existing_mark is not None and existing_mark.source == mark.source and mark.is_of_another_than(existing_mark):
-        return Ownership.RIVAL
-    # A refresh that was queued before this drop may have read the newer object, and marked it with its own, older
-    # position. Only the createTime distinguishes them.
-    if (
-        ownership is Ownership.OWN
-        and existing_mark is not None
-        and mark.created
-        and existing_mark.created > mark.created
-    ):
-        return Ownership.NEWER
-    return ownership
-
-
-def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """What an object without a mark is, by the mark of the table or database that it belongs to.
-
-    A partition, constraint or function is newer only if its table or database was created at the source later, or got
-    its name later. When the table or database was last written says nothing about its parts.
-    """
-    place_mark = Mark.read(parameters)
-    if place_mark is None or place_mark.source != mark.source:
-        return Ownership.FOREIGN
-    if mark.is_blocked_by(place_mark):
-        return Ownership.RIVAL
-    newer = (mark.created and place_mark.created > mark.created) or mark.is_before_birth_of(place_mark)
-    return Ownership.NEWER if newer else Ownership.OWN
-
-
-# Guards: tables that nobody may write, whoever decides.
-#
-# - Transactional tables are written as metadata only where the settings say so.
-# - The pointer of an Iceberg table names the metadata file that is the table, and a commit moves it. pysync moves it
-#   only from a place where the source had it. Otherwise it would overwrite what was committed at the target.
-
-
-log = structlog.get_logger(__name__)
-
-_HADOOPS_S3 = re.compile(r"^s3[an]://")
-
-Parameters = Mapping[str, str] | None
-
-
-def is_refused_as_transactional(settings: TargetSettings, table: Any) -> bool:
-    """Whether it is a transactional table (full ACID or insert-only), and the settings have such refused."""
-    is_transactional = (table.parameters or {}).get("transactional", "").lower() == "true"
-    return is_transactional and settings.transactional == "refuse"
-
-
-def refuse_transactional(settings: TargetSettings, table: Any) -> None:
-    """Raise Rejected for a transactional table (full ACID or insert-only), unless `transactional = "metadata"`.
-
-    Only the transactions in its own metastore define which of its files count, and those are not replicated.
-    """
-    if is_refused_as_transactional(settings, table):
-        raise Rejected(
-            f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
-            "read it correctly",
-            'exclude the table, make it external, or set transactional = "metadata"',
-        )
-
-
-def keeps_foreign_commit(
-    settings: TargetSettings, operation: TableOperation, wanted: Parameters, existing: Parameters
-) -> bool:
-    """Whether to leave the table alone because somebody has committed to it at the target.
-
-    Raises Rejected if the settings want such a table parked.
-    """
-    name, existing_pointer = operation.table, pointer(existing)
-    before = operation.pointers if isinstance(operation, PutTable) else ()
-    # The pointers that the source is known to have had: the last one written here, the one before the wanted one, the
-    # wanted one (a repeat), and those of earlier alters in this window.
-    known = {(existing or {}).get(WRITTEN_KEY), (wanted or {}).get(PREVIOUS_KEY), pointer(wanted), *before}
-    if existing_pointer is None or _plain(existing_pointer) in {_plain(at) for at in known if at}:
-        return False
-    if settings.on_conflict == "park":
-        raise Rejected(
-            f"the Iceberg table {name} at the target {settings.name!r} has a commit that is not from the "
-            f"source: {existing_pointer}",
-            'bring the commit to the source, or discard it: on_conflict = "adopt", then pysync parked retry',
-        )
-    log.warning(
-        "conflict_found", target=settings.name, table=str(name), pointer=existing_pointer, wanted=pointer(wanted)
-    )
-    return settings.on_conflict == "skip"
-
-
-def _plain(at: str) -> str:
-    """A location with AWS's scheme for S3; Hadoop has others (s3a, s3n)."""
-    return _HADOOPS_S3.sub("s3://", at)
-
-
-# Judge: who decides what an operation may do at a target, and what happens to an operation that may not do it.
-#
-# Each operation has one flow (tables, partitions, …), which asks the target's judge. One judge goes by the marks of
-# what is there, the other by homes and by the state that the operation expects. Whatever both have in common is in the
-# flow: no judge can leave out a guard.
-
 
 DEFAULT = "default"
 """The database that every metastore has from the start."""

@@ -1,6 +1,6 @@
 """The judge of a target with `both_ways`: homes decide, and the state that an operation expects (docs/both-ways.md).
 
-pysync.targets.apply.judging has the rule. In a conflict the home of an object is requested to send its state again.
+pysync.targets.apply.home_rule has the rule. In a conflict the home of an object is requested to send its state again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from pysync.model.operation import (
     TableOperation,
 )
 from pysync.targets.apply.door import Door
+from pysync.targets.apply.file_deletion import log_directory_kept
+from pysync.targets.apply.home_requests import HomeRequests
+from pysync.targets.apply.home_rule import HomeRule
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
-from pysync.targets.apply.judging import HomeRequests, HomeRule
-from pysync.targets.apply.writing import log_directory_kept, stamped
+from pysync.targets.apply.owners import stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, countless, same
 from pysync.targets.hive import is_another

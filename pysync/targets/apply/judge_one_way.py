@@ -23,16 +23,10 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
-from pysync.targets.apply.judge import (
-    Judge,
-    Ownership,
-    Verdict,
-    ownership_for_drop,
-    ownership_of,
-    ownership_of_part,
-)
+from pysync.targets.apply.judge import Judge, Verdict
+from pysync.targets.apply.owners import Ownership, ownership_for_drop, ownership_of, ownership_of_part, stamped
+from pysync.targets.apply.refusals import is_link, linked, taken_by_another
 from pysync.targets.apply.renames import is_half_done
-from pysync.targets.apply.writing import is_link, linked, stamped, taken_by_another, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import is_another, name_of
@@ -93,8 +87,8 @@ class OneWayJudge(Judge):
         ownership = _ownership(operation, existing)
         if ownership is Ownership.FOREIGN and not is_default_database(operation.database) and self._adopts:
             ownership = Ownership.OWN
-        if existing is not None and ownership is Ownership.OWN and is_link(self.store, existing):
-            raise linked(self.store, f"database {operation.database}")
+        if existing is not None and ownership is Ownership.OWN and is_link(self.store.reads, existing):
+            raise linked(self.store.reads, f"database {operation.database}")
         return _VERDICTS[ownership]
 
     def taken_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
@@ -223,7 +217,7 @@ class OneWayJudge(Judge):
         if ownership is Ownership.RIVAL:
             raise taken_by_another(self.store.settings, f"table {operation.table}", table, operation.mark)
         if ownership is Ownership.FOREIGN:
-            return self._conflict(f"table {operation.table}", table) if is_link(self.store, table) else Verdict.DO
+            return self._conflict(f"table {operation.table}", table) if is_link(self.store.reads, table) else Verdict.DO
         return _VERDICTS[ownership]
 
     def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:
@@ -248,8 +242,8 @@ class OneWayJudge(Judge):
         """The verdict on a put over a foreign object. Raises Rejected to park it."""
         if self.store.settings.on_conflict == "skip":
             return Verdict.FOREIGN
-        if is_link(self.store, existing):
-            raise linked(self.store, name)
+        if is_link(self.store.reads, existing):
+            raise linked(self.store.reads, name)
         if self._adopts:
             return Verdict.DO
         raise Rejected(
@@ -273,3 +267,11 @@ def _mark(existing: Any | None) -> Mark | None:
 
 def _ownership(operation: Operation, existing: Any | None) -> Ownership:
     return ownership_of(existing is not None, existing and existing.parameters, operation.mark)
+
+
+def up_to_date(expected: Any, existing: Any, mark: Mark) -> bool:
+    """Whether a database or table needs no write: it is the same, from the same source, object and creation."""
+    written = Mark.read(existing.parameters)
+    if written is None or written.source != mark.source or mark.created not in {0, written.created}:
+        return False
+    return mark.object in {"", written.object} and same(expected, existing)

@@ -24,8 +24,11 @@ from pysync.base.text import count
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
 from pysync.targets.apply.door import Door
-from pysync.targets.apply.judge import Judge, Ownership, Verdict, ownership_of, refuse_transactional
-from pysync.targets.apply.table_parts import by_values, copy_statistics, key_of
+from pysync.targets.apply.judge import Judge, Verdict
+from pysync.targets.apply.owners import Ownership, ownership_of
+from pysync.targets.apply.partitions import by_values, key_of
+from pysync.targets.apply.refusals import refuse_transactional
+from pysync.targets.apply.statistics import copy_statistics
 from pysync.targets.apply.tables import bring_to, has_commit_of_others
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same

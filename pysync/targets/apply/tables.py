@@ -11,14 +11,9 @@ from pysync.model.mark import KEPT_KEY, Mark
 from pysync.model.operation import DropTable, LeaveTable, PutTable, RenameTable, TableOperation
 from pysync.model.removal import put_by
 from pysync.targets.apply.door import Door
-from pysync.targets.apply.judge import (
-    Judge,
-    Verdict,
-    is_refused_as_transactional,
-    keeps_foreign_commit,
-    refuse_transactional,
-)
-from pysync.targets.apply.writing import drop_batches, into, log_lost
+from pysync.targets.apply.file_deletion import drop_batches
+from pysync.targets.apply.judge import Judge, Verdict
+from pysync.targets.apply.refusals import is_refused_as_transactional, keeps_foreign_commit, refuse_transactional
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability
@@ -83,7 +78,7 @@ def bring_to(
     _bring_files(store, operation, existing, judge, filling)
     outcome = _write(store, operation, expected, existing, judge, cascade=cascade, is_complete=filling is not None)
     if outcome is Outcome.APPLIED:
-        log_lost(store, operation, store.reads.lost(expected))
+        store.log_lost(store.reads.lost(expected))
     return outcome
 
 
@@ -161,7 +156,7 @@ def _write(
             return outcome
         store.replace_table(expected, existing)
     elif is_complete:
-        into(store, operation, name.database, lambda: store.create_table(expected))
+        store.create_table(expected)
     # Also after a replacement, which has no partitions: only the source knows all of them.
     if not is_complete:
         raise Incomplete.of(store.settings.name, name)

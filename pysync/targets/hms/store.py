@@ -11,7 +11,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
-from pysync.metastore.client import Statistics, read_statistics
+from pysync.metastore.client import Metastore, Statistics, read_statistics
 from pysync.model import definition, idl
 from pysync.model.catalogs import catalog_of, name_in_catalog
 from pysync.model.definition import Constraints
@@ -31,17 +31,17 @@ _MANAGED_PLACE = "Unable to create database managed directory"
 class HmsStore(HiveStore):
     """A metastore. It connects at the first call, and again after a failure.
 
-    `visited` are the clusters that what it writes has been to, our own last: they travel with each call, in its
-    EnvironmentContext or as the user who makes it.
+    What a change has `visited` travels with each call, in its EnvironmentContext or as the user who makes it.
     """
 
-    def __init__(
-        self, settings: TargetSettings, connections: Connections, place_name: str, visited: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, settings: TargetSettings, connections: Connections, place_name: str) -> None:
         super().__init__(settings, place_name)
         self._connections = connections
-        self._visited = visited
-        self.hms = connections.of(visited)
+
+    @property
+    def hms(self) -> Metastore:
+        """The connection of the user who writes what has `visited` these clusters."""
+        return self._connections.of(self.visited)
 
     # --- the connection
 
@@ -52,10 +52,6 @@ class HmsStore(HiveStore):
     def is_race(self, error: Exception) -> bool:
         """Any refusal may be one: which of them says 'missing' or 'in the way' differs by call and version."""
         return is_race(error)
-
-    def on_behalf_of(self, visited: Sequence[str]) -> HmsStore:
-        """The same metastore, for writing what has been to these clusters."""
-        return HmsStore(self.settings, self._connections, self.place_name, visited)
 
     def observe_calls(self, on_call: Callable[[str], object]) -> None:
         """Call `on_call` with the name of each thrift call: `get_table_req`."""
@@ -121,24 +117,24 @@ class HmsStore(HiveStore):
         Hive 4 refuses to create with a managed directory that exists, but not to alter to one.
         """
         try:
-            self._call(lambda client: client.create_database(wanted))
+            self.hms.call(lambda client: client.create_database(wanted))
         except hive.InvalidObjectException as error:
             catalog = catalog_of(wanted.name)
             if catalog is None or _NO_CATALOG not in (error.message or ""):
                 raise
-            self._call(lambda client: client.create_catalog(catalog, wanted.locationUri.rpartition("/")[0]))
+            self.hms.call(lambda client: client.create_catalog(catalog, wanted.locationUri.rpartition("/")[0]))
             self.create_database(wanted)
         except hive.MetaException as error:
             if not wanted.managedLocationUri or _MANAGED_PLACE not in (error.message or ""):
                 raise
             placeless = deepcopy(wanted)
             placeless.managedLocationUri = None
-            self._call(lambda client: client.create_database(placeless))
-            self._call(lambda client: client.alter_database(wanted.name, wanted))
+            self.hms.call(lambda client: client.create_database(placeless))
+            self.hms.call(lambda client: client.alter_database(wanted.name, wanted))
 
     def alter_database(self, wanted: Any, existing: Any) -> bool:
         """Alter it; HMS 2.3 takes parameters and owner alone."""
-        self._call(lambda client: client.alter_database(existing.name, wanted))
+        self.hms.call(lambda client: client.alter_database(existing.name, wanted))
         return True
 
     def is_half_made(self, wanted: Any, existing: Any) -> bool:
@@ -149,7 +145,7 @@ class HmsStore(HiveStore):
         """Drop it; HMS wants its functions to go before."""
         for function in self.hms.functions(name):
             self.drop_function(name, function.functionName)
-        self._call(lambda client: client.drop_database(name, delete_data, False))
+        self.hms.call(lambda client: client.drop_database(name, delete_data, False))
 
     # --- the plain calls about tables and partitions
 
@@ -157,7 +153,7 @@ class HmsStore(HiveStore):
         """Create the table."""
         context = self._environment()
         with self.within(wanted.dbName):
-            self._call(lambda client: client.create_table_with_environment_context(wanted, context))
+            self.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
 
     def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
         """Alter the table, under another name and in another database if it has those.
@@ -170,20 +166,20 @@ class HmsStore(HiveStore):
         of = existing.dbName, existing.tableName
         # Only a move can meet a database that is missing.
         if wanted.dbName == existing.dbName:
-            self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
+            self.hms.call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
             return
         with self.within(wanted.dbName):
-            self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
+            self.hms.call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
 
     def write_sources(self, wanted: Any) -> None:
         """Write what a materialized view is made of."""
         of = catalog_of(wanted.dbName) or DEFAULT_CATALOG, name_in_catalog(wanted.dbName), wanted.tableName
-        self._call(lambda client: client.update_creation_metadata(*of, wanted.creationMetadata))
+        self.hms.call(lambda client: client.update_creation_metadata(*of, wanted.creationMetadata))
 
     def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
         """Drop the table and its partitions."""
         of, context = (name.database, name.table), self._environment()
-        self._call(lambda client: client.drop_table_with_environment_context(*of, delete_data, context))
+        self.hms.call(lambda client: client.drop_table_with_environment_context(*of, delete_data, context))
 
     def write_new_partitions(
         self, table: Any, partitions: Sequence[Any], *, if_not_exists: bool, answer: bool
@@ -191,12 +187,12 @@ class HmsStore(HiveStore):
         """Add the partitions in one call."""
         request = hive.AddPartitionsRequest(table.dbName, table.tableName, list(partitions), ifNotExists=if_not_exists)
         request.needResult, request.environmentContext = answer, self._environment()
-        return self._call(lambda client: client.add_partitions_req(request)).partitions or ()
+        return self.hms.call(lambda client: client.add_partitions_req(request)).partitions or ()
 
     def write_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
         """Alter the partitions. HMS moves no files for it."""
         of, wanted, context = (name.database, name.table), list(partitions), self._environment()
-        self._call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
+        self.hms.call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
 
     def write_no_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop the partitions."""
@@ -211,38 +207,38 @@ class HmsStore(HiveStore):
             # True by default: the answer would repeat every partition.
             needResult=False,
         )
-        self._call(lambda client: client.drop_partitions_req(request))
+        self.hms.call(lambda client: client.drop_partitions_req(request))
 
     # --- functions, constraints, column statistics
 
     def create_function(self, wanted: Any) -> None:
         """Create it."""
         with self.within(wanted.dbName):
-            self._call(lambda client: client.create_function(wanted))
+            self.hms.call(lambda client: client.create_function(wanted))
 
     def write_function(self, wanted: Any) -> None:
         """Alter it; HMS leaves its resources as they are."""
         database, name = wanted.dbName, wanted.functionName
-        self._call(lambda client: client.alter_function(database, name, wanted))
+        self.hms.call(lambda client: client.alter_function(database, name, wanted))
 
     def drop_function(self, database: str, name: str) -> None:
         """Drop it if it is there."""
         with suppress(hive.NoSuchObjectException):
-            self._call(lambda client: client.drop_function(database, name))
+            self.hms.call(lambda client: client.drop_function(database, name))
 
     def broadcast(self, function: Any) -> None:
         """Create and drop the function, so that all listeners get its events. The first call also drops such functions
         that a crash left.
         """
         try:
-            self._call(lambda client: client.create_function(function))
+            self.hms.call(lambda client: client.create_function(function))
         except hive.AlreadyExistsException:  # left by a crash, or sent at this very moment
             self.drop_function(PLACE, function.functionName)
             with suppress(hive.AlreadyExistsException):
-                self._call(lambda client: client.create_function(function))
+                self.hms.call(lambda client: client.create_function(function))
         self.drop_function(PLACE, function.functionName)
         if not self._connections.are_swept:
-            for name in filter(is_request_name, self._call(lambda client: client.get_functions(PLACE, "*"))):
+            for name in filter(is_request_name, self.hms.call(lambda client: client.get_functions(PLACE, "*"))):
                 self.drop_function(PLACE, name)
             self._connections.are_swept = True
 
@@ -252,12 +248,12 @@ class HmsStore(HiveStore):
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
         """Add one constraint."""
-        self._call(partial(_add, list(columns)))
+        self.hms.call(partial(_add, list(columns)))
 
     def drop_constraint(self, name: TableName, constraint: str) -> None:
         """Drop the constraint of that name."""
         request = hive.DropConstraintRequest(name.database, name.table, constraint)
-        self._call(lambda client: client.drop_constraint(request))
+        self.hms.call(lambda client: client.drop_constraint(request))
 
     def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
         """Column statistics of these partitions, and of the table itself, which is the part ""."""
@@ -273,14 +269,14 @@ class HmsStore(HiveStore):
             key = hive.ColumnStatisticsDesc(not part, name.database, name.table, part or None)
             written.append(hive.ColumnStatistics(key, list(items)))
         request = hive.SetPartitionsStatsRequest(written)
-        self._call(lambda client: client.set_aggr_stats_for(request))
+        self.hms.call(lambda client: client.set_aggr_stats_for(request))
 
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
         """Drop them, one call a column."""
         call = "delete_partition_column_statistics" if part else "delete_table_column_statistics"
         for column in sorted(columns):
             of = (name.database, name.table, *filter(None, [part]), column)
-            self._call(partial(_named, call, of))
+            self.hms.call(partial(_named, call, of))
 
     def knows_timestamps(self, database: str) -> bool:
         """Whether it is a Hive 4: older ones do not answer a request with those in it."""
@@ -289,15 +285,12 @@ class HmsStore(HiveStore):
 
     # --- within
 
-    def _call(self, request: Callable[[Any], Any]) -> Any:
-        return self.hms.call(request)
-
     def _environment(self, **properties: str) -> Any:
         """The EnvironmentContext of a call: where the change has been, and that its statistics are to be kept.
 
         Without DO_NOT_UPDATE_STATS an alter lists the directory and overwrites numFiles and totalSize (HMS 2.3 to 4.0).
         """
-        visited = {VISITED: ",".join(self._visited)} if self._visited else {}
+        visited = {VISITED: ",".join(self.visited)} if self.visited else {}
         return hive.EnvironmentContext({**visited, "DO_NOT_UPDATE_STATS": "true", **properties})
 
 

@@ -27,7 +27,7 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.targets.apply.judge import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.apply.owners import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.base import Missing, Outcome, Rejected
 from tests.support.model.world import Database, Table, World, below, part_struct, read_part, read_table, table_struct
 

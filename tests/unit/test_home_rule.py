@@ -9,8 +9,8 @@ import pytest
 from pysync.model.mark import Condition, Mark, Stance
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
+from pysync.targets.apply.home_rule import HomeRule
 from pysync.targets.apply.judge import Verdict
-from pysync.targets.apply.judging import HomeRule
 from tests.support import partition, table
 from tests.support.events import database
 
