@@ -40,7 +40,7 @@ from pysync.jobs.repl import (
     root_of,
     status_options,
 )
-from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
+from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement
 
 _NULL = "NULL"
 

@@ -30,7 +30,7 @@ from pysync.config_file.file import Change, Draft, drafted
 from pysync.config_file.targets import Setting, altered, key_of, setting_of
 from pysync.jobs.configuration import Done, reconfigure
 from pysync.jobs.plans import scope_plans
-from pysync.replay.window.repl_text import parse_policy
+from pysync.replay.window.repl_policy import parse_policy
 from pysync.sidecar.registry import Act
 
 # --- What commands that change pysync.toml have in common: they make the change or show it, and say what came of it

@@ -16,7 +16,7 @@ from pysync.model.names import TableName
 from pysync.queue.store import FILE
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
-from pysync.replay.window.rules import TableTraits, Traits
+from pysync.replay.window.traits import TableTraits, Traits
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act, Backlog
 from pysync.targets.base import Rejected

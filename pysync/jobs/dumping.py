@@ -32,7 +32,7 @@ from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.metastore.errors import MetastoreError
 from pysync.model.locations import data_location, is_below
 from pysync.model.names import TableName
-from pysync.replay.window.repl_text import parse_policy
+from pysync.replay.window.repl_policy import parse_policy
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 

@@ -27,8 +27,8 @@ from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.rereading import Rereading
 from pysync.replay.window.fold import fold
+from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.plan import plan
-from pysync.replay.window.scope import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import LIVING, Scope, everything

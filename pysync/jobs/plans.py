@@ -23,7 +23,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh, describe
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
-from pysync.replay.window.scope import Extent, Leaving, leaving, scope_of
+from pysync.replay.window.leaving import Leaving, leaving
+from pysync.replay.window.scope import Extent, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope

@@ -22,7 +22,7 @@ from pysync.jobs.dumping import OnProgress, Wanted, dump_once
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
-from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus
+from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus
 from pysync.targets.settings import TableType, TargetSettings
 
 # The WITH clause of REPL commands: which of Hive's properties mean something here, and what. Pure.

@@ -1,6 +1,4 @@
-"""Apply: applies one work on one lane, and measures when its changes were visible. The kind of an error decides what
-follows.
-"""
+"""Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up."""
 
 from __future__ import annotations
 
@@ -14,15 +12,16 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Delays, Latency
-from pysync.model.event import SIDECAR, Event
 from pysync.model.operation import DropDatabase, Operation, Refresh, describe
-from pysync.replay.parking import Unfinished
+from pysync.replay.batch import Job, Tries
+from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder
 from pysync.replay.refresh import Refresher, SourceUnavailable
-from pysync.replay.scheduler import Again, Job, Lane, Stopped, Tries
-from pysync.replay.window.plan import from_events, leftover
+from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible
+from pysync.replay.window.plan import leftover
+from pysync.replay.window.whole import from_events
 from pysync.targets.base import (
     Forbidden,
     Held,
@@ -38,63 +37,6 @@ from pysync.targets.base import (
     total,
 )
 from pysync.targets.settings import TargetSettings
-
-# Visible: how long the changes of a work took from their commit at the source until the target had them.
-
-
-_HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.KEPT, Outcome.UNSUPPORTED})
-"""After these the target does not have the change."""
-
-ClockOffset = Callable[[str], float | None]
-"""How many seconds the clock of a listener's host is ahead of ours, by the listener's instance; None: not known."""
-
-
-def same_clock(_: str) -> None:
-    """For where nobody measures the clocks: they are taken for the same."""
-
-
-class Visible:
-    """Reports each change of the source to `latency` when its work is done. Lanes share it.
-
-    A refresh is the sidecar's own event, not a change of the source, and does not count. A change that is applied
-    again, after a crash or once it is no longer parked, does. `clock` returns seconds since 1970.
-    """
-
-    def __init__(self, latency: Latency, offset: ClockOffset, clock: Callable[[], float] = time.time) -> None:
-        self._latency = latency
-        self._offset = offset
-        self._clock = clock
-
-    def begins(self, job: Job) -> None:
-        """A lane has the work in flight. Only the first time counts: later tries are time at the target."""
-        job.begun = job.begun or self._clock()
-
-    def ended(self, job: Job, outcome: Outcome) -> None:
-        """An operation of the work is done."""
-        job.hidden = job.hidden or outcome in _HIDDEN
-
-    def ends(self, job: Job) -> None:
-        """All operations of the work are done."""
-        if job.hidden:
-            return
-        now = self._clock()
-        changes = [job.batch.draft.changes[position] for position in job.work.positions]
-        of_source = [(it.event, queued.at_ms / 1000) for queued, it in changes if it.event.instance != SIDECAR]
-        times = [(self._committed(event), captured) for event, captured in of_source]
-        if times:
-            # Each part for itself: a clock that was set must not make one negative.
-            spool = [max(0.0, captured - committed) for committed, captured in times]
-            queue = [max(0.0, job.begun - captured) for _, captured in times]
-            delays = Delays(spool, queue, max(0.0, now - job.begun))
-            self._latency.note(job.work.operations[-1].key, delays, now)
-
-    def _committed(self, event: Event) -> float:
-        """When it was committed, by our clock, in seconds since 1970."""
-        return event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
-
-
-# Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up.
-
 
 _FIRST_WAIT_SECONDS = 0.1
 
@@ -182,6 +124,8 @@ class Applier:
 
     def _failed(self, lane: Lane, job: Job, operation: Operation, error: Exception) -> None:
         """Record what a try that failed has changed, if anything: the next one finds nothing of it left to do."""
+        if isinstance(error, Rejected):
+            self._progress.errors.add(kind_of(error))
         if changes := lane.changes():
             why = str(error.__cause__ if isinstance(error, Again) else error)
             self._recorder.applied(job, operation, Done("failed", None, max(job.tries.count, 1), changes, why))
@@ -196,40 +140,35 @@ class Applier:
         log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
 
     def _outcome(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
+        """Apply the operation. Its database, if that is missing, is created from the source first.
+
+        What is missing because it is removed at the source as well is not missed: the event of its drop will come.
+        """
         try:
-            return self._with_database(lane, job, operation)
-        except Rejected as error:
-            if not (isinstance(error, Missing) and self._is_removed(job, operation, error)):
-                self._progress.errors.add(kind_of(error))
-                raise
-            left = leftover(operation)
-            return self._try(lane, job, left) if left else Outcome.STALE
+            return self._apply_or_reread(lane, job, operation)
+        except Missing as error:
+            missing = error
+        try:
+            if isinstance(missing, MissingDatabase) and (refresh := self._refresher.database(operation)) is not None:
+                self._try(lane, job, refresh)
+                return self._apply_or_reread(lane, job, operation)
+        except MissingDatabase:
+            return Outcome.STALE
+        except Missing as error:
+            missing = error
+        if not self._is_removed(job, operation, missing):
+            raise missing
+        left = leftover(operation)
+        return self._try(lane, job, left) if left else Outcome.STALE
 
     def _is_removed(self, job: Job, operation: Operation, error: Missing) -> bool:
         """Whether what the operation misses is removed at the source: its event follows, or the source has it no more.
 
-        Then it is not missed. A load of a dump, say, may have removed it before.
+        A load of a dump, say, may have removed it before.
         """
         if self._is_removed_later(job, operation):
             return True
         return isinstance(error, MissingDatabase) and self._refresher.is_gone(operation)
-
-    def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation. If its database may be missing, create that from the source first, and try again.
-
-        A database that is gone at the source as well is not missed: the event of its drop will come.
-        """
-        try:
-            return self._apply_or_reread(lane, job, operation)
-        except MissingDatabase:
-            refresh = self._refresher.database(operation)
-            if refresh is None:
-                raise
-        self._try(lane, job, refresh)
-        try:
-            return self._apply_or_reread(lane, job, operation)
-        except MissingDatabase:
-            return Outcome.STALE
 
     def _apply_or_reread(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation. If its table is missing, or there only in part, read all of it at the source."""
@@ -257,32 +196,42 @@ class Applier:
             return total([self._try(lane, job, step) for step in steps])
 
     def _try(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
+        """Apply the operation once. Raises as `apply` does."""
+        if not self._progress.throttle.wait(self._stop):
+            raise Stopped
         try:
-            outcome = self._apply_operation(lane, operation)
+            if isinstance(operation, Refresh):
+                outcome = self._refresher.apply(lane.target, operation)
+            else:
+                outcome = lane.target.apply(self._refresher.placed(operation))
         except (Rejected, Stopped):
             raise
         except Exception as error:
-            self._progress.errors.add(kind_of(error))
-            # To see later whether other operations have succeeded since the first try (`_is_forbidden_alone`).
-            tries = job.tries
-            tries.applied_before = self._progress.applied if tries.count == 0 else tries.applied_before
-            tries.count += 1
-            away = isinstance(error, (Unavailable, OutcomeUnknown))
-            # An outage says nothing of the operation: only what fails beside it counts towards parking.
-            tries.failures += isinstance(error, Forbidden) or not away
-            if isinstance(error, Forbidden) and self._is_forbidden_alone(job):
-                raise Rejected(error.message, error.hint) from error
-            # A stop cuts the tries short: the work has not failed, and runs again after the next start.
-            if self._stop.is_set():
-                raise Stopped from error
-            if not away and tries.failures >= job.batch.attempts:
-                raise
+            self._assert_final(job, error)
+            raise
+        self._progress.succeeds(read_source=isinstance(operation, Refresh))
+        return outcome
+
+    def _assert_final(self, job: Job, error: Exception) -> None:
+        """Count a try that failed. Raises Again for another one, Stopped, or Rejected for what is forbidden alone."""
+        self._progress.errors.add(kind_of(error))
+        # To see later whether other operations have succeeded since the first try (`_is_forbidden_alone`).
+        tries = job.tries
+        tries.applied_before = self._progress.applied if tries.count == 0 else tries.applied_before
+        tries.count += 1
+        away = isinstance(error, (Unavailable, OutcomeUnknown))
+        # An outage says nothing of the operation: only what fails beside it counts towards parking.
+        tries.failures += isinstance(error, Forbidden) or not away
+        if isinstance(error, Forbidden) and self._is_forbidden_alone(job):
+            raise Rejected(error.message, error.hint) from error
+        # A stop cuts the tries short: the work has not failed, and runs again after the next start.
+        if self._stop.is_set():
+            raise Stopped from error
+        if away or tries.failures < job.batch.attempts:
             self._report_failure(error, tries.count, away=away)
             seconds = self._wait(tries.count)
             self._progress.retries_in(seconds)
             raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
-        self._progress.succeeds(read_source=isinstance(operation, Refresh))
-        return outcome
 
     def _is_forbidden_alone(self, job: Job) -> bool:
         """Whether only this job is forbidden, and not the whole target.
@@ -292,13 +241,6 @@ class Applier:
         if job.tries.failures < job.batch.attempts:
             return False
         return job.batch.parked or self._progress.applied > job.tries.applied_before
-
-    def _apply_operation(self, lane: Lane, operation: Operation) -> Outcome:
-        if not self._progress.throttle.wait(self._stop):
-            raise Stopped
-        if isinstance(operation, Refresh):
-            return self._refresher.apply(lane.target, operation)
-        return lane.target.apply(self._refresher.placed(operation))
 
     def _wait(self, tries: int) -> float:
         """Seconds until the next try: random, and up to twice as long each time."""

@@ -1,39 +1,22 @@
-"""Contents: reads the partitions, constraints, functions and column statistics of an object again from the source."""
+"""Contents: reads the partitions and constraints of a table again at the source, a batch at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from thrift.Thrift import TApplicationException
 
-from pysync.base.errors import PysyncError
 from pysync.copy.formats import Frame
-from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
-from pysync.metastore.errors import MetastoreError
+from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.model.definition import Constraints, name_of, pairs
 from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName, partition_name, partition_values
-from pysync.model.operation import (
-    DropConstraint,
-    DropFunction,
-    DropPartitions,
-    Operation,
-    PutConstraint,
-    PutFunction,
-    PutPartitions,
-    PutStatistics,
-    Refresh,
-)
-from pysync.replay.window.homes import Origins
+from pysync.model.operation import DropConstraint, DropPartitions, Operation, PutConstraint, PutPartitions, Refresh
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unavailable
-
-# Contents: reads the partitions and constraints of a table again, a batch at a time.
+from pysync.targets.base import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,162 +132,3 @@ class Contents:
         """
         current = self.source.table(table.old.database, table.old.table)
         return current is not None and current.createTime == table.definition.createTime
-
-
-# Functions: what a refresh means for the functions of a database. They carry no mark; their database's home counts.
-
-
-@dataclass(frozen=True, slots=True)
-class Functions:
-    """The functions of a refresh's database; `at_source` and `there` are that database at the source and the target."""
-
-    source: Reads
-    target: Target
-    translator: Translator
-    refresh: Refresh
-    at_source: Any
-    there: Any
-
-    def operations(self) -> Iterator[Operation]:
-        """Put the source's functions; drop those that are in no database of the source which is mapped to this one.
-
-        If the source may not say so, the home is asked. Functions cannot be renamed.
-        """
-        existing = {it.functionName: it for it in self._meant(self.target.functions(self.refresh.database))}
-        for function in self._meant(self._of_source()):
-            yield from self._put(function, existing.get(function.functionName))
-        # Several databases of the source may be mapped to this one: its functions may come from another.
-        wanted = self._wanted_names() if existing else set()
-        for name in sorted(existing.keys() - wanted):
-            yield from self._drop(name)
-
-    def _of_source(self) -> Sequence[Any]:
-        return [] if self.at_source is None else self.source.functions(self.refresh.source_database)
-
-    def _meant(self, functions: Sequence[Any]) -> list[Any]:
-        wanted = self.refresh.function
-        return [it for it in functions if wanted in {"", it.functionName}]
-
-    def _wanted_names(self) -> set[str]:
-        mapping, database = self.translator.mapping, self.refresh.database
-        belonging = [name for name in self.source.databases() if mapping.database(name) == database]
-        return {function.functionName for name in belonging for function in self.source.functions(name)}
-
-    def _put(self, function: Any, there: Any) -> Iterator[Operation]:
-        self.translator.mapping.apply_to(function)
-        if self._is_state():
-            origin = self._origins.of_function(self._home(), self.at_source, self.there)
-            yield PutFunction(database=self.refresh.database, definition=function, **origin)
-        elif self.target.differences(function, there):
-            yield from self._request(function.functionName)
-
-    def _drop(self, name: str) -> Iterator[Operation]:
-        if self._is_state():
-            origin = self._origins.of_function(self._home(), self.at_source, self.there)
-            yield DropFunction(database=self.refresh.database, function=name, **origin)
-        else:
-            yield from self._request(name)
-
-    def _request(self, name: str) -> Iterator[Operation]:
-        return self._origins.request_reread(self._home(), self.refresh.database, function=name)
-
-    @property
-    def _origins(self) -> Origins:
-        return self.translator.policy.direction.origins(self.refresh)
-
-    def _home(self) -> str:
-        return self._origins.home(self.at_source, self.there)
-
-    def _is_state(self) -> bool:
-        return self._origins.brings_state_of(self._home())
-
-
-# Column statistics of a table, read from the source as they are now, for a target that keeps them.
-#
-# They only help planners. If a source cannot give them, or a target refuses them, that is logged, and nothing is
-# parked.
-
-
-_REFUSALS = (hive.MetaException, hive.InvalidInputException, hive.InvalidObjectException)
-
-log = structlog.get_logger(__name__)
-
-
-@runtime_checkable
-class KeepsStatistics(Protocol):
-    """A target that can hold column statistics, and does if its settings say so."""
-
-    keeps_statistics: bool
-
-
-def wants_statistics(target: Target) -> bool:
-    """Whether a target takes PutStatistics."""
-    return isinstance(target, KeepsStatistics) and target.keeps_statistics
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The column statistics that a source has for its table `old`, for the target's table `new`.
-
-    None if the source does not know. Raises MetastoreError if the source cannot be read. `takes` decides by values
-    which partitions are taken.
-    """
-
-    source: Reads
-    old: TableName
-    new: TableName
-    columns: Sequence[str]
-    partitioned: bool
-    origin: Mapping[str, Any]
-    takes: Callable[[Sequence[str]], bool] = lambda _: True
-
-    @classmethod
-    def of(cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]) -> Counts:
-        """The counts of a table that was read. A view may have no storage, and has no statistics."""
-        columns = [column.name for column in (table.sd and table.sd.cols) or ()]
-        return cls(source, old, new, columns, bool(table.partitionKeys), origin)
-
-    def everything(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        """The statistics of these partitions; without any, of the table and of all its partitions."""
-        if not partitions:
-            yield from self._of(())
-            partitions = self.source.partition_names(self.old.database, self.old.table) if self.partitioned else ()
-        yield from self._of_partitions(partitions)
-
-    def changed(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        """The statistics of these partitions; without any, of the table itself."""
-        return self._of_partitions(partitions) if partitions else self._of(())
-
-    def _of_partitions(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        taken = [it for it in partitions if self.takes(partition_values(it))]
-        for start in range(0, len(taken), PARTITIONS_PER_CALL):
-            yield from self._of(taken[start : start + PARTITIONS_PER_CALL])
-
-    def _of(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        counts = self._read(self.source, partitions) if isinstance(self.source, Metastore) else {}  # a dump has none
-        if counts:
-            yield PutStatistics(table=self.new, statistics=counts, **self.origin)
-
-    def _read(self, source: Metastore, partitions: Sequence[str]) -> Statistics:
-        try:
-            return read_statistics(source, self.old, self.columns, partitions)
-        except _REFUSALS as error:
-            reason = str(error)
-        except MetastoreError as error:
-            # A source that is away is waited for. One that answers with an internal error fails on this table only.
-            if not isinstance(error.__cause__, TApplicationException):
-                raise
-            reason = str(error)
-        log.warning("statistics_unreadable", table=str(self.old), reason=reason)
-        return {}
-
-
-def put_statistics(target: Target, operation: PutStatistics, name: str | None) -> Outcome:
-    """Apply the operation; UNSUPPORTED if the target refuses or forbids it. Raises Unavailable and OutcomeUnknown."""
-    try:
-        return target.apply(operation)
-    except PysyncError as error:
-        if isinstance(error, Unavailable | OutcomeUnknown) and not isinstance(error, Forbidden):
-            raise
-        log.warning("statistics_omitted", target=name, table=operation.key, reason=str(error))
-        return Outcome.UNSUPPORTED

@@ -1,17 +1,22 @@
-"""Drain: the thread that brings one target to what the queue says, window by window, for ever."""
+"""Drain: the thread that brings one target to what the queue says, window by window, for ever.
+
+Unavailable and OutcomeUnknown are retried without end. Rejected is parked, and so is an unclassified error after a few
+tries; later events of that table wait behind it, while other tables go on, in later windows, too. The position moves
+past an event only when it and all events before it are applied or parked. So an event is applied at least once,
+whatever dies.
+
+Requests of other threads (pause, resume, retry, skip) interrupt what is under way; it is continued later.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
-from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -20,75 +25,21 @@ from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause, Removal
-from pysync.replay.apply import ClockOffset, same_clock
 from pysync.replay.brake import Brake
+from pysync.replay.lanes import Lanes
 from pysync.replay.parking import related
-from pysync.replay.progress import Progress, State, Tally
+from pysync.replay.progress import Progress, State
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
-from pysync.replay.scheduler import Lanes
+from pysync.replay.requests import Requests
+from pysync.replay.tally import Tally
+from pysync.replay.visible import ClockOffset, same_clock
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings, assert_enabled
 from pysync.worker import Worker
-
-# Requests: what other threads want done in a drain's own thread, which alone may touch its state.
-
-
-Place = TypeVar("Place")
-Result = TypeVar("Result")
-
-
-class Requests(Generic[Place]):
-    """Functions of a place, run one after the other by the thread that calls `run` with the place."""
-
-    def __init__(self) -> None:
-        self._waiting: SimpleQueue[tuple[Callable[[Place], Any], Future[Any]]] = SimpleQueue()
-        self._door = threading.Lock()
-        self._closed = False
-
-    def add(self, request: Callable[[Place], Result]) -> Future[Result]:
-        """A future for the result of the request, or its error. Raises PysyncError after `close`."""
-        future: Future[Result] = Future()
-        with self._door:
-            # Under the lock: a request that is added after `close` has emptied the queue would never be answered.
-            if self._closed:
-                raise PysyncError("the target has stopped", "the sidecar is stopping; retry when it runs again")
-            self._waiting.put((request, future))
-        return future
-
-    def run(self, place: Place) -> bool:
-        """Run one request, if there is any; returns whether. The caller of `add` gets its error."""
-        try:
-            request, future = self._waiting.get_nowait()
-        except Empty:
-            return False
-        try:
-            future.set_result(request(place))
-        except Exception as error:  # noqa: BLE001 - it belongs to who asked
-            future.set_exception(error)
-        return True
-
-    def close(self) -> None:
-        """Accept no more requests, and fail those that wait."""
-        with self._door:
-            self._closed = True
-        while not self._waiting.empty():
-            _, future = self._waiting.get()
-            future.set_exception(PysyncError("the target has stopped", "retry when the sidecar runs again"))
-
-
-# Drain: the thread that brings one target to what the queue says, window by window, for ever.
-#
-# Unavailable and OutcomeUnknown are retried without end. Rejected is parked, and so is an unclassified error after a
-# few tries; later events of that table wait behind it, while other tables go on, in later windows, too. The position
-# moves past an event only when it and all events before it are applied or parked. So an event is applied at least
-# once, whatever dies.
-#
-# Requests of other threads (pause, resume, retry, skip) interrupt what is under way; it is continued later.
-
 
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0

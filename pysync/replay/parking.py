@@ -1,32 +1,22 @@
-"""Parking: the events that a target refused, what waits behind them, and their retries; the tables that are read
-whole.
-"""
+"""Parking: the events that a target refused, and what waits behind them."""
 
 from __future__ import annotations
 
-import json
-import math
-import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 
 import structlog
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.operation import DropDatabase, DropTable, LeaveTable, Operation, RenameTable, TableOperation
-from pysync.queue import Notes, Park, Parked, ParkedEvents, Queued, note_of
+from pysync.model.operation import DropDatabase
+from pysync.queue import Park, Parked, ParkedEvents
+from pysync.replay.batch import Job
 from pysync.replay.progress import Progress
-from pysync.replay.scheduler import Batch, Job
-from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered, refreshes_all
+from pysync.replay.window.blocks import Blocks, Refusal, is_covered
+from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import holds_back
-from pysync.targets.settings import TargetSettings
-
-# Parking: the events that a target refused, what waits behind them, and their retries.
-
 
 _WINDOW_EVENTS = 500
 _OF_NO_ERROR = frozenset({"waits", "held"})
@@ -176,129 +166,3 @@ def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[s
         together = together.union(*near)
         left -= near
     return together
-
-
-# Retries: which parked events of a target are tried again, and when: at the start, then at growing intervals.
-
-
-_FIRST_SECONDS = 2.0
-
-
-class Retries:
-    """The time of the next retry, in seconds of a clock. With `parked_retry_seconds = 0` only the first takes place."""
-
-    def __init__(self, settings: TargetSettings, clock: Callable[[], float]) -> None:
-        self._longest = settings.parked_retry_seconds
-        self._clock = clock
-        self._at = -math.inf
-        self._wait = 0.0
-        self._is_requested = False
-        self.begun = False
-
-    @property
-    def first(self) -> bool:
-        """Whether no retry has ended since the start."""
-        return not self._wait
-
-    @property
-    def due(self) -> bool:
-        """Whether the next retry is due."""
-        return self._is_requested or self._clock() >= self._at
-
-    def at_once(self) -> None:
-        """A person has decided: the next retry is due, after the one that is under way. From any thread."""
-        self._is_requested = True
-
-    def begin(self) -> None:
-        """A retry begins."""
-        self.begun, self._is_requested = True, False
-
-    def ended(self) -> None:
-        """A retry has ended: the next interval is longer."""
-        self.begun = False
-        self._wait = min(2 * self._wait or _FIRST_SECONDS, self._longest or math.inf)
-        self._at = self._clock() + (self._wait if self._longest else math.inf)
-
-    def interrupted(self) -> None:
-        """A retry that was under way restarts."""
-        self.begun = False
-
-    def soon(self) -> None:
-        """Something was parked. What it lacks may be on its way, such as a database whose event comes later."""
-        if self._longest:
-            self._wait = min(_FIRST_SECONDS, self._longest)
-            self._at = min(self._at, self._clock() + self._wait)
-
-
-def batches_of(
-    parking: Parking,
-    attempts: int,
-    draft: Callable[[Sequence[Queued], Blocks], Draft],
-    report_parked: Callable[[Sequence[Refusal]], object],
-) -> Iterator[Batch]:
-    """The parked events, some hundred at a time; each batch must be done before the next is taken.
-
-    Then the events that are done are removed; `report_parked` gets those that were refused again.
-    """
-    for parked in parking.windows():
-        rows = parked
-        while rows:
-            events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-            window = draft(list(events.values()), parking.blocks)
-            parking.take(window)
-            alone = refreshes_all(window.events[0])
-            batch = Batch(window, parking.blocks, attempts, alone=alone, parked=True)
-            last = batch.last  # a draft may end before the last of its events
-            yield batch
-            parking.retried([row for row in rows if row.position <= last], batch.refused)
-            report_parked(batch.refused)
-            rows = [row for row in rows if row.position > last]
-
-
-# Unfinished: the tables that are being read whole for a target; kept in the queue's file.
-#
-# If an operation describes a part of a table that is missing, all of the table is read at the source. If that reading
-# is cut short, the table exists with only some of its contents. When the operation runs again, the table must not be
-# taken for complete.
-
-
-class Unfinished:
-    """For several threads; no two have the same table. `save` stores the tables, `saved` is what it stored last."""
-
-    def __init__(self, save: Callable[[str], object] = lambda _: None, saved: str | None = None) -> None:
-        self._save = save
-        self._lock = threading.Lock()
-        self._keys: set[str] = set(json.loads(saved)) if saved else set()
-
-    @classmethod
-    def of(cls, notes: Notes, target: str) -> Unfinished:
-        """Those of a target, in the queue's file."""
-        note = note_of(target, "unfinished")
-        return cls(partial(notes.put, note), notes.get(note))
-
-    def holds(self, operation: Operation) -> bool:
-        """Whether the operation describes a part of a table that is there only in part."""
-        needs_table = isinstance(operation, TableOperation) and not isinstance(operation, (DropTable, LeaveTable))
-        return needs_table and _key(operation) in self._keys
-
-    @contextmanager
-    def reading(self, operation: Operation) -> Iterator[None]:
-        """The operation's table counts as unfinished until the block ends without an error; durable when it begins."""
-        self._change(set.add, _key(operation))
-        yield  # no `finally`: after an error the table is still there only in part
-        self._change(set.discard, _key(operation))
-
-    def forget(self, operation: Operation) -> None:
-        """The operation is done; if it has dropped an unfinished table, that is forgotten."""
-        if isinstance(operation, DropTable) and operation.key in self._keys:
-            self._change(set.discard, operation.key)
-
-    def _change(self, how: Callable[[set[str], str], None], key: str) -> None:
-        with self._lock:
-            how(self._keys, key)
-            self._save(json.dumps(sorted(self._keys)))
-
-
-def _key(operation: Operation) -> str:
-    """The table that the operation ends with."""
-    return str(operation.new_name) if isinstance(operation, RenameTable) else operation.key

@@ -32,8 +32,8 @@ from pysync.model.operation import (
 )
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
-from pysync.replay.scheduler import Job
-from pysync.replay.window.draft import Refusal
+from pysync.replay.batch import Job
+from pysync.replay.window.blocks import Refusal
 from pysync.replay.window.mapping import NameMapping
 
 _MS = 1000

@@ -37,19 +37,17 @@ from pysync.model.operation import (
     RenameTable,
     RequestReread,
 )
-from pysync.replay.contents import put_statistics, wants_statistics
-from pysync.replay.progress import Count, Tally
+from pysync.replay.lanes import Stopped
 from pysync.replay.rereading import Rereading, partitions_again, there_again
-from pysync.replay.scheduler import Stopped
 from pysync.replay.source_reads import SourceReads
+from pysync.replay.statistics import put_statistics, wants_statistics
+from pysync.replay.tally import Count, Tally
 from pysync.replay.window.order import database_of
-from pysync.replay.window.plan import reread
 from pysync.replay.window.translate import Translator
+from pysync.replay.window.whole import reread
 from pysync.targets.base import Held, Outcome, Target, Unavailable, total
 
 log = structlog.get_logger(__name__)
-
-
 Expect = Callable[[Sequence[Operation], Refresh], None]
 """Called with all drops of a refresh before the first of them (see pysync.replay.brake)."""
 

@@ -21,16 +21,26 @@ from pysync.base.errors import PysyncError
 from pysync.model.mark import Writer
 from pysync.model.operation import Operation, Refresh
 from pysync.queue import EventQueue, Queued
-from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
+from pysync.replay.apply import Applier, Shadow
+from pysync.replay.batch import Batch, Job
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.parking import Parking, Retries, Unfinished, batches_of, keys_left, note, report_parked
+from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
+from pysync.replay.parking import Parking, keys_left, note, report_parked
 from pysync.replay.probe import Probe
-from pysync.replay.progress import Progress, Tally
+from pysync.replay.progress import Progress
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
-from pysync.replay.scheduler import Apply, Batch, Job, Lanes, OpenLanes, Scheduler, Threads
-from pysync.replay.window.draft import Blocks, Draft, Refusal, draft, refreshes_all, removals, removes
-from pysync.replay.window.order import Holds, Standing, keys_of
+from pysync.replay.retries import Retries, batches_of
+from pysync.replay.scheduler import Scheduler
+from pysync.replay.tally import Tally
+from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import ClockOffset, Visible, same_clock
+from pysync.replay.window.blocks import Blocks, Refusal
+from pysync.replay.window.draft import Draft, draft
+from pysync.replay.window.holds import Holds
+from pysync.replay.window.order import keys_of
+from pysync.replay.window.run import refreshes_all, removals, removes
+from pysync.replay.window.standing import Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.guard import guarded

@@ -19,18 +19,13 @@ from pysync.metastore.client import Reads
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized, partition_values
-from pysync.model.operation import (
-    DropDatabase,
-    DropTable,
-    Operation,
-    PutDatabase,
-    PutTable,
-    Refresh,
-)
-from pysync.replay.contents import Contents, Counts, Functions, TableAtSource, wants_statistics
-from pysync.replay.window.homes import Origins, is_in_the_way, keys_of
+from pysync.model.operation import DropDatabase, DropTable, Operation, PutDatabase, PutTable, Refresh
+from pysync.replay.contents import Contents, TableAtSource
+from pysync.replay.functions import Functions
+from pysync.replay.statistics import Counts, wants_statistics
+from pysync.replay.window.leaving import leaving
+from pysync.replay.window.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.window.policy import typed_keys
-from pysync.replay.window.scope import leaving
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 

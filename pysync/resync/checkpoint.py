@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pysync.queue import Notes
-from pysync.replay.progress import Tally
+from pysync.replay.tally import Tally
 
 BOOTSTRAP = "bootstrap"
 """The queue's note for a bootstrap from the living source."""

@@ -21,8 +21,8 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
-from pysync.replay.window.mapping import names_in_view
 from pysync.replay.window.translate import Translator
+from pysync.replay.window.view_names import names_in_view
 from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings

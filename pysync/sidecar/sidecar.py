@@ -35,7 +35,7 @@ from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
-from pysync.replay.window.homes import Direction
+from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints

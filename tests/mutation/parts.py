@@ -38,7 +38,7 @@ PARTS = {
         ),
         Part(
             "policy",
-            ("pysync/replay/window/policy.py", "pysync/replay/window/rules.py"),
+            ("pysync/replay/window/policy.py", "pysync/replay/window/traits.py"),
             (*_units("policy", "policies", "where", "scope", "traits", "athena_policy", "draft"), _HISTORIES),
         ),
         Part(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from pysync.replay.scheduler import Again, Apply, Ended, Job, Lane
+from pysync.replay.batch import Job
+from pysync.replay.lanes import Again, Apply, Ended, Lane
 from pysync.targets.base import Target
 from tests.simulation.links import Link
 

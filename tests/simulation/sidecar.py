@@ -14,7 +14,7 @@ from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import Store
 from pysync.queue import EventQueue, Gap
 from pysync.replay.recording import Append
-from pysync.replay.window.homes import Direction
+from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes

@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from pysync.replay.batch import Job
+from pysync.replay.lanes import Apply, Ended, Lane
 from pysync.replay.replayer import Replayer
-from pysync.replay.scheduler import Apply, Ended, Job, Lane
 from tests.support.model.target import Crash
 
 

@@ -16,7 +16,7 @@ from pysync.dump.manifest import Manifest
 from pysync.jobs.loading import Loaded, load_once
 from pysync.jobs.repl import assert_loads_into, repl_dump, repl_status
 from pysync.metastore.client import Metastore
-from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
+from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement
 from tests.support import partition, table
 from tests.support.logged import LoggedMetastore
 

@@ -20,13 +20,16 @@ from pysync.model.mark import Writer
 from pysync.model.names import TableName
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Queued
-from pysync.replay.apply import Applier, Visible, same_clock
-from pysync.replay.parking import Unfinished
+from pysync.replay.apply import Applier
+from pysync.replay.batch import Batch
+from pysync.replay.lanes import Lane
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.scheduler import Batch, Lane
-from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible, same_clock
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator
 
 

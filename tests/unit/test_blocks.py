@@ -10,7 +10,8 @@ from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay.window.draft import Blocks, Covers, Draft, Refusal, draft
+from pysync.replay.window.blocks import Blocks, Covers, Refusal
+from pysync.replay.window.draft import Draft, draft
 from pysync.replay.window.translate import Translator
 from tests.support.drains import create
 from tests.support.events import event, settings

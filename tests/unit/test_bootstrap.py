@@ -21,7 +21,7 @@ from pysync.model.operation import Operation, PutPartitions, PutTable
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.progress import Count, Tally
+from pysync.replay.tally import Count, Tally
 from pysync.replay.window.translate import Translator
 from pysync.resync import bootstrap, healing, refreshes
 from pysync.resync.bootstrap import Bootstrapper

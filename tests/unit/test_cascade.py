@@ -12,7 +12,8 @@ from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator
 from pysync.targets.hms import HmsSettings
 from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database

@@ -20,9 +20,10 @@ from pysync.model.change import decode_change
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.wire import decode, decode_event, encode, encode_event
-from pysync.replay.window.mapping import NameMapping, names_in_view
+from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.translate import Translator
+from pysync.replay.window.view_names import names_in_view
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
 from tests.support.events import create_table, event, one_of_each_kind, settings

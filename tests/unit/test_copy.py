@@ -29,8 +29,8 @@ from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
+from pysync.replay.window.inserts import as_refresh
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.translate import as_refresh
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import partition, table

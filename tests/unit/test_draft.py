@@ -17,7 +17,8 @@ from pysync.model.reread import RereadRequest
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
 from pysync.replay.window import draft as draft_module
-from pysync.replay.window.draft import Blocks, Draft, draft
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import Draft, draft
 from pysync.replay.window.translate import Translator
 from tests.support.drains import create, rename
 from tests.support.events import create_table, event, one_of_each_kind, settings

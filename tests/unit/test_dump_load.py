@@ -20,7 +20,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.window.scope import replaced_json
+from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync import bootstrap
 from pysync.resync.bootstrap import Bootstrapper, Origin

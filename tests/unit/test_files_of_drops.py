@@ -15,7 +15,8 @@ from pysync.lab.memory.store import Notice
 from pysync.model.event import Kind
 from pysync.model.idl import copied
 from pysync.model.mark import Writer
-from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator
 from tests.support import partition, table
 from tests.support.events import database

@@ -22,8 +22,8 @@ from pysync.model.operation import (
     Refresh,
     RenameTable,
 )
+from pysync.replay.window.direction import BothWays
 from pysync.replay.window.fold import DatabaseState, TableState, fold
-from pysync.replay.window.homes import BothWays
 from pysync.replay.window.plan import plan
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind

@@ -8,7 +8,7 @@ import pytest
 
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
-from pysync.replay.window.plan import from_events
+from pysync.replay.window.whole import from_events
 from pysync.targets.apply.renames import RENAMING_KEY
 from pysync.targets.base import Incomplete, Outcome, OutcomeUnknown, Unavailable
 from tests.conformance.objects import Source, partition, table

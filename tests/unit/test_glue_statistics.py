@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
 from pysync.model.operation import PutStatistics, RenameTable
-from pysync.replay.contents import put_statistics, wants_statistics
+from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected
 from tests.conformance.objects import Source, partition, table

@@ -10,10 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Queued
-from pysync.replay.scheduler import Batch, Ended, Job, Scheduler
-from pysync.replay.window.draft import Blocks, Draft
-from pysync.replay.window.order import Hold, Holds, Standing, concerns, database_of
+from pysync.replay.batch import Batch, Job
+from pysync.replay.lanes import Ended
+from pysync.replay.scheduler import Scheduler
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import Draft
+from pysync.replay.window.holds import Hold, Holds
+from pysync.replay.window.order import database_of
 from pysync.replay.window.plan import Work
+from pysync.replay.window.standing import Standing, concerns
 
 DATABASES = ("a", "b")
 TABLES = tuple(f"{database}.{table}" for database in DATABASES for table in "xyz")

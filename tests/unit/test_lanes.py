@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from pysync.queue import Queued
-from pysync.replay.scheduler import Again, Batch, Job, Lane, Scheduler, Stopped, Threads
-from pysync.replay.window.draft import Blocks, Draft
+from pysync.replay.batch import Batch, Job
+from pysync.replay.lanes import Again, Lane, Stopped, Threads
+from pysync.replay.scheduler import Scheduler
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import holds_back
 from pysync.replay.window.plan import Work
 from pysync.targets.base import Rejected, Unavailable

@@ -16,8 +16,8 @@ from pysync.model import idl
 from pysync.model.definition import PURGE
 from pysync.model.event import Kind
 from pysync.model.names import TableName
+from pysync.replay.window.locations import Locations
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.renames import Locations
 from pysync.targets.base import Rejected
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind, settings

@@ -20,7 +20,7 @@ from pysync.journal.record import bounded, reason_of
 from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress
-from pysync.replay.window.draft import Refusal
+from pysync.replay.window.blocks import Refusal
 from pysync.verify.report import Report, junit
 from pysync.verify.rules import DIFFERENT, Compared
 from pysync.worker import Worker

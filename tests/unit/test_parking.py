@@ -6,7 +6,7 @@ import pytest
 
 from pysync.queue import EventQueue, Queued
 from pysync.replay.parking import Parking, related
-from pysync.replay.window.draft import Refusal
+from pysync.replay.window.blocks import Refusal
 
 
 @pytest.fixture

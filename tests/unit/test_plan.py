@@ -25,7 +25,8 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.replay.window.fold import TableState, fold
-from pysync.replay.window.plan import from_events, leftover, plan, reread
+from pysync.replay.window.plan import leftover, plan
+from pysync.replay.window.whole import from_events, reread
 from tests.support import partition, table
 from tests.support.events import change, one_of_each_kind
 

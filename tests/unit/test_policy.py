@@ -13,9 +13,9 @@ from pysync.base.errors import UsageError
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
-from pysync.replay.window.homes import BothWays, Direction
+from pysync.replay.window.direction import BothWays, Direction
 from pysync.replay.window.policy import Policy, typed_keys
-from pysync.replay.window.repl_text import ReplPolicy, parse_policy
+from pysync.replay.window.repl_policy import ReplPolicy, parse_policy
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings

@@ -21,10 +21,10 @@ from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase, DropTable, Operation
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Park, Parked, Queued, Removal
+from pysync.replay.batch import Job
 from pysync.replay.drain import Drain
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
-from pysync.replay.scheduler import Job
 from pysync.replay.window.fold import fold
 from pysync.replay.window.order import Order, holds_back
 from pysync.replay.window.plan import Work, leftover, plan

@@ -42,8 +42,8 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable, Refresh
 from pysync.queue import EventQueue, note_of
-from pysync.replay.window.repl_text import ReplDump, ReplStatus
-from pysync.replay.window.scope import Replaced, leaving, replaced_json
+from pysync.replay.window.leaving import Replaced, leaving, replaced_json
+from pysync.replay.window.repl_statement import ReplDump, ReplStatus
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import EVERYTHING
 from tests.support import table

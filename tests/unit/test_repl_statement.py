@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from pysync.base.errors import UsageError
 from pysync.replay.window import repl_text
-from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
+from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
 
 
 def dump(policy: str, **values: Any) -> ReplDump:

@@ -21,7 +21,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, RenameTable
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import draft
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.translate import Translator
 from tests.support import table

@@ -14,8 +14,8 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable
 from pysync.replay.window.policy import Policy
-from pysync.replay.window.rules import Traits, type_of
 from pysync.replay.window.scope import changes, scope_of
+from pysync.replay.window.traits import Traits, type_of
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
 from tests.support.delta import registered

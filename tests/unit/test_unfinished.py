@@ -15,13 +15,16 @@ from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
-from pysync.replay.apply import Applier, Visible, same_clock
-from pysync.replay.parking import Unfinished
+from pysync.replay.apply import Applier
+from pysync.replay.batch import Batch, Job
+from pysync.replay.lanes import Again, Lane
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.scheduler import Again, Batch, Job, Lane
-from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible, same_clock
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome, Unavailable
 from tests.support import partition, table

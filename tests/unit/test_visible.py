@@ -17,9 +17,10 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable
 from pysync.queue import Queued
-from pysync.replay.apply import Visible, same_clock
-from pysync.replay.scheduler import Batch, Job
-from pysync.replay.window.draft import Blocks, Draft
+from pysync.replay.batch import Batch, Job
+from pysync.replay.visible import Visible, same_clock
+from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.draft import Draft
 from pysync.replay.window.plan import Work
 from pysync.targets.base import Outcome
 from tests.support import table, wait_until

@@ -19,7 +19,7 @@ from typing import Protocol
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.model.names import DEFAULT_PARTITION, normalized
-from pysync.replay.window.repl_text import Cursor
+from pysync.replay.window.cursor import Cursor
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _KEY = re.compile(r"(?!(?:date|current_date)\b)[A-Za-z_][A-Za-z0-9_]*|`[^`]+`", re.IGNORECASE)

@@ -17,15 +17,14 @@ from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
-from pysync.replay.window.homes import Direction
+from pysync.replay.window.direction import Direction
 from pysync.replay.window.partition_filter import PartitionFilter
-from pysync.replay.window.rules import Pattern, Traits, glob_pattern, repl_patterns
+from pysync.replay.window.patterns import Pattern, glob_pattern, repl_patterns
+from pysync.replay.window.traits import Traits
 from pysync.targets.settings import TargetSettings
 
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION})
-
-
 Keys = Sequence[tuple[str, str]]
 """The partition keys of a table: names and types."""
 

@@ -1,25 +1,20 @@
-"""Renames: the names and locations that objects have at a target, by exact entries and by patterns. Pure."""
+"""Renames: the names that databases and tables have at a target, by exact entries and by patterns. Pure.
+
+An exact entry wins over a pattern, and of patterns the one with the most literal text wins. A pattern has one `*` on
+both sides, which carries its text over, so no pattern brings two names of the source to one name. Two entries may still
+do so, and so may an entry and a name that is not renamed. What is certain to meet is refused when the settings are
+read. The rest is found when it is written: see `NameMapping.order_key` and pysync.model.mark.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, combinations
+from itertools import chain, combinations
 
 from pysync.base.errors import UsageError
 from pysync.model.catalogs import catalog_of
-from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
-from pysync.targets.base import Rejected
-
-# Renames: the names that databases and tables have at a target, by exact entries and by patterns. Pure.
-#
-# An exact entry wins over a pattern, and of patterns the one with the most literal text wins. A pattern has one `*`
-# on both sides, which carries its text over, so no pattern brings two names of the source to one name. Two entries
-# may still do so, and so may an entry and a name that is not renamed. What is certain to meet is refused when the
-# settings are read. The rest is found when it is written: see `NameMapping.order_key` and pysync.model.mark.
-
 
 Parts = tuple[str, ...]
 """A name by its parts: a database, or a database and a table."""
@@ -312,65 +307,3 @@ def _common(one: tuple[Glob, ...], other: tuple[Glob, ...]) -> Parts | None:
 
 def _shown(names: Parts | None) -> str:
     return ".".join(names or ()).replace(_ANY, "*")
-
-
-# Locations: prefixes of locations, and what happens to them on the way to a target. Pure.
-
-
-_ARCHIVE = re.compile(ARCHIVED + r"(/.*)")
-_PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
-_EMPTY_AUTHORITY = re.compile(r"^([a-z][a-z0-9+.-]*):///")
-
-
-@dataclass(frozen=True, slots=True)
-class Locations:
-    """Location prefixes, source to target; they match at path boundaries and the longest wins."""
-
-    prefixes: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, mapping: dict[str, str]) -> Locations:
-        """From the setting `locations`."""
-        # Without a slash at the end, which `map` adds: so prefixes match at path boundaries only.
-        pairs = [(plain(source).rstrip("/"), target.rstrip("/")) for source, target in mapping.items()]
-        return cls(tuple(sorted(pairs, key=lambda pair: -len(pair[0]))))
-
-    def map(self, location: str | None) -> str | None:
-        """The location at the target; the same if no prefix matches.
-
-        Raises Rejected for a location that leaves its prefix by `..`: nobody has mapped the place that it leads to.
-        """
-        if not location or not self.prefixes:
-            return location
-        if archive := _ARCHIVE.fullmatch(location):
-            return self._map_archive(location, *archive.groups())
-        place = plain(location)
-        for source, target in self.prefixes:
-            if place == source or place.startswith(source + "/"):
-                below = place[len(source) :]
-                if _climbs(below):
-                    raise Rejected(
-                        f"the location {location} leaves its prefix {source or '/'} by '..'",
-                        "correct the location at the source",
-                    )
-                return target + below or "/"
-        return location
-
-    def _map_archive(self, location: str, scheme: str, authority: str, path: str) -> str:
-        """The location of a Hadoop archive, which is below the prefixes of the file system that it is in."""
-        mapped = _PLACE.fullmatch(self.map(f"{scheme}://{authority}{path}") or "")
-        return f"har://{mapped[1]}-{mapped[2]}{mapped[3]}" if mapped else location
-
-
-def _climbs(path: str) -> bool:
-    """Whether a relative path leaves the place where it begins, at its end or on the way."""
-    steps = accumulate(-1 if part == ".." else part not in {"", "."} for part in path.split("/"))
-    return min(steps) < 0
-
-
-def plain(location: str) -> str:
-    """The location without an empty authority, its scheme in lower case: `FILE:///a` and `file:/a` are the same."""
-    scheme = _SCHEME.match(location)
-    lowered = location if scheme is None else scheme[0].lower() + location[scheme.end() :]
-    return _EMPTY_AUTHORITY.sub(r"\1:/", lowered)

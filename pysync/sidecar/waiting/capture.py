@@ -14,7 +14,7 @@ from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.metastore.access import MetastoreRef
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.replay.window.order import Concerns
+from pysync.replay.window.standing import Concerns
 from pysync.resync.healing import REQUESTED, reading
 
 # --- Verdict: what a wait has come to, so far

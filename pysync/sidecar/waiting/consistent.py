@@ -15,8 +15,10 @@ from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
+from pysync.replay.window.holds import Hold
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.order import Hold, concerns, is_database
+from pysync.replay.window.order import is_database
+from pysync.replay.window.standing import concerns
 from pysync.sidecar.waiting.capture import THERE, Arrival, Capture, Verdict, waits
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 

@@ -13,8 +13,9 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.order import EVERYTHING, Concerns, concerns, database_of, is_database
+from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
+from pysync.replay.window.standing import Concerns, concerns
 from pysync.sidecar.waiting.capture import Verdict, cannot, waits
 
 _PATIENCE_SECONDS = 5.0

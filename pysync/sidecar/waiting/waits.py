@@ -19,7 +19,7 @@ from pysync.model.names import normalized
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
-from pysync.replay.window.order import concerns
+from pysync.replay.window.standing import concerns
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.waiting.capture import THERE, WAITS, Arrival, Capture, Verdict
 from pysync.sidecar.waiting.consistent import Consistent

@@ -1,0 +1,87 @@
+"""Retries: which parked events of a target are tried again, and when: at the start, then at growing intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from pysync.queue import Queued
+from pysync.replay.batch import Batch
+from pysync.replay.parking import Parking
+from pysync.replay.window.blocks import Blocks, Refusal
+from pysync.replay.window.draft import Draft
+from pysync.replay.window.run import refreshes_all
+from pysync.targets.settings import TargetSettings
+
+_FIRST_SECONDS = 2.0
+
+
+class Retries:
+    """The time of the next retry, in seconds of a clock. With `parked_retry_seconds = 0` only the first takes place."""
+
+    def __init__(self, settings: TargetSettings, clock: Callable[[], float]) -> None:
+        self._longest = settings.parked_retry_seconds
+        self._clock = clock
+        self._at = -math.inf
+        self._wait = 0.0
+        self._is_requested = False
+        self.begun = False
+
+    @property
+    def first(self) -> bool:
+        """Whether no retry has ended since the start."""
+        return not self._wait
+
+    @property
+    def due(self) -> bool:
+        """Whether the next retry is due."""
+        return self._is_requested or self._clock() >= self._at
+
+    def at_once(self) -> None:
+        """A person has decided: the next retry is due, after the one that is under way. From any thread."""
+        self._is_requested = True
+
+    def begin(self) -> None:
+        """A retry begins."""
+        self.begun, self._is_requested = True, False
+
+    def ended(self) -> None:
+        """A retry has ended: the next interval is longer."""
+        self.begun = False
+        self._wait = min(2 * self._wait or _FIRST_SECONDS, self._longest or math.inf)
+        self._at = self._clock() + (self._wait if self._longest else math.inf)
+
+    def interrupted(self) -> None:
+        """A retry that was under way restarts."""
+        self.begun = False
+
+    def soon(self) -> None:
+        """Something was parked. What it lacks may be on its way, such as a database whose event comes later."""
+        if self._longest:
+            self._wait = min(_FIRST_SECONDS, self._longest)
+            self._at = min(self._at, self._clock() + self._wait)
+
+
+def batches_of(
+    parking: Parking,
+    attempts: int,
+    draft: Callable[[Sequence[Queued], Blocks], Draft],
+    report_parked: Callable[[Sequence[Refusal]], object],
+) -> Iterator[Batch]:
+    """The parked events, some hundred at a time; each batch must be done before the next is taken.
+
+    Then the events that are done are removed; `report_parked` gets those that were refused again.
+    """
+    for parked in parking.windows():
+        rows = parked
+        while rows:
+            events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
+            window = draft(list(events.values()), parking.blocks)
+            parking.take(window)
+            alone = refreshes_all(window.events[0])
+            batch = Batch(window, parking.blocks, attempts, alone=alone, parked=True)
+            last = batch.last  # a draft may end before the last of its events
+            yield batch
+            parking.retried([row for row in rows if row.position <= last], batch.refused)
+            report_parked(batch.refused)
+            rows = [row for row in rows if row.position > last]

@@ -1,0 +1,73 @@
+"""Names of tables in the texts of views, as the target has them. Alters the view in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
+from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
+from pysync.model.names import TableName
+from pysync.views.types import CannotTranslate
+
+_PRESTO = "/* Presto "
+_NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
+log = structlog.get_logger(__name__)
+
+
+def names_in_view(table: Any) -> frozenset[str]:
+    """What may be tables in the text of a view, as `db.table`, and more: whatever looks so. Nothing for a table."""
+    if table.tableType not in VIEWS:
+        return frozenset()
+    text = (table.viewExpandedText or table.viewOriginalText or "").lower()
+    catalog, own = catalog_of(table.dbName), database_in_view(table.parameters, name_in_catalog(table.dbName)).lower()
+    return frozenset(f"{database_in(catalog, it[1] or own)}.{it[2]}" for it in _NAME.finditer(text))
+
+
+def rename_in_view(
+    view: Any, database: str, rename_database: Callable[[str], str], rename: Callable[[TableName], TableName]
+) -> None:
+    """Rename the tables in the texts of a view; its own names are the target's already, and it was in `database`.
+
+    The text that engines run is left as it is if it cannot be read, and the log says why. Hive's record of what was
+    typed is renamed if it can be.
+    """
+    if view.tableType not in VIEWS:
+        return
+    catalog = catalog_of(database)
+
+    def renamed(name: TableName) -> TableName:
+        new = rename(TableName(database_in(catalog, name.database), name.table))
+        return TableName(name_in_catalog(new.database), new.table)
+
+    old = database_in_view(view.parameters, name_in_catalog(database))
+    new = name_in_catalog(
+        rename_database(database_in(catalog, old)) if VIEW_DATABASE_KEY in (view.parameters or {}) else view.dbName
+    )
+    runs = "viewExpandedText" if view.viewExpandedText else "viewOriginalText"
+    try:
+        setattr(view, runs, _renamed(getattr(view, runs), old, new, renamed))
+    except CannotTranslate as reason:
+        log.warning("view_names_kept", view=f"{view.dbName}.{view.tableName}", reason=str(reason))
+        return
+    if runs == "viewExpandedText":
+        with suppress(CannotTranslate):
+            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed)
+    if VIEW_DATABASE_KEY in (view.parameters or {}):
+        view.parameters = {**view.parameters, VIEW_DATABASE_KEY: new}
+
+
+def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName], TableName]) -> str | None:
+    if not text:
+        return text
+    if text.startswith(_PRESTO):
+        raise CannotTranslate("the text is encoded, as Presto, Trino and Athena do")
+    try:
+        from pysync.views.translation import with_new_names  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise CannotTranslate("sqlglot is not installed: pip install 'pysync[aws]'") from None
+    return with_new_names(text, old, new, rename)
