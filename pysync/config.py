@@ -17,7 +17,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
 from pysync.sections import BridgeConfig, NotifyConfig, QueueConfig, Sections, SourceConfig, WebConfig, taken_targets
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
 from pysync.targets.spark_request import SparkRequest
 

@@ -15,7 +15,8 @@ from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
-from pysync.targets.spark.session import SparkHost, SparkSettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.settings import SparkSettings
 from pysync.targets.target import StoreTarget
 
 _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the metadata: --files none"

@@ -26,7 +26,8 @@ from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.apply.owners import Ownership, ownership_for_drop
 from pysync.targets.apply.refusals import taken_by_another
-from pysync.targets.base import Rejected, Target, target_kind
+from pysync.targets.base import Rejected, Target
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 _PAIRS_AT_ONCE = 500  # their differences are in memory together

@@ -18,7 +18,7 @@ from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.compare import Comparator, DatabaseItem, ExtraDatabaseItem, Item, LocalExecutor, TableItem
 from pysync.verify.objects import Batch, Keyed, Seen, Tally

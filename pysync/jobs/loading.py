@@ -32,7 +32,8 @@ from pysync.replay.window.plan import plan
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import LIVING, Scope, everything
-from pysync.targets.base import Target, target_kind
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 # --- Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.

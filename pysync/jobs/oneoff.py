@@ -22,7 +22,7 @@ from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.registry import resting
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.trash import Trash
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 
 # One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up.
 

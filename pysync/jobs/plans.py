@@ -28,7 +28,8 @@ from pysync.replay.window.scope import Extent, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
-from pysync.targets.base import Rejected, Target, lacks_of, target_kind
+from pysync.targets.base import Rejected, Target, lacks_of
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 # What a change of scope would do, shown before it is done. Source and target are only read.

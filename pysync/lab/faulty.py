@@ -27,7 +27,8 @@ from pysync.base.text import count
 from pysync.base.validation import Finite, Seconds
 from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.operation import Operation
-from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.kinds import TargetKind
 from pysync.targets.settings import TargetSettings
 
 

@@ -27,7 +27,8 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting
 from pysync.sidecar.reload import needs
-from pysync.targets.base import ChecksRights, lacks_of, target_kind
+from pysync.targets.base import ChecksRights, lacks_of
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 # Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.

@@ -16,7 +16,7 @@ from pysync.base.text import toml_string
 from pysync.base.validation import readable
 from pysync.config import Config
 from pysync.sections import SourceConfig
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 
 # --- The text of a pysync.toml with one target, composed of the lines and comments of conf/pysync.toml.
 #

@@ -13,7 +13,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import quoted, shortened, shown
 from pysync.model.names import TableName
 from pysync.targets.apply.trash import Trashed
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.worker import Finished, Worker

@@ -24,7 +24,7 @@ from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison, Selection
 from pysync.verify.report import by_database, difference

@@ -23,7 +23,8 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.view_refreshes import ViewRefreshes
 from pysync.targets.apply.door import Redefining
-from pysync.targets.base import Target, target_kind
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.worker import Worker

@@ -1,40 +1,31 @@
-"""Target: a place that operations are applied to, the errors by which it says that it cannot, and the kinds of
-targets.
+"""Target: a place that operations are applied to, and the errors by which it says that it cannot.
+
+    PysyncError
+    ├── Unavailable      not now: network, throttling, credentials; retried for ever, with backoff
+    │   └── Forbidden    a permission is missing; if other operations succeed meanwhile, only this object is parked
+    ├── Rejected         never like this: the event is parked, its table waits, other tables go on
+    │   ├── Held         the brake does not let the object go: it waits for a person
+    │   └── Missing      the operation needs a table or database that is not there; a later event may have removed it
+    │       ├── Incomplete       the table is not there as a whole, and the operation describes only a part of it
+    │       │   └── WrittenByAnother  the table may be newer than the operation
+    │       └── MissingDatabase  the database is not there
+    └── OutcomeUnknown   the request was sent and no answer came: it is applied again, which is safe (Target.apply)
+
+Anything else that a target raises is a bug or an answer that nobody has classified: it is retried a few times, then
+parked. A kind of target sorts the errors of its place by a table (pysync.targets.answers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
-from importlib.metadata import EntryPoints, entry_points
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import meant, one_line, quoted
+from pysync.base.errors import PysyncError
 from pysync.model.definition import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
-from pysync.targets.settings import TargetSettings
-
-# Target: a place that operations are applied to, and the errors by which it says that it cannot.
-#
-#     PysyncError
-#     ├── Unavailable      not now: network, throttling, credentials; retried for ever, with backoff
-#     │   └── Forbidden    a permission is missing; if other operations succeed meanwhile, only this object is parked
-#     ├── Rejected         never like this: the event is parked, its table waits, other tables go on
-#     │   ├── Held         the brake does not let the object go: it waits for a person
-#     │   └── Missing      the operation needs a table or database that is not there; a later event may have removed it
-#     │       ├── Incomplete       the table is not there as a whole, and the operation describes only a part of it
-#     │       │   └── WrittenByAnother  the table may be newer than the operation
-#     │       └── MissingDatabase  the database is not there
-#     └── OutcomeUnknown   the request was sent and no answer came: it is applied again, which is safe (Target.apply)
-#
-# Anything else that a target raises is a bug or an answer that nobody has classified: it is retried a few times, then
-# parked.
-
 
 M = TypeVar("M", bound="Missing")
 _MOST_NAMED = 5  # objects in the text of an error
@@ -267,73 +258,3 @@ class Lacking(Protocol):
 def lacks_of(target: Target) -> dict[str, str]:
     """What the target cannot hold or do, as far as its kind shows, each with the reason."""
     return {str(what): reason for what, reason in target.lacks.items()} if isinstance(target, Lacking) else {}
-
-
-@dataclass(frozen=True, slots=True)
-class TargetKind:
-    """What an entry point of `pysync.targets` names: the settings of a kind, and how to open a target with them."""
-
-    settings: type[TargetSettings]
-    open: Callable[[Any], Target]
-
-
-# Answers: what the errors of a place mean to the replay. Each kind of target has one table of them.
-
-
-E = TypeVar("E")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[E]):
-    """A row of such a table: errors that `match` are of this kind (pysync.targets.base), and `hint` says what to do."""
-
-    match: Callable[[E], object]
-    kind: type[PysyncError]
-    hint: str | None = None
-
-    def error(self, action: str, message: object, *, reading: bool = False) -> PysyncError:
-        """The error to raise: `action` was tried, and the place answered with `message`.
-
-        Where nothing could have been changed (`reading`), there is no unknown outcome: then it is Unavailable.
-        """
-        kind = Unavailable if reading and self.kind is OutcomeUnknown else self.kind
-        return kind(one_line(f"{action}: {message}"), self.hint)
-
-
-def answer(table: Sequence[Answer[E]], error: E) -> Answer[E]:
-    """The first row that matches; a plain PysyncError if nobody has classified this error."""
-    return next((row for row in table if row.match(error)), Answer(lambda _: True, PysyncError))
-
-
-# The kinds of targets, found by the entry points `pysync.targets`: a package may bring its own.
-
-
-GROUP = "pysync.targets"
-
-
-@cache
-def _entry_points() -> EntryPoints:
-    """Read once: to find them takes the metadata of every package that is installed, some 10 ms."""
-    return entry_points(group=GROUP)
-
-
-def kind_names() -> list[str]:
-    """The kinds that are installed, sorted."""
-    return sorted(_entry_points().names)
-
-
-def target_kind(name: str) -> TargetKind:
-    """The kind of that name. Raises UsageError when there is none, or when its extra is not installed."""
-    for point in _entry_points().select(name=name):
-        try:
-            kind: TargetKind = point.load()
-        # pysync installs the entry points of all its kinds, but the libraries of a kind only with its extra.
-        except ImportError as error:
-            raise UsageError(f"target kind {name!r} needs the package {error.name}", _extra(name)) from error
-        return kind
-    raise UsageError(f"there is no target kind {quoted(name)}", meant(name, kind_names(), "use one of"))
-
-
-def _extra(name: str) -> str:
-    extra = {"athena": "aws", "glue": "aws"}.get(name, name)
-    return f"install it: pip install 'pysync[{extra}]'"

@@ -18,7 +18,7 @@ from pysync.model.event import Event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History
 from tests.bench.replay import append_all, draining

@@ -18,7 +18,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.sections import JournalConfig
 from pysync.sidecar.process import collect_seldom
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 
 
 def main(directory: Path, name: str, events: int, file: Path | None) -> dict[str, float]:

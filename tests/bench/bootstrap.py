@@ -31,7 +31,7 @@ from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.verify.compare import Comparison
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

@@ -25,7 +25,7 @@ from pysync.lab.aws import EmbeddedAws
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench import athena_burst
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

@@ -31,7 +31,7 @@ from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench import head_of_line
 from tests.bench.frame import Row, Say
 from tests.bench.histories import TPC_DS, History

@@ -8,6 +8,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.targets.kinds import installed
 from tests.conformance.harness_store import StoreHarness
 
 EXAMPLE = Path(__file__).parents[1] / "example"
@@ -21,6 +22,7 @@ class DirectoryHarness(StoreHarness):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         sys.path.append(str(EXAMPLE))
+        installed.cache_clear()
         (root / "tables").mkdir()
         self.create(hive.Database("default", "Default Hive database", f"file:{root}/data", {}))
 
@@ -30,3 +32,4 @@ class DirectoryHarness(StoreHarness):
     def close(self) -> None:
         super().close()
         sys.path.remove(str(EXAMPLE))
+        installed.cache_clear()

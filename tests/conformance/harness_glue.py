@@ -11,8 +11,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
-from pysync.targets.aws.session import AwsSettings, client, provide
-from pysync.targets.aws.translate import database_input, table_input
+from pysync.targets.aws.clients import client, provide
+from pysync.targets.aws.inputs import database_input, table_input
+from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.glue import GlueSettings, glue_target
 from pysync.targets.glue.store import GlueStore
 from pysync.targets.settings import TargetSettings

@@ -10,8 +10,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import TableName
-from pysync.targets.base import target_kind
 from pysync.targets.hive import name_of
+from pysync.targets.kinds import target_kind
 from pysync.targets.store import Store
 from pysync.targets.target import StoreTarget
 from tests.conformance.harness import features_of

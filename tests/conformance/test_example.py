@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pysync.config import load_config
-from pysync.targets.base import Unavailable, kind_names, target_kind
+from pysync.targets.base import Unavailable
+from pysync.targets.kinds import kind_names, target_kind
 from tests.conformance.harness_directory import EXAMPLE
 
 _MOST_LINES = 199

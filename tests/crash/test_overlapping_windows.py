@@ -28,7 +28,7 @@ import sys, time
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 
 kind = target_kind("hms")
 settings = kind.settings.model_validate({"name": "dr", "kind": "hms", "metastore": sys.argv[2], "window": 20})

@@ -29,17 +29,18 @@ from pysync.lab.memory.objects import is_type
 from pysync.model.idl import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.wire import decode, encode
-from pysync.targets import base
-from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.answers import Answer, answer
+from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.hive import name_of
+from pysync.targets.kinds import TargetKind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, Store, Written
 from pysync.targets.target import StoreTarget
 
-_ANSWERS: Sequence[base.Answer[OSError]] = (
-    base.Answer(lambda it: isinstance(it, PermissionError), Forbidden, "grant pysync permission to write there"),
-    base.Answer(lambda it: it.errno == errno.ENAMETOOLONG, Rejected, "exclude the table"),
-    base.Answer(lambda _: True, OutcomeUnknown),
+_ANSWERS: Sequence[Answer[OSError]] = (
+    Answer(lambda it: isinstance(it, PermissionError), Forbidden, "grant pysync permission to write there"),
+    Answer(lambda it: it.errno == errno.ENAMETOOLONG, Rejected, "exclude the table"),
+    Answer(lambda _: True, OutcomeUnknown),
 )
 
 
@@ -71,7 +72,7 @@ class DirectoryStore(Store):
         try:
             yield
         except OSError as error:
-            raise base.answer(_ANSWERS, error).error(what, error, reading=reading) from error
+            raise answer(_ANSWERS, error).error(what, error, reading=reading) from error
 
     def is_race(self, error: Exception) -> bool:
         """Somebody has removed what we were about to write into."""

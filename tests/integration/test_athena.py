@@ -15,7 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.athena.statements import keeps
+from pysync.targets.athena.hive_types import keeps
 from pysync.targets.base import Forbidden, Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
 from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.objects import Source, function, partition, table, view

@@ -10,7 +10,7 @@ from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
 from tests.support import wait_until
 from tests.support.events import append

@@ -12,7 +12,7 @@ from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
 from tests.conformance.harness import plain
 from tests.support import wait_until

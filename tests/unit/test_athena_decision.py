@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from pysync.model.mark import Mark
 from pysync.model.names import DEFAULT_PARTITION
 from pysync.targets.apply.owners import stamped
-from pysync.targets.athena.decisions import (
-    MOST_MOVES,
-    decide_database,
-    decide_drop,
-    decide_put,
-    decide_table,
-    inexpressible_reason,
-)
+from pysync.targets.athena.partition_decisions import MOST_MOVES, decide_drop, decide_put
+from pysync.targets.athena.table_decisions import decide_database, decide_table, inexpressible_reason
 from tests.support.glue import unasked_store
 from tests.support.hive_ddl import HiveCatalog
 from tests.unit.test_athena_types import TYPES

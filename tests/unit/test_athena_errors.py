@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.targets.athena.api import Ending, failure
+from pysync.targets.athena.failures import Ending, failure
 from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
 TASK = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask. "

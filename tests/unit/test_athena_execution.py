@@ -16,7 +16,7 @@ from pysync.targets.athena import AthenaSettings
 from pysync.targets.athena.api import ATTEMPTS, MOST_AT_ONCE, AthenaApi
 from pysync.targets.athena.execution import Athena
 from pysync.targets.athena.statements import summary
-from pysync.targets.aws.session import provide
+from pysync.targets.aws.clients import provide
 from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
 
 DDL = "DROP TABLE IF EXISTS `db`.`t`"
@@ -85,7 +85,7 @@ def _sending_again_at_once(monkeypatch):
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    monkeypatch.setattr("pysync.targets.athena.execution.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("pysync.targets.athena.polling.SILENT_SECONDS", 0.05)
 
 
 def settings_of(scripted, **values):

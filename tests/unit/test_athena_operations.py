@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from pysync.base.text import LONGEST
 from pysync.model.names import TableName
 from pysync.targets.athena import AthenaSettings, AthenaStore, statements
-from pysync.targets.aws.session import provide
+from pysync.targets.aws.clients import provide
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.glue import GlueStore
 from pysync.targets.hive import name_of

@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 
 from pysync.targets.athena import execution
-from pysync.targets.athena.api import Ending
-from pysync.targets.athena.execution import Polling, Unanswered
+from pysync.targets.athena.failures import Ending
+from pysync.targets.athena.polling import Polling, Unanswered
 from pysync.targets.base import Unavailable
 
 RUNNING, DONE, FAILED = Ending("RUNNING"), Ending("SUCCEEDED"), Ending("FAILED", "no", 1003, 2)

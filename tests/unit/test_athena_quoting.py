@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pysync.targets.athena.statements import (
+from pysync.targets.athena.quoting import (
     MAX_BYTES,
     InexpressibleError,
     fitting,

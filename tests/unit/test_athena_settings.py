@@ -7,8 +7,8 @@ import pytest
 from pysync.base.errors import UsageError
 from pysync.config import load_config
 from pysync.targets.athena import KIND, AthenaSettings
-from pysync.targets.aws.session import AwsSettings
-from pysync.targets.base import kind_names, target_kind
+from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.kinds import kind_names, target_kind
 
 HEAD = '[source]\nname = "onprem"\n[[targets]]\nname = "lake"\nkind = "athena"\n'
 

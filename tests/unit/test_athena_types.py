@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pysync.model.names import DEFAULT_PARTITION
-from pysync.targets.athena.statements import InexpressibleError, hive_type, is_readable_as, keeps, same_type
+from pysync.targets.athena.hive_types import hive_type, is_readable_as, keeps, same_type
+from pysync.targets.athena.quoting import InexpressibleError
 
 PRIMITIVES = ["tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary", "timestamp"]
 PRIMITIVES += ["date", "char(3)", "varchar(65535)", "decimal(10,2)", "decimal(38,0)"]

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.targets.aws import translate
-from pysync.targets.aws.translate import Limit, checked, fitted, joined, length, parted, s3_location
+from pysync.targets.aws.texts import Limit, checked, fitted, length, s3_location
+from pysync.targets.aws.value_lists import joined, parted
 from pysync.targets.base import Rejected
 
 MODEL = botocore.session.get_session().get_service_model("glue")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.model.definition import STATISTICS, WRITTEN_PARAMETERS_KEY
-from pysync.targets.glue.handles import columns_with_others, recorded, with_others, without_others
+from pysync.targets.glue.others import columns_with_others, recorded, with_others, without_others
 
 ALL = ("*",)
 KEYS = st.sampled_from(["comment", "classification", "projection.enabled", "x", "é", "*", "numRows", "EXTERNAL"])

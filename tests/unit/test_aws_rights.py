@@ -12,8 +12,9 @@ import pytest
 
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.aws import rights
+from pysync.targets.aws.clients import provide
 from pysync.targets.aws.rights import by_the_api, of_logs, simulated
-from pysync.targets.aws.session import AwsSettings, provide
+from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.base import ChecksRights, Forbidden
 from pysync.targets.glue import GlueSettings
 from tests.support.glue import Bench, answered

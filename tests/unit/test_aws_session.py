@@ -18,10 +18,11 @@ from pydantic import ValidationError
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets.athena import AthenaSettings
-from pysync.targets.aws.session import ATTEMPTS, Pacer, client, provide
-from pysync.targets.base import Unavailable, kind_names, target_kind
+from pysync.targets.aws.clients import ATTEMPTS, Pacer, client, provide
+from pysync.targets.base import Unavailable
 from pysync.targets.glue import KIND, GlueSettings, glue_target
 from pysync.targets.hms import HmsSettings
+from pysync.targets.kinds import kind_names, target_kind
 from tests.support.glue import Bench
 
 ROLE = "arn:aws:iam::123456789012:role/pysync"
@@ -53,7 +54,7 @@ def test_without_boto3_one_line_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['boto3'] = None\n"
         "from pysync.base.errors import UsageError\n"
-        "from pysync.targets.base import target_kind\n"
+        "from pysync.targets.kinds import target_kind\n"
         "try:\n    target_kind('glue')\n"
         "except UsageError as error:\n    print(error)\n"
     )

@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.targets.glue.statistics import statistics_input, statistics_of
+from pysync.targets.glue.statistics_inputs import statistics_input, statistics_of
 from tests.support.statistics import of_columns, of_timestamps, plain
 
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)

@@ -10,7 +10,7 @@ import pytest
 from pysync import config as config_module
 from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.targets.base import TargetKind
+from pysync.targets.kinds import TargetKind
 from pysync.targets.settings import TargetSettings
 
 ROOT = Path(__file__).parents[2]

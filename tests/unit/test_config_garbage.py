@@ -13,9 +13,9 @@ from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, 
 from pysync.setup.check import check_config
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.glue.settings import GlueSettings
-from pysync.targets.hms.connections import HmsSettings
+from pysync.targets.hms.settings import HmsSettings
 from pysync.targets.settings import CopySettings, TargetSettings
-from pysync.targets.spark.session import SparkSettings
+from pysync.targets.spark.settings import SparkSettings
 from tests.support.examples import some
 
 VALUES = [

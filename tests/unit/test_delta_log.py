@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.targets.aws.delta_log import MOST_BYTES, NoSchema, newest_schema
+from pysync.targets.aws.delta_log import MOST_BYTES, newest_schema
+from pysync.targets.aws.delta_schema import NoSchema
 from tests.support.delta import DeltaLog
 
 

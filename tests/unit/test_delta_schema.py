@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.targets.aws.delta_log import NoSchema, columns_of
+from pysync.targets.aws.delta_schema import NoSchema, columns_of
 
 _NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True)
 _PLAIN = st.sampled_from(

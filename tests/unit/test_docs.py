@@ -28,9 +28,9 @@ from pysync.sections import (
     VerifyConfig,
     WebConfig,
 )
-from pysync.targets.aws.session import AssumeRole
-from pysync.targets.base import GROUP
+from pysync.targets.aws.settings import AssumeRole
 from pysync.targets.hms import HmsSettings
+from pysync.targets.kinds import GROUP
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import commandtable
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
 from pysync.targets.athena.settings import AthenaSettings
-from pysync.targets.aws.session import provide
+from pysync.targets.aws.clients import provide
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.glue import GlueSettings, glue_target
 from tests.conformance.objects import Source, partition, table

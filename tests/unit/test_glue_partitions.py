@@ -13,7 +13,7 @@ from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.glue.catalog import Catalog
-from pysync.targets.glue.handles import columns_for
+from pysync.targets.glue.partition_columns import columns_for
 from tests.conformance.objects import Source, partition, table
 from tests.support.delta import registered
 from tests.support.glue import Bench, answered, broken_off

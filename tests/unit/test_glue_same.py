@@ -13,7 +13,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.apply.judge_one_way import up_to_date
-from pysync.targets.aws.translate import table_input, table_of
+from pysync.targets.aws.inputs import table_input
+from pysync.targets.aws.structs import table_of
 from pysync.targets.diff import differences, same
 from pysync.targets.store import Store
 from tests.conformance.objects import function, partition, table

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.model.names import TableName
-from pysync.targets.aws.translate import database_input, function_input, partition_input, table_input
+from pysync.targets.aws.inputs import database_input, function_input, partition_input, table_input
 from tests.conformance.objects import Source, function, partition, table
 from tests.support.events import database
 from tests.support.glue import Bench

@@ -14,7 +14,7 @@ from pysync.config import load_partial
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.setup.check import check_config
-from pysync.targets.aws.session import ATTEMPTS
+from pysync.targets.aws.clients import ATTEMPTS
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
 from pysync.targets.glue import GlueSettings, glue_target
 from tests.conformance.objects import Source, partition, table

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.targets.aws.delta_log import NoSchema
-from pysync.targets.aws.hudi_log import as_registered, columns_of
+from pysync.targets.aws.delta_schema import NoSchema
+from pysync.targets.aws.hudi_schema import as_registered, columns_of
 from tests.support import storage
 from tests.support.hudi import schema
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.targets.aws.delta_log import MOST_BYTES, NoSchema
+from pysync.targets.aws.delta_log import MOST_BYTES
+from pysync.targets.aws.delta_schema import NoSchema
 from pysync.targets.aws.hudi_log import newest_schema
 from tests.support.hudi import Timeline, schema
 

@@ -13,7 +13,7 @@ from moto import mock_aws
 from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
-from pysync.targets.aws.session import provide
+from pysync.targets.aws.clients import provide
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.glue.log_columns import FRESH_SECONDS, LogColumns
 from pysync.targets.glue.settings import GlueSettings

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError
 from pysync.metastore import wire
 from pysync.metastore.client import MOST_IN_CONTAINER, MOST_IN_STRING, Metastore
 from pysync.targets.base import Unavailable
-from pysync.targets.hms.connections import classified
+from pysync.targets.hms.errors import classified
 
 _REPLY, _EXCEPTION = 2, 3
 _LIST, _STRING, _I32, _STOP = b"\x0f", b"\x0b", b"\x08", b"\x00"

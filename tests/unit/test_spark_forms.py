@@ -17,8 +17,9 @@ from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
 from pysync.targets.spark import translate
-from pysync.targets.spark.catalog import Cause, hive_error
-from pysync.targets.spark.translate import as_stored, schema
+from pysync.targets.spark.errors import Cause, hive_error
+from pysync.targets.spark.schema import schema
+from pysync.targets.spark.stored import as_stored
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")

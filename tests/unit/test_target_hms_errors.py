@@ -14,9 +14,10 @@ from pysync.metastore.errors import (
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable, kind_names, target_kind
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.hms import KIND, HmsSettings
-from pysync.targets.hms.connections import classified
+from pysync.targets.hms.errors import classified
+from pysync.targets.kinds import kind_names, target_kind
 
 REFUSED = (
     "Got exception: java.net.ConnectException Call From vm/127.0.0.1 to localhost:1 failed on connection exception: "

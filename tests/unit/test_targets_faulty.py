@@ -12,7 +12,8 @@ from pysync.lab.faulty import KIND, FaultySettings
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase, PutTable
-from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable, target_kind
+from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.kinds import target_kind
 from tests.support import table
 from tests.support.events import database
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pysync.targets.athena import AthenaSettings, AthenaStore
-from pysync.targets.aws.session import provide
+from pysync.targets.aws.clients import provide
 from pysync.targets.base import Rejected
 from tests.conformance.objects import function
 from tests.support.glue import unasked

@@ -15,7 +15,7 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.config import load_config
 from pysync.metastore.client import Metastore
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison
 

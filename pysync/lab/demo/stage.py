@@ -71,7 +71,7 @@ class Lake:
 
     def reached(self, settings: TargetSettings) -> TargetSettings:
         """The same settings, able to reach the catalog from this process, whose environment has no credentials."""
-        from pysync.targets.aws.session import provide  # noqa: PLC0415, an extra
+        from pysync.targets.aws.clients import provide  # noqa: PLC0415, an extra
 
         provide(settings, glue=self.aws.client("glue"))
         return settings

@@ -24,7 +24,8 @@ from pysync.replay.parking import related
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.replay.window.policy import Policy
 from pysync.sidecar.why.events import Seen, Span
-from pysync.targets.base import Target, target_kind
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 # --- Ends: whether source and target have an object now, asked where queue and journal know nothing of it

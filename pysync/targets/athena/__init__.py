@@ -5,8 +5,8 @@ from __future__ import annotations
 from pysync.targets.athena.execution import Athena
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.store import AthenaStore
-from pysync.targets.base import TargetKind
 from pysync.targets.glue.store import GlueStore
+from pysync.targets.kinds import TargetKind
 from pysync.targets.target import StoreTarget
 
 __all__ = ["KIND", "AthenaSettings", "AthenaStore", "athena_target"]

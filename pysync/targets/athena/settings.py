@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from pysync.base.validation import Seconds, matching
-from pysync.targets.aws.session import AwsSettings, Url
+from pysync.targets.aws.settings import AwsSettings, Url
 from pysync.targets.glue.settings import GlueSettings
 
 PRIMARY = "primary"

@@ -1,286 +1,30 @@
-"""Athena's DDL statements, each built from quoted values and from Hive's types alone. Pure."""
+"""Athena's DDL statements, each built from values alone. Pure.
+
+Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set fixed values. Names are
+always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in the
+current database. All raise InexpressibleError for what cannot be expressed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pysync.base.text import count
-from pysync.model.names import DEFAULT_PARTITION, TableName
-
-# The one place where text becomes part of a statement: Hive's string literals and quoted identifiers. Pure.
-#
-# How Hive reads a literal back (BaseSemanticAnalyzer.unescapeSQLString) decides how one is written:
-#
-# - `''` within a literal is the end of one and the start of the next: the quote vanishes. Only a backslash keeps it;
-# - `\0` followed by two octal digits is another character: NUL is always written with three digits;
-# - `${name}` is a variable to Hive: a backslash before the brace is dropped by the parser, and no variable is left.
-#
-# An identifier has no backslash; a backtick in it is doubled. Hive's parser takes a pair of backticks off twice, so a
-# name that begins and ends with one cannot be expressed.
-
-
-MAX_BYTES = 262_144
-"""The longest statement that Athena takes, in bytes of UTF-8."""
-
-_ESCAPES = {
-    "\\": r"\\",
-    "'": r"\'",
-    "\n": r"\n",
-    "\r": r"\r",
-    "\t": r"\t",
-    "\b": r"\b",
-    "\x1a": r"\Z",
-    "\x00": r"\000",
-}
-_SPECIAL = re.compile("|".join(map(re.escape, _ESCAPES)))
-_PLACE = re.compile(r"[a-z0-9_]+")
-
-
-class InexpressibleError(ValueError):
-    """No statement can express this; the text says why."""
-
-
-def string(text: str) -> str:
-    """The literal that Hive reads as `text`. Raises InexpressibleError for what UTF-8 cannot carry."""
-    _encodable(text)
-    escaped = _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text)
-    return "'" + escaped.replace("${", "$\\{") + "'"
-
-
-def identifier(name: str) -> str:
-    """A column's or field's name in backticks. Raises InexpressibleError for one that Hive would read otherwise."""
-    _encodable(name)
-    if not name.strip():
-        raise InexpressibleError("a name is empty")
-    if name[0] == name[-1] == "`":
-        raise InexpressibleError(f"the name {name!r} begins and ends with a backtick")
-    if "." in name or ":" in name:
-        raise InexpressibleError(f"the name {name!r} contains a dot or a colon")
-    if "\x00" in name:
-        raise InexpressibleError(f"the name {name!r} contains a NUL character")
-    return "`" + name.replace("`", "``") + "`"
-
-
-def place(*names: str) -> str:
-    """A database's or table's name, quoted part by part. Raises InexpressibleError unless Athena documents it."""
-    for name in names:
-        if not _PLACE.fullmatch(name):
-            raise InexpressibleError(f"the name {name!r} contains characters other than a-z, 0-9 and _")
-    return ".".join(f"`{name}`" for name in names)
-
-
-def properties(pairs: Mapping[str, str]) -> str:
-    """`('a'='b', 'c'='d')`, by key; there is at least one."""
-    return f"({', '.join(f'{string(key)}={string(value)}' for key, value in sorted(pairs.items()))})"
-
-
-def listed(items: Iterable[str]) -> str:
-    """`(a, b)`."""
-    return f"({', '.join(items)})"
-
-
-def size(statement: str) -> int:
-    """Its length as Athena counts it, in bytes of UTF-8."""
-    return len(statement.encode())
-
-
-def fitting(statement: str) -> str:
-    """The statement. Raises InexpressibleError when Athena would not take it for its length."""
-    length = size(statement)
-    if length > MAX_BYTES:
-        raise InexpressibleError(f"the statement has {length} bytes; Athena accepts {MAX_BYTES}")
-    return statement
-
-
-def _encodable(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InexpressibleError(f"{text!r:.80} contains half of a surrogate pair") from None
-
-
-# Hive's types as statements write them, and the partition values that stay as they are in a typed column. Pure.
-#
-# A type comes as text and goes into a statement without quotes, so it is parsed and rewritten: whatever is not a
-# type that Athena takes is refused. The names of a struct's fields are quoted, as `struct<date:int>` does not parse.
-
-
-_PLAIN = frozenset(
-    {"tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary", "timestamp", "date"}
+from pysync.model.names import TableName
+from pysync.targets.athena.hive_types import hive_type, keeps
+from pysync.targets.athena.quoting import (
+    MAX_BYTES,
+    InexpressibleError,
+    fitting,
+    identifier,
+    listed,
+    place,
+    properties,
+    size,
+    string,
 )
-_SIZED = re.compile(r"(char|varchar)\((\d+)\)")
-_DECIMAL = re.compile(r"decimal(?:\((\d+)(?:,(\d+))?\))?")
-_TOKEN = re.compile(r"\s*([<>,:]|[^<>,:()]+(?:\([\d\s,]*\))?)\s*")
-_FIELD = re.compile(r"\w+")
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-_WIDER = ("tinyint", "smallint", "int", "bigint")
-
-
-def hive_type(text: str) -> str:
-    """The type as a statement writes it. Raises InexpressibleError for what is not a type that Athena takes."""
-    tokens = _tokens(text)
-    written = _type(tokens, text)
-    if tokens:
-        raise InexpressibleError(f"{text!r:.80} is not a type")
-    return written
-
-
-def same_type(one: str | None, other: str | None) -> bool:
-    """Whether two types are one: white space, case, and what `decimal` leaves out do not count."""
-    return _canonical(one) == _canonical(other)
-
-
-def is_readable_as(old: str, new: str) -> bool:
-    """Whether Hive lets a column of type `old` become one of `new`: the same, a wider integer, or a string."""
-    before, after = _canonical(old), _canonical(new)
-    if before == after or (before == "float" and after == "double"):
-        return True
-    if before in _WIDER:
-        return after == "string" or (after in _WIDER and _WIDER.index(before) < _WIDER.index(after))
-    return after == "string" and (_SIZED.fullmatch(before) is not None or before in {"float", "double", "date"})
-
-
-def keeps(kind: str, value: str) -> bool:
-    """Whether a quoted partition value stays as it is in a column of this type.
-
-    Hive reads it as that type and writes it again: `07` becomes `7`, `2020-1-2` becomes `2020-01-02`, a char is filled
-    up with spaces. The empty value, the default partition's, and types whose text nobody promises are never kept.
-    """
-    if not value or value == DEFAULT_PARTITION:
-        return False
-    kind = _canonical(kind)
-    varchar = re.fullmatch(r"varchar\((\d+)\)", kind)
-    if varchar:
-        return len(value) <= int(varchar[1])
-    if _DECIMAL.fullmatch(kind):
-        return _keeps_decimal(kind, value)
-    check = _CHECKS.get(kind)
-    return check is not None and check(kind, value)
-
-
-def _tokens(text: str) -> list[str]:
-    """The parts in reverse, to be popped."""
-    tokens, at = [], 0
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        if token is None:
-            raise InexpressibleError(f"{text!r:.80} is not a type")
-        tokens.append(token[1].strip())
-        at = token.end()
-    return tokens[::-1]
-
-
-def _type(tokens: list[str], text: str) -> str:
-    name = tokens.pop().lower() if tokens else ""
-    if name == "struct":
-        return f"struct<{_inner(tokens, text, _field)}>"
-    if name == "array":
-        return f"array<{_inner(tokens, text, _type, 1)}>"
-    if name == "map":
-        return f"map<{_inner(tokens, text, _type, 2)}>"
-    return _primitive(name, text)
-
-
-def _primitive(name: str, text: str) -> str:
-    plain = re.sub(r"\s", "", name)
-    decimal = _DECIMAL.fullmatch(plain)
-    if decimal:
-        return f"decimal({decimal[1] or 10},{decimal[2] or 0})"
-    if name in _PLAIN or _SIZED.fullmatch(plain):
-        return plain
-    raise InexpressibleError(f"{text!r:.80} is not a type that Athena supports")
-
-
-def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], count: int | None = None) -> str:
-    """What is between the angle brackets: parts with commas between them, `count` of them if there is a rule."""
-    _expect(tokens, "<", text)
-    parts = [part(tokens, text)]
-    while tokens and tokens[-1] == ",":
-        tokens.pop()
-        parts.append(part(tokens, text))
-    _expect(tokens, ">", text)
-    if count not in {None, len(parts)}:
-        raise InexpressibleError(f"{text!r:.80} is not a type")
-    return ",".join(parts)
-
-
-def _field(tokens: list[str], text: str) -> str:
-    name = tokens.pop() if tokens else ""
-    if not _FIELD.fullmatch(name):
-        raise InexpressibleError(f"{text!r:.80} has a field name that Athena DDL does not accept")
-    _expect(tokens, ":", text)
-    return f"{identifier(name)}:{_type(tokens, text)}"
-
-
-def _expect(tokens: list[str], token: str, text: str) -> None:
-    if not tokens or tokens.pop() != token:
-        raise InexpressibleError(f"{text!r:.80} is not a type")
-
-
-def _canonical(text: str | None) -> str:
-    plain = re.sub(r"\s", "", text or "").lower()
-    return re.sub(r"\bdecimal(?!\()", "decimal(10,0)", plain)
-
-
-def _keeps_text(_: str, __: str) -> bool:
-    return True
-
-
-def _keeps_integer(kind: str, value: str) -> bool:
-    if not re.fullmatch(r"0|-?[1-9][0-9]{0,18}", value):
-        return False
-    limit: int = 2 ** (_BITS[kind] - 1)
-    return -limit <= int(value) < limit
-
-
-def _keeps_decimal(kind: str, value: str) -> bool:
-    match = re.fullmatch(r"-?(0|[1-9][0-9]*)(?:\.([0-9]*[1-9]))?", value)
-    limits = re.fullmatch(r"decimal\((\d+)(?:,(\d+))?\)", kind)
-    if match is None or limits is None or value == "-0":
-        return False
-    precision, scale = int(limits[1]), int(limits[2] or 0)
-    digits = 0 if match[1] == "0" else len(match[1])
-    return len(match[2] or "") <= scale and digits <= precision - scale
-
-
-def _keeps_date(_: str, value: str) -> bool:
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
-
-
-def _keeps_timestamp(_: str, value: str) -> bool:
-    seconds, _dot, fraction = value.partition(".")
-    # Hive always writes a fraction, and cuts the zeros at its end: `.0` at least.
-    if not re.fullmatch(r"0|[0-9]{0,8}[1-9]", fraction):
-        return False
-    try:
-        return datetime.strptime(seconds, "%Y-%m-%d %H:%M:%S").isoformat(" ") == seconds
-    except ValueError:
-        return False
-
-
-_CHECKS: dict[str, Callable[[str, str], bool]] = {
-    "string": _keeps_text,
-    "tinyint": _keeps_integer,
-    "smallint": _keeps_integer,
-    "int": _keeps_integer,
-    "bigint": _keeps_integer,
-    "date": _keeps_date,
-    "timestamp": _keeps_timestamp,
-}
-
-
-# Athena's DDL statements, each built from values alone. Pure.
-#
-# Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set fixed values. Names are
-# always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in
-# the current database. All raise InexpressibleError for what cannot be expressed.
-
 
 PARTITIONS_PER_ADD = 100
 PARTITIONS_PER_DROP = 25

@@ -1,6 +1,6 @@
 """AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot express a Glue store does.
 
-Each write is a Change (`pysync.targets.athena.execution`).
+Each write is a Change (`pysync.targets.athena.changes`).
 """
 
 from __future__ import annotations
@@ -10,22 +10,16 @@ from copy import copy
 from typing import Any, ClassVar
 
 from pysync.base.text import shortened
-from pysync.targets.athena import decisions as parts
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.api import probe
-from pysync.targets.athena.decisions import (
-    Decision,
-    decide_database,
-    decide_table,
-    decision_of,
-    inexpressible_reason,
-    same_columns,
-    some_of,
-)
-from pysync.targets.athena.execution import Change, Changer, Statements
+from pysync.targets.athena.changes import Change, Changer, Statements
+from pysync.targets.athena.compared_decision import decision_of
+from pysync.targets.athena.decisions import Decision, some_of
+from pysync.targets.athena.partition_decisions import decide_drop, decide_put
+from pysync.targets.athena.probe import probe
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
+from pysync.targets.athena.table_decisions import decide_database, decide_table, inexpressible_reason, same_columns
+from pysync.targets.aws.inputs import OWNER_KEYS
 from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, of_logs, simulated
-from pysync.targets.aws.translate import OWNER_KEYS
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.glue.catalog_store import CatalogStore
@@ -191,7 +185,7 @@ class AthenaStore(CatalogStore):
         put = Change(
             f"partitions of {name_of(table)}",
             lambda: self._existing_partitions(table, wanted),
-            lambda existing: parts.decide_put(table, wanted, existing, only_ddl=self._changer.only_ddl),
+            lambda existing: decide_put(table, wanted, existing, only_ddl=self._changer.only_ddl),
             by_glue,
             table.dbName,
             partly=True,
@@ -210,7 +204,7 @@ class AthenaStore(CatalogStore):
         drop = Change(
             f"partitions of {name_of(table)}",
             lambda: self._existing_partitions(table, existing),
-            lambda remaining: parts.decide_drop(table, sorted(remaining)),
+            lambda remaining: decide_drop(table, sorted(remaining)),
             lambda remaining: self.glue.drop_partitions(table, list(remaining.values()), delete_data=delete_data),
             table.dbName,
             partly=True,

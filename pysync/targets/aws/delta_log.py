@@ -1,95 +1,21 @@
-"""Delta's log: the newest schema in the directory _delta_log of a table, as columns of Hive."""
+"""The newest schema in a Delta table's log: the directory `_delta_log` of the table.
+
+Each commit is a file of JSON lines. One that changes the schema has the table's metadata; the others do not. So the
+versions are looked through from the newest on, down to the last checkpoint, which has the metadata in any case. There
+may be a checksum file beside a commit, which has the metadata, too, and then one file is all that is read.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
-
-from hmsclient.genthrift.hive_metastore import ttypes as hive
+from typing import IO, Protocol
 
 from pysync.targets.aws import checkpoint
-
-# The schema in a Delta table's log, as columns of Hive. Pure.
-
-
-_TYPES = {
-    "binary": "binary",
-    "boolean": "boolean",
-    "byte": "tinyint",
-    "date": "date",
-    "double": "double",
-    "float": "float",
-    "integer": "int",
-    "long": "bigint",
-    "short": "smallint",
-    "string": "string",
-    "timestamp": "timestamp",
-    "timestamp_ntz": "timestamp",
-}
-_DECIMAL = re.compile(r"decimal\(\d+,-?\d+\)")
-# Delta stores char and varchar as strings, and keeps the type that was declared beside the column.
-_DECLARED_KEY = "__CHAR_VARCHAR_TYPE_STRING"
-_DECLARED = re.compile(r"(var)?char\(\d+\)")
-_IN_TYPE = re.compile(r"[^:,<>\s`]+")
-"""The names of fields that a type of Hive can have."""
-
-
-class NoSchema(Exception):
-    """Why a log gives no columns, for people; `it` is the log."""
-
-
-def columns_of(schema: str) -> list[Any]:
-    """The FieldSchemas of a schema in Delta's JSON, in its order, partition columns among them. Raises NoSchema."""
-    try:
-        fields = json.loads(schema)["fields"]
-        return [_column(field) for field in fields]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise NoSchema("its schema is not one of Delta") from error
-
-
-def _column(field: Mapping[str, Any]) -> Any:
-    metadata = field.get("metadata") or {}
-    declared, comment = str(metadata.get(_DECLARED_KEY, "")), metadata.get("comment")
-    kind = declared if _DECLARED.fullmatch(declared) else _type(field["type"])
-    return hive.FieldSchema(str(field["name"]).lower(), kind, None if comment is None else str(comment))
-
-
-def _type(kind: Any) -> str:
-    if isinstance(kind, str):
-        return _plain_type(kind.replace(" ", ""))
-    if kind["type"] == "array":
-        return f"array<{_type(kind['elementType'])}>"
-    if kind["type"] == "map":
-        return f"map<{_type(kind['keyType'])},{_type(kind['valueType'])}>"
-    if kind["type"] == "struct":
-        return f"struct<{','.join(field_of(it['name'], _type(it['type'])) for it in kind['fields'])}>"
-    raise NoSchema(f"Hive has no type {kind['type']}")
-
-
-def _plain_type(kind: str) -> str:
-    if kind in _TYPES or _DECIMAL.fullmatch(kind):
-        return _TYPES.get(kind, kind)
-    raise NoSchema(f"Hive has no type {kind}")
-
-
-def field_of(name: Any, kind: str) -> str:
-    """A field of a struct in Hive's words, `name:type`. Raises NoSchema if Hive has no such name."""
-    plain = str(name).lower()
-    if not _IN_TYPE.fullmatch(plain):
-        raise NoSchema(f"Hive has no struct with a field {plain!r}")
-    return f"{plain}:{kind}"
-
-
-# The newest schema in a Delta table's log: the directory `_delta_log` of the table.
-#
-# Each commit is a file of JSON lines. One that changes the schema has the table's metadata; the others do not. So the
-# versions are looked through from the newest on, down to the last checkpoint, which has the metadata in any case.
-# There may be a checksum file beside a commit, which has the metadata, too, and then one file is all that is read.
-
+from pysync.targets.aws.delta_schema import NoSchema
 
 DIRECTORY = "_delta_log"
 _POINTER = "_last_checkpoint"

@@ -10,7 +10,8 @@ from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
 from pysync.base.errors import PysyncError
-from pysync.targets.base import Answer, Forbidden, OutcomeUnknown, Rejected, Unavailable, answer
+from pysync.targets.answers import Answer, answer
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"

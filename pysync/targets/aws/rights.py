@@ -15,9 +15,10 @@ from botocore.exceptions import ClientError
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, one_line
+from pysync.targets.aws.clients import client
 from pysync.targets.aws.errors import classified
-from pysync.targets.aws.session import AwsSettings, client
-from pysync.targets.aws.translate import s3_location
+from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.aws.texts import s3_location
 from pysync.targets.base import Forbidden
 from pysync.targets.settings import TargetSettings
 

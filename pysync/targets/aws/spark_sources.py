@@ -11,8 +11,8 @@ from typing import Any
 
 from pysync.model.idl import copied
 from pysync.model.locations import data_location
-from pysync.targets.aws import delta_log
-from pysync.targets.aws.delta_log import NoSchema
+from pysync.targets.aws import delta_schema
+from pysync.targets.aws.delta_schema import NoSchema
 
 PLACEHOLDER = [{"Name": "col", "Type": "array<string>"}]
 """The columns that Spark registers for a table which only it reads, as Glue keeps them."""
@@ -42,7 +42,7 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     if others:
         return table, [f"columns: Athena does not read Spark's {source} with the option {others[0]}"]
     try:
-        columns = delta_log.columns_of(_schema(parameters))
+        columns = delta_schema.columns_of(_schema(parameters))
     except NoSchema as why:
         return table, [f"columns: those of Spark's {source} are not registered: {why}"]
     wanted = copied(table)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pysync.targets.base import TargetKind
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.store import GlueStore
+from pysync.targets.kinds import TargetKind
 from pysync.targets.target import StoreTarget
 
 __all__ = ["KIND", "GlueSettings", "GlueStore", "glue_target"]

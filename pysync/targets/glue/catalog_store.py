@@ -19,14 +19,17 @@ from pysync.metastore.client import Statistics
 from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.targets.aws import spark_sources
+from pysync.targets.aws.clients import client, observe_calls
 from pysync.targets.aws.errors import RACES, classified, code
-from pysync.targets.aws.session import client, observe_calls
-from pysync.targets.aws.translate import partition_values as kept_values
-from pysync.targets.aws.translate import translated
-from pysync.targets.glue.catalog import GET_PAGE, Catalog, Sender, chunks
-from pysync.targets.glue.handles import Handles, columns_for, columns_of, fields_of, is_link
+from pysync.targets.aws.inputs import partition_values as kept_values
+from pysync.targets.aws.inputs import translated
+from pysync.targets.glue.catalog import GET_PAGE, Catalog
+from pysync.targets.glue.extras import Extras
+from pysync.targets.glue.handles import Handles, columns_of, fields_of, is_link
 from pysync.targets.glue.log_columns import LogColumns
-from pysync.targets.glue.settings import Extras, GlueSettings
+from pysync.targets.glue.partition_batches import Sender, chunks
+from pysync.targets.glue.partition_columns import columns_for
+from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.statistics import delete_statistics, read_statistics, stored_statistics, write_statistics
 from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of

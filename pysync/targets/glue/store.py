@@ -16,26 +16,22 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import TableName
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, code, of_code
+from pysync.targets.aws.inputs import translated
 from pysync.targets.aws.rights import by_the_api, of_logs, simulated
-from pysync.targets.aws.translate import translated
 from pysync.targets.base import MissingDatabase, Rejected, Unavailable
-from pysync.targets.glue.catalog import (
-    GET_PAGE,
+from pysync.targets.glue.catalog import GET_PAGE
+from pysync.targets.glue.catalog_store import CatalogStore
+from pysync.targets.glue.extras import Index
+from pysync.targets.glue.handles import columns_of, fields_of, partition_fields
+from pysync.targets.glue.partition_batches import (
     Failures,
     chunks,
     create_partitions,
     delete_partitions,
     update_partitions,
 )
-from pysync.targets.glue.catalog_store import CatalogStore
-from pysync.targets.glue.handles import (
-    columns_of,
-    fields_of,
-    partition_fields,
-    same_columns,
-    spread,
-)
-from pysync.targets.glue.settings import GlueSettings, Index
+from pysync.targets.glue.partition_columns import same_columns, spread
+from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hive import name_of
 from pysync.targets.store import Written
 

@@ -15,7 +15,7 @@ from pysync.model.definition import VIEW
 from pysync.model.idl import copied
 from pysync.model.names import TableName
 from pysync.targets.aws.errors import code
-from pysync.targets.aws.translate import VIEW_TEXT
+from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.views.translation import MARKS, encoded, is_presto

@@ -6,9 +6,10 @@ from functools import partial
 
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
-from pysync.targets.base import TargetKind
-from pysync.targets.hms.connections import Connections, HmsSettings
+from pysync.targets.hms.connections import Connections
+from pysync.targets.hms.settings import HmsSettings
 from pysync.targets.hms.store import HmsStore
+from pysync.targets.kinds import TargetKind
 from pysync.targets.target import StoreTarget
 
 __all__ = ["KIND", "HmsSettings", "HmsStore", "hms_store", "hms_target"]

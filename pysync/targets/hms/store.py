@@ -21,7 +21,8 @@ from pysync.model.names import DEFAULT_CATALOG, TableName, partition_name
 from pysync.model.reread import PLACE, is_request_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.connections import Connections, classified, is_race
+from pysync.targets.hms.connections import Connections
+from pysync.targets.hms.errors import classified, is_race
 from pysync.targets.settings import TargetSettings
 
 _NO_CATALOG = "No such catalog"

@@ -5,8 +5,9 @@ Copying and `verify --on-spark` use the same session (`session`), and no target.
 
 from __future__ import annotations
 
-from pysync.targets.base import Target, TargetKind
-from pysync.targets.spark.session import SparkSettings
+from pysync.targets.base import Target
+from pysync.targets.kinds import TargetKind
+from pysync.targets.spark.settings import SparkSettings
 
 __all__ = ["KIND", "SparkSettings", "spark_target"]
 

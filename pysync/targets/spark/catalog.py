@@ -1,121 +1,26 @@
-"""The catalog of a Spark session, read and written in the structs of a metastore; its errors as a metastore's."""
+"""The catalog of a Spark session, read and written in the structs of a metastore.
+
+It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in the
+metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's parameters,
+and hides what Spark notes of its own tables. Drops go to Hive's class below it: Spark's own delete the files of managed
+tables, and all in a database's directory.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.errors import PysyncError
-from pysync.base.text import one_line
-from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import normalized, partition_values
 from pysync.model.wire import decode
 from pysync.targets.base import Unavailable
-from pysync.targets.spark import translate
-from pysync.targets.spark.session import SparkHost, reason
-from pysync.targets.spark.translate import Jvm, uncounted, with_format
-
-# Errors of a Spark session as errors of a metastore, which pysync.targets.hms.connections sorts into kinds.
-
-
-_HIVES = "org.apache.hadoop.hive.metastore.api."
-_MOST_CAUSES = 20
-_LONGEST = 400  # characters: what was tried stands before it
-_BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
-_ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
-_EXISTS = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
-# What Spark or Hive's own code in its process refuse: types, names, formats and serdes whose class is not there.
-_REFUSED = re.compile(
-    r"AnalysisException|ParseException|IllegalArgumentException|HiveException|SerDeException|ClassNotFoundException|"
-    r"SparkUnsupportedOperationException|URISyntaxException|InvalidFormatException|NoClassDefFoundError"
-)
-
-# A serde that Hive's own code in Spark's process does not find; as a MetaException that would be taken for an accident.
-_NO_CLASS = re.compile(r"ClassNotFoundException|NoClassDefFoundError|does not exist")
-_KINDS = (
-    (_EXISTS, hive.AlreadyExistsException),
-    (_ABSENT, hive.NoSuchObjectException),
-    (_REFUSED, hive.InvalidObjectException),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A Java exception: its class and what it says."""
-
-    name: str
-    text: str
-
-
-@contextmanager
-def hive_errors(host: SparkHost, session: Any, action: str) -> Iterator[None]:
-    """Turn what py4j and pyspark raise into errors of a metastore; `action` describes the call.
-
-    Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
-    """
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark, which is an extra
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
-    try:
-        yield
-    except (Py4JError, PySparkException, OSError) as error:
-        if host.failed(session):
-            raise MetastoreCallFailed(
-                f"Spark ended during {action}: {reason(error)}", f"its log: {host.log_file}"
-            ) from error
-        raise hive_error(causes(error), action) from error
-
-
-@contextmanager
-def _absent_or_not() -> Iterator[None]:
-    """Ignore that an object is not there."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark, which is an extra
-
-    try:
-        yield
-    except Py4JError as error:
-        if not isinstance(hive_error(causes(error), "drop"), hive.NoSuchObjectException):
-            raise
-
-
-def causes(error: BaseException) -> list[Cause]:
-    """The Java exception behind an error of pyspark's, and its causes; empty if there is none."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    chain: list[Cause] = []
-    while java is not None and len(chain) < _MOST_CAUSES:
-        chain.append(Cause(java.getClass().getName(), java.getMessage() or ""))
-        java = java.getCause()
-    return chain or [Cause(type(error).__name__, str(error))]
-
-
-def hive_error(chain: Sequence[Cause], action: str) -> Exception:
-    """The error of a metastore that says the same. Pure."""
-    for cause in chain:
-        kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
-        if kind is not None and not (kind is hive.MetaException and _NO_CLASS.search(cause.text)):
-            return kind(one_line(cause.text, _LONGEST) or cause.name)  # type: ignore[no-any-return]
-    message = next((line for cause in chain if (line := one_line(cause.text, _LONGEST))), chain[-1].name)
-    if any(_BROKEN.search(cause.name) for cause in chain):
-        return MetastoreCallFailed(f"Spark's metastore did not answer {action}: {message}")
-    texts = [f"{cause.name}: {cause.text}" for cause in chain]
-    for pattern, refusal in _KINDS:
-        if any(pattern.search(text) for text in texts):
-            return refusal(message)  # type: ignore[no-any-return]
-    return PysyncError(f"Spark failed in {action}: {chain[-1].name}: {message}", "see the log of Spark")
-
-
-# The catalog of a Spark session, read and written in the structs of a metastore.
-#
-# It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in
-# the metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's
-# parameters, and hides what Spark notes of its own tables. Drops go to Hive's class below it: Spark's own delete the
-# files of managed tables, and all in a database's directory.
-
+from pysync.targets.spark import forms
+from pysync.targets.spark.errors import _absent_or_not, hive_errors
+from pysync.targets.spark.jvm import Jvm
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.stored import uncounted, with_format
 
 _SINGLY = 20
 """Up to so many partitions are read one by one, without listing the names of all."""
@@ -155,7 +60,7 @@ class SparkCatalog:
         def read() -> Any | None:
             if not self._client.databaseExists(name):
                 return None
-            return translate.database(self._jvm.read(self._client.getDatabase(name)))
+            return forms.database(self._jvm.read(self._client.getDatabase(name)))
 
         return self._call("getDatabase", read)
 
@@ -191,7 +96,7 @@ class SparkCatalog:
         )
         for start in range(0, sequence.size(), _SLICE):
             for form in self._call("getPartitions", lambda at=start: self._jvm.read(sequence.slice(at, at + _SLICE))):  # type: ignore[misc]
-                yield translate.partition(form, of)
+                yield forms.partition(form, of)
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """Those of the named Partitions that are there, in no promised order."""
@@ -220,7 +125,7 @@ class SparkCatalog:
             option = self._client.getFunctionOption(database, name)
             if not option.isDefined():
                 return None
-            return translate.function(database, name, *self._jvm.function_form(option.get()))
+            return forms.function(database, name, *self._jvm.function_form(option.get()))
 
         return self._call("getFunction", read)
 
@@ -231,7 +136,7 @@ class SparkCatalog:
 
         def write() -> None:
             place = f"{self._session.conf.get('spark.sql.warehouse.dir')}/{normalized(database.name)}.db"
-            self._client.createDatabase(self._jvm.database(translate.database_form(database, place)), False)
+            self._client.createDatabase(self._jvm.database(forms.database_form(database, place)), False)
 
         self._call("createDatabase", write)
 
@@ -240,7 +145,7 @@ class SparkCatalog:
 
         def write() -> None:
             existing = self._jvm.read(self._client.getDatabase(name))
-            form = translate.database_form(database, "")
+            form = forms.database_form(database, "")
             self._client.alterDatabase(self._jvm.database({**form, "locationUri": existing["locationUri"]}))
 
         self._call("alterDatabase", write)
@@ -284,7 +189,7 @@ class SparkCatalog:
             of = self._table(raw)
             parts = self._partitions(partitions, of)
             self._client.createPartitions(*self._named(raw, database, table), parts, if_not_exists)
-            others = [it for it in partitions if not translate.same_format(it.sd, of.sd)]
+            others = [it for it in partitions if not forms.same_format(it.sd, of.sd)]
             if others:
                 self._client.alterPartitions(database, table, self._partitions(others, of))
 
@@ -352,15 +257,15 @@ class SparkCatalog:
     def _some_partitions(self, of: Any, names: Sequence[str]) -> list[Any]:
         raw = self._client.getRawHiveTable(of.dbName, of.tableName)
         keys = [key.name for key in of.partitionKeys]
-        each = (self._client.getPartitionOption(raw, self._jvm.map(translate.spec(name, keys))) for name in names)
-        return [translate.partition(self._jvm.read(option.get()), of) for option in each if option.isDefined()]
+        each = (self._client.getPartitionOption(raw, self._jvm.map(forms.spec(name, keys))) for name in names)
+        return [forms.partition(self._jvm.read(option.get()), of) for option in each if option.isDefined()]
 
     def _partitions(self, parts: Sequence[Any], of: Any) -> Any:
         keys = [key.name for key in of.partitionKeys]
-        return self._jvm.partitions([translate.partition_form(it, keys) for it in parts])
+        return self._jvm.partitions([forms.partition_form(it, keys) for it in parts])
 
     def _function(self, function: Any) -> Any:
-        class_name, resources = translate.function_form(function)
+        class_name, resources = forms.function_form(function)
         return self._jvm.function(function.dbName, function.functionName, class_name, resources)
 
     def _hive(self) -> Any:

@@ -11,10 +11,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.connections import classified, is_race
+from pysync.targets.hms.errors import classified, is_race
 from pysync.targets.spark.catalog import SparkCatalog
-from pysync.targets.spark.session import SparkSettings
-from pysync.targets.spark.translate import as_stored
+from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark.stored import as_stored
 from pysync.targets.store import Capability
 
 

@@ -1,139 +1,50 @@
-"""Objects of the metastore as Glue keeps them, and back, within the texts that Glue takes. Pure."""
+"""From the metastore's structs to the inputs of Glue's calls. Pure.
+
+Every field has a place, or its loss is a line in the changes. The exception is createTime: a catalog stamps its own, as
+a metastore does. What Glue would refuse in any form raises Rejected.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.text import count
-from pysync.base.text import shown as in_words
 from pysync.model.definition import VIEW
 from pysync.model.locations import is_location_key
 from pysync.model.names import DEFAULT_PARTITION, normalized
+from pysync.targets.aws.texts import (
+    COMMENT,
+    DATABASE_LOCATION,
+    DESCRIPTION,
+    FORMAT,
+    KEY,
+    LOCATION,
+    NAME,
+    OPTIONAL_NAME,
+    PARTITION_VALUE,
+    RESOURCES,
+    TYPE,
+    URI,
+    VALUE,
+    VIEW_TEXT,
+    Limit,
+    checked,
+    fitted,
+    s3_location,
+    shown,
+)
+from pysync.targets.aws.value_lists import joined
 from pysync.targets.base import Rejected
-
-# The texts that Glue takes: how long they may be, and with which characters. Pure.
-#
-# Lengths count in UTF-16 units, as Glue's service (in Java) counts. Its documentation says bytes in places, but it
-# takes comments that are longer than 255 bytes.
-
-
-# Characters, as they stand between the brackets of a regular expression.
-_LINE = r"\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
-_LINES = r"\r\n" + _LINE
-_ANY = r"\s\S"
-_S3 = re.compile(r"s3[an]://", re.IGNORECASE)
-_SHOWN = 60  # characters of a text that an error quotes
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """How long one kind of text may be, and which characters it may have."""
-
-    longest: int
-    characters: str = _LINE
-    shortest: int = 0
-
-
-NAME = Limit(255, shortest=1)
-OPTIONAL_NAME = Limit(255)  # left out where it is empty
-KEY = Limit(255, shortest=1)
-VALUE = Limit(512_000, _ANY)
-TYPE = Limit(131_072)
-COMMENT = Limit(255)
-DESCRIPTION = Limit(2048, _LINES)
-LOCATION = Limit(2056, _LINES)
-DATABASE_LOCATION = Limit(1024, _LINES, shortest=1)
-URI = Limit(1024, _LINES, shortest=1)
-FORMAT = Limit(128)
-VIEW_TEXT = Limit(409_600, _ANY)
-RESOURCES = 1000
-"""The most files that a function has."""
-PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
-
-
-def checked(limit: Limit, text: str, name: str) -> str:
-    """The text, if Glue takes it. Raises Rejected, which says what it is and what is wrong with it."""
-    if not limit.shortest <= length(text) <= limit.longest:
-        raise Rejected(
-            f"{name} has {count(length(text), 'character')}; Glue accepts {limit.shortest} to {limit.longest:,}"
-        )
-    if not re.fullmatch(f"[{limit.characters}]*", text):
-        raise Rejected(f"{name} has characters that Glue does not accept: {shown(text)}")
-    return text
-
-
-def fitted(limit: Limit, text: str, name: str, changes: list[str]) -> str:
-    """The text as Glue takes it, other characters made spaces and the end cut off; what was done goes to `changes`."""
-    plain = re.sub(f"[^{limit.characters}]", " ", text)
-    if plain != text:
-        changes.append(f"{name}: characters that Glue does not accept are replaced by spaces")
-    if length(plain) <= limit.longest:
-        return plain
-    changes.append(f"{name}: cut from {length(plain):,} to {limit.longest:,} characters")
-    # The cut may go through a surrogate pair: "ignore" drops the first half.
-    return plain.encode("utf-16-le")[: 2 * limit.longest].decode("utf-16-le", "ignore")
-
-
-def length(text: str) -> int:
-    """The length of a text in UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def shown(value: object) -> str:
-    """The beginning of a text, or of a list of them, as it can be printed in a line."""
-    text = in_words(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-def s3_location(location: str) -> str:
-    """A location with the scheme that Athena and Glue know, where Hadoop's is s3a or s3n."""
-    return _S3.sub("s3://", location, count=1) if _S3.match(location) else location
-
-
-# Lists of values as one text, in the form in which AWS's own Hive client writes them to Glue. Pure.
-#
-# `["a$b", ""]` is `3$a$b0$`: the length of each in UTF-16 units, a dollar sign, the value.
-
-
-def joined(values: Iterable[str]) -> str:
-    """The values as one text."""
-    return "".join(f"{length(value)}${value}" for value in values)
-
-
-def parted(text: str) -> list[str]:
-    """The values in a text of `joined`; a text in another form is one value."""
-    # Cut in UTF-16, in whose units the lengths are.
-    pieces, rest = [], text.encode("utf-16-le", "surrogatepass")
-    while rest:
-        digits, mark, tail = rest.decode("utf-16-le", "surrogatepass").partition("$")
-        if not mark or not (digits.isascii() and digits.isdigit()):
-            return [text]
-        rest = tail.encode("utf-16-le", "surrogatepass")
-        size = 2 * int(digits)
-        if size > len(rest):
-            return [text]
-        pieces.append(rest[:size].decode("utf-16-le", "surrogatepass"))
-        rest = rest[size:]
-    return pieces
-
-
-# From the metastore's structs to the inputs of Glue's calls. Pure.
-#
-# Every field has a place, or its loss is a line in the changes. The exception is createTime: a catalog stamps its
-# own, as a metastore does. What Glue would refuse in any form raises Rejected.
-
 
 OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
-
 _PRESTO_VIEW = "/* Presto "
 _FIELD = re.compile(r"[^<>,:]+:")  # the name of one within a struct
+
 _UNKNOWN_TYPES = re.compile(
     r"\b(uniontype|void|variant|timestamp_ntz|timestamp_ltz|interval\w*|\w+ with local time zone)\b"
 )
@@ -341,118 +252,6 @@ def _present(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
-# From Glue's objects to the metastore's structs, with what a metastore would give where Glue has nothing. Pure.
-#
-# A missing text is empty, not None: an update replaces everything, so a source without it says that it is to go. What
-# stays where the source says nothing, a description or a location, is None.
-
-
-def database_of(database: Mapping[str, Any]) -> Any:
-    """The Database of Glue's, its owner from the parameters that `database_input` keeps it in."""
-    parameters = dict(database.get("Parameters") or {})
-    owner, kind = parameters.pop(OWNER_KEY, ""), parameters.pop(OWNER_TYPE_KEY, None)
-    return hive.Database(
-        name=database["Name"],
-        description=database.get("Description"),
-        locationUri=database.get("LocationUri"),
-        parameters=parameters,
-        ownerName=owner,
-        ownerType=hive.PrincipalType._NAMES_TO_VALUES.get(kind),
-    )
-
-
-def table_of(table: Mapping[str, Any]) -> Any:
-    """The Table of Glue's, as GetTable or GetTables gives it."""
-    return hive.Table(
-        tableName=table["Name"],
-        dbName=table.get("DatabaseName"),
-        owner=table.get("Owner", ""),
-        createTime=_seconds(table.get("CreateTime")),
-        lastAccessTime=_seconds(table.get("LastAccessTime")),
-        retention=table.get("Retention", 0),
-        sd=_storage(table.get("StorageDescriptor") or {}),
-        partitionKeys=_columns(table.get("PartitionKeys")),
-        parameters=dict(table.get("Parameters") or {}),
-        viewOriginalText=table.get("ViewOriginalText", ""),
-        viewExpandedText=table.get("ViewExpandedText", ""),
-        tableType=table.get("TableType"),
-    )
-
-
-def partition_of(partition: Mapping[str, Any]) -> Any:
-    """The Partition of Glue's, as GetPartitions or BatchGetPartition gives it."""
-    return hive.Partition(
-        values=list(partition["Values"]),
-        dbName=partition.get("DatabaseName"),
-        tableName=partition.get("TableName"),
-        createTime=_seconds(partition.get("CreationTime")),
-        lastAccessTime=_seconds(partition.get("LastAccessTime")),
-        sd=_storage(partition.get("StorageDescriptor") or {}),
-        parameters=dict(partition.get("Parameters") or {}),
-    )
-
-
-def function_of(function: Mapping[str, Any]) -> Any:
-    """The Function of Glue's."""
-    types = hive.ResourceType._NAMES_TO_VALUES
-    return hive.Function(
-        functionName=function["FunctionName"],
-        dbName=function.get("DatabaseName"),
-        className=function.get("ClassName", ""),
-        ownerName=function.get("OwnerName", ""),
-        ownerType=hive.PrincipalType._NAMES_TO_VALUES.get(function.get("OwnerType")),
-        createTime=_seconds(function.get("CreateTime")),
-        functionType=hive.FunctionType.JAVA,
-        resourceUris=[
-            hive.ResourceUri(types[it["ResourceType"]], it["Uri"]) for it in function.get("ResourceUris", ())
-        ],
-    )
-
-
-def _storage(storage: Mapping[str, Any]) -> Any:
-    serde = storage.get("SerdeInfo") or {}
-    return hive.StorageDescriptor(
-        cols=_columns(storage.get("Columns")),
-        location=storage.get("Location"),
-        inputFormat=storage.get("InputFormat", ""),
-        outputFormat=storage.get("OutputFormat", ""),
-        compressed=storage.get("Compressed", False),
-        numBuckets=storage.get("NumberOfBuckets", 0),
-        serdeInfo=hive.SerDeInfo(
-            serde.get("Name", ""), serde.get("SerializationLibrary", ""), dict(serde.get("Parameters") or {})
-        ),
-        bucketCols=list(storage.get("BucketColumns") or ()),
-        sortCols=[hive.Order(it["Column"], it["SortOrder"]) for it in storage.get("SortColumns") or ()],
-        parameters=dict(storage.get("Parameters") or {}),
-        skewedInfo=_skew(storage.get("SkewedInfo") or {}),
-        storedAsSubDirectories=storage.get("StoredAsSubDirectories", False),
-    )
-
-
-def _columns(columns: Iterable[Mapping[str, Any]] | None) -> list[Any]:
-    return [hive.FieldSchema(it["Name"], it.get("Type", ""), it.get("Comment")) for it in columns or ()]
-
-
-def _skew(skew: Mapping[str, Any]) -> Any:
-    places = (skew.get("SkewedColumnValueLocationMaps") or {}).items()
-    return hive.SkewedInfo(
-        skewedColNames=list(skew.get("SkewedColumnNames") or ()),
-        skewedColValues=[parted(values) for values in skew.get("SkewedColumnValues") or ()],
-        skewedColValueLocationMaps={tuple(parted(values)): place for values, place in places},
-    )
-
-
-def _seconds(time: datetime | None) -> int:
-    return int(time.timestamp()) if time is not None else 0
-
-
-# Objects of the metastore as Glue keeps them, and back. Pure: no client, no clock.
-#
-# To Glue (`pysync.targets.aws.translate`): each gives the input of a call and the changes: a line for everything that
-# Glue cannot hold as it is, so that nothing is lost in silence. Raises Rejected where Glue would take it in no form.
-# From Glue (`pysync.targets.aws.translate`): hmsclient's structs, as another metastore would give them.
-
-
 _INPUTS: Mapping[Any, Callable[[Any], tuple[dict[str, Any], list[str]]]] = {
     hive.Database: database_input,
     hive.Table: table_input,
@@ -464,16 +263,3 @@ _INPUTS: Mapping[Any, Callable[[Any], tuple[dict[str, Any], list[str]]]] = {
 def translated(item: Any) -> tuple[dict[str, Any], list[str]]:
     """The input for any of the structs, and what Glue cannot hold as it is. Raises Rejected."""
     return _INPUTS[type(item)](item)
-
-
-__all__ = [
-    "database_input",
-    "database_of",
-    "function_input",
-    "function_of",
-    "partition_input",
-    "partition_of",
-    "table_input",
-    "table_of",
-    "translated",
-]

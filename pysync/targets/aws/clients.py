@@ -1,0 +1,160 @@
+"""Clients of AWS services: one for each service and target, shared by its lanes.
+
+boto3's clients may be used from several threads. A shared one has one connection pool, and one rate at which all lanes
+together send, if the settings limit it.
+
+botocore tries calls again in its mode `standard`. `adaptive` would slow all calls down long after AWS has stopped
+throttling, those that AWS does not throttle, too. Athena's calls are sent once: `pysync.targets.athena` paces them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider, DeferredRefreshableCredentials
+
+from pysync import __version__
+from pysync.base.errors import PysyncError
+from pysync.targets.aws.errors import classified
+from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.settings import TargetSettings
+
+ATTEMPTS = 3
+"""How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation again,
+which a single throttled call of a thousand should not cause."""
+_SENT_ONCE = frozenset({"athena"})
+_BEFORE_SEND = "before-send."  # and the service's name, and that of the call
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Clients:
+    """What the lanes of one settings object share: clients, by their service, and whatever a kind adds."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    built: dict[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        """Settings that say the same are equal, whether they are in use or not."""
+        return isinstance(other, Clients)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def client(settings: AwsSettings, service: str) -> Any:
+    """The boto3 client of a service (`glue`, `athena`), the same one for all lanes. Sends nothing.
+
+    Raises Unavailable when the profile, the region or the credentials' source is not there.
+    """
+
+    def build() -> Any:
+        with classified(f"target {settings.name!r} cannot use AWS", reading=True):
+            return _build(settings, service)
+
+    return shared(settings, service, build)
+
+
+def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
+    """What all lanes of a target have in common under this name; the first caller builds it."""
+    clients = settings._clients
+    with clients.lock:
+        if name not in clients.built:
+            clients.built[name] = build()
+        built: T = clients.built[name]
+        return built
+
+
+def observe_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
+    """Call `on_call` with `glue.GetTable` and so on for each request that a service's client sends, from any thread.
+
+    All lanes share the client, so it is registered once. Raises what `client` raises.
+    """
+
+    def on_request(event_name: str, **_: Any) -> None:
+        on_call(event_name.removeprefix(_BEFORE_SEND))
+
+    client(settings, service).meta.events.register(f"{_BEFORE_SEND}{service}", on_request, unique_id="pysync-calls")
+
+
+def provide(settings: TargetSettings, **clients: Any) -> None:
+    """Use these clients, by service name, and build none: for credentials that cannot be found otherwise.
+
+    Raises PysyncError for a target that is not AWS's.
+    """
+    if not isinstance(settings, AwsSettings):
+        raise PysyncError(f"target {settings.name!r} is not on AWS", 'this needs kind = "glue" or "athena"')
+    with settings._clients.lock:
+        settings._clients.built.update(clients)
+
+
+def _build(settings: AwsSettings, service: str) -> Any:
+    config = Config(
+        connect_timeout=settings.connect_timeout_seconds,
+        read_timeout=settings.timeout_seconds,
+        retries={"mode": "standard", "total_max_attempts": 1 if service in _SENT_ONCE else ATTEMPTS},
+        max_pool_connections=settings.lanes * settings.parallel,
+        user_agent_appid=f"pysync-{__version__}",
+    )
+    built = _session(settings).client(service, endpoint_url=settings.endpoint_of(service), config=config)
+    if settings.max_rate is not None:
+        built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
+    return built
+
+
+def _session(settings: AwsSettings) -> Any:
+    core = botocore.session.Session(profile=settings.profile)
+    if settings.assume_role is not None:
+        # First in the chain, or the credentials that the role is taken on with would be used themselves.
+        core.get_component("credential_provider").providers.insert(0, _Role(settings))
+    return boto3.Session(botocore_session=core, region_name=settings.region)
+
+
+class Pacer:
+    """Lets calls go one after the other, no more than `rate` a second; called in any thread before each is sent."""
+
+    def __init__(self, rate: float) -> None:
+        self._gap = 1 / rate
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def __call__(self, **_: Any) -> None:
+        """Wait for this call's turn."""
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + self._gap
+        # Outside of the lock, so that others can take their turns meanwhile.
+        time.sleep(turn - now)
+
+
+class _Role(CredentialProvider):  # type: ignore[misc]
+    """Credentials of the role, fetched from STS when first wanted and again before they expire."""
+
+    METHOD = "assume-role"
+    CANONICAL_NAME = "pysync"
+
+    def __init__(self, settings: AwsSettings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def load(self) -> Any:
+        """The credentials; makes no call yet."""
+        settings, role = self._settings, self._settings.assume_role
+        # Not the session that this provider is in: it would ask itself for credentials.
+        session = botocore.session.Session(profile=settings.profile)
+        if settings.region:
+            session.set_config_variable("region", settings.region)
+        credentials = session.get_credentials()
+        if role is None or credentials is None:
+            return None
+        request = {"RoleSessionName": role.session_name}
+        request |= {"ExternalId": role.external_id} if role.external_id else {}
+        fetcher = AssumeRoleCredentialFetcher(session.create_client, credentials, role.arn, extra_args=request)
+        return DeferredRefreshableCredentials(method=self.METHOD, refresh_using=fetcher.fetch_credentials)
