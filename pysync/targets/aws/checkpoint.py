@@ -81,9 +81,6 @@ def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
     return None
 
 
-# --- The child
-
-
 class _RequestedFile(io.RawIOBase):
     """A file of which the parent gives the parts."""
 

@@ -7,7 +7,7 @@ a metastore does. What Glue would refuse in any form raises Rejected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
