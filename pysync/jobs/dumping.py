@@ -28,10 +28,12 @@ from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, Recorder
 from pysync.dump.write import Selection, Writing, changes_since, newest, newest_within, touched_tables
 from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
+from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.errors import MetastoreError
-from pysync.model.locations import data_location, is_below
+from pysync.metastore.reads import Reads
+from pysync.model.locations import is_below
 from pysync.model.names import TableName
+from pysync.model.table_formats import data_location
 from pysync.replay.window.repl_text import parse_policy
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings

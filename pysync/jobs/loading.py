@@ -18,11 +18,12 @@ from pysync.dump.read import DumpReader
 from pysync.dump.taken import Taken, followed, last_begun, last_taken, note_begun, note_taken
 from pysync.jobs.dumping import OutOf
 from pysync.jobs.oneoff import OnProgress, run_once
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
+from pysync.model.describe import describe
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
-from pysync.model.operation import DropPartitions, Operation, Refresh, describe
+from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.rereading import Rereading

@@ -17,10 +17,11 @@ from pysync.dump.read import DumpReader
 from pysync.jobs.dumping import locations, refuse_not_taken
 from pysync.jobs.loading import FilesToo, Survey, is_whole, replaced_by
 from pysync.metastore.client import Metastore
-from pysync.model.locations import data_location
+from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
-from pysync.model.operation import DropPartitions, Operation, Refresh, describe
+from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.model.table_formats import data_location
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
 from pysync.replay.window.scope import Extent, Leaving, leaving, scope_of

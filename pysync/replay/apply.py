@@ -14,9 +14,10 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Delays, Latency
+from pysync.base.latency import Delays, Latency
+from pysync.model.describe import describe
 from pysync.model.event import SIDECAR, Event
-from pysync.model.operation import DropDatabase, Operation, Refresh, describe
+from pysync.model.operation import DropDatabase, Operation, Refresh
 from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder

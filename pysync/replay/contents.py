@@ -12,9 +12,11 @@ from thrift.Thrift import TApplicationException
 
 from pysync.base.errors import PysyncError
 from pysync.copy.formats import Frame
-from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
+from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.metastore.errors import MetastoreError
-from pysync.model.definition import Constraints, name_of, pairs
+from pysync.metastore.reads import Reads
+from pysync.metastore.statistics import Statistics, read_statistics
+from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import (

@@ -21,7 +21,7 @@ from pysync.base.errors import PysyncError
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import new_gaps

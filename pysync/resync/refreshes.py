@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.definition import is_index
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName

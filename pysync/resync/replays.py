@@ -21,7 +21,7 @@ import structlog
 from pydantic import BaseModel
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy

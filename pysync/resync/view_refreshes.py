@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.mapping import names_in_view

@@ -12,8 +12,9 @@ from pysync.capture.roll import Roll
 from pysync.control.server import Command
 from pysync.copy.files import may_remove_files
 from pysync.journal import Journal, Reader
+from pysync.model.describe import describe
 from pysync.model.names import TableName, normalized
-from pysync.model.operation import describe, partitions
+from pysync.model.operation import partitions
 from pysync.queue import EventQueue, ParkedTable, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.window.plan import Work

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Worst
+from pysync.base.latency import Worst
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.journal import DAY_HOURS, MONTH_HOURS, Journal, Reader, Sample, step_of
-from pysync.model.change import objects_of
+from pysync.model.named import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

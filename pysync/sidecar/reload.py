@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial, load_config
 from pysync.queue import EventQueue

@@ -16,9 +16,10 @@ from typing import Any
 import structlog
 
 from pysync import __version__
+from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem, problems
-from pysync.base.measures import Counts, Throttle
+from pysync.base.throttle import Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch

@@ -11,11 +11,11 @@ from typing import Any
 from pysync import __version__
 from pysync.base.errors import PysyncError
 from pysync.base.health import problems
-from pysync.base.text import Moment
+from pysync.base.moment import Moment
 from pysync.capture.roll import Clocks, Roll
 from pysync.config import Config
 from pysync.journal import Journal
-from pysync.metastore.access import authorities_end, certificate_end, ticket_end
+from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.event import SIDECAR
 from pysync.model.wire import decode_event

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 
-from pysync.base.measures import Counts, Throttle
+from pysync.base.counts import Counts
+from pysync.base.throttle import Throttle
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED

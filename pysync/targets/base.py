@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, one_line, quoted
-from pysync.model.definition import Constraints
+from pysync.model.constraints import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.capture import bridge
 from pysync.capture.handshake import SealedInput, Sealer
 from pysync.lab import EmbeddedMetastore, free_port

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Delays, Latency
+from pysync.base.latency import Delays, Latency
 from pysync.journal import Journal
 from pysync.sidecar.history import Curves
 

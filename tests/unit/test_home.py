@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
-from pysync.model.mark import Mark, Provenance, Stance, home_of, since, stance
+from pysync.model.home import Provenance, Stance, home_of, since, stance
+from pysync.model.mark import Mark
 from pysync.replay.window.homes import BothWays, Direction, DroppedTables
 from tests.support import partition, table
 from tests.support.events import change, database, settings

@@ -31,8 +31,9 @@ from pysync.capture.notifications import (
 )
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.catalogs import catalog_of
-from pysync.model.change import OBJECTS, Change, decode_change
+from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
+from pysync.model.objects import OBJECTS
 from pysync.model.wire import UnreadableEvent, decode, decode_event, encode, encode_event
 from pysync.replay.window.policy import Policy
 from tests.support import partition, storage, table

@@ -16,7 +16,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Provenance, Stance, births_of, first_home, home_of, stance
+from pysync.model.home import Condition, Provenance, Stance, births_of, first_home, home_of, stance
+from pysync.model.mark import Mark
 from pysync.model.operation import Operation, Refresh, RequestReread
 from pysync.targets.settings import TargetSettings
 

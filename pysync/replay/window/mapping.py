@@ -20,9 +20,10 @@ from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.change import Change
 from pysync.model.definition import PURGE, VIEW_DATABASE_KEY, VIEWS, database_in_view, without_vain_purge
 from pysync.model.event import Event, Kind
-from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
+from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.table_formats import data_location, is_location_key
 from pysync.replay.window.homes import Direction
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.renames import Locations, Renames, RenameSettings, plain

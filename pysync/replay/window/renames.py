@@ -9,8 +9,8 @@ from itertools import accumulate, chain, combinations
 
 from pysync.base.errors import UsageError
 from pysync.model.catalogs import catalog_of
-from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
+from pysync.model.table_formats import ARCHIVED
 from pysync.targets.base import Rejected
 
 # Renames: the names that databases and tables have at a target, by exact entries and by patterns. Pure.

@@ -13,8 +13,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.errors import UsageError
 from pysync.base.text import as_written
 from pysync.model.catalogs import catalog_of
-from pysync.model.locations import data_location, format_of
 from pysync.model.names import TableName, normalized
+from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window import repl_text
 from pysync.replay.window.renames import Locations
 from pysync.targets.base import Rejected

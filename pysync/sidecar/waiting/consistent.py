@@ -10,8 +10,8 @@ import structlog
 from pysync.base.errors import PysyncError, UsageError
 from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
 from pysync.capture.roll import Clocks
-from pysync.model.change import objects_of
 from pysync.model.event import SIDECAR, Event, Kind
+from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.replay.drain import Drain
 from pysync.resync.refreshes import Names, Refreshes
 from pysync.sidecar.waiting.waits import ObjectStatus

@@ -13,8 +13,8 @@ import structlog
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, quoted, shortened, shown
-from pysync.model.change import objects_of
 from pysync.model.event import SIDECAR
+from pysync.model.named import objects_of
 from pysync.model.names import normalized
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

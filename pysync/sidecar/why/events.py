@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.model.change import objects_of, targets_of
+from pysync.model.change import targets_of
 from pysync.model.event import SIDECAR
+from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.order import database_of

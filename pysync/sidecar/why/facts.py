@@ -13,8 +13,8 @@ from thrift.Thrift import TException
 from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
 from pysync.journal import Query, Reader, Record
-from pysync.metastore.client import Reads
 from pysync.metastore.errors import MetastoreError
+from pysync.metastore.reads import Reads
 from pysync.model.change import decode_change
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event

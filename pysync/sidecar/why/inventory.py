@@ -17,7 +17,7 @@ from typing import Any
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain

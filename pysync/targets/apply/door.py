@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Any
 
 from pysync.base.text import count
-from pysync.metastore.client import Statistics
+from pysync.metastore.statistics import Statistics
+from pysync.model.copies import copied
 from pysync.model.difference import Difference, left_out
-from pysync.model.idl import copied
 from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.operation import Operation, PutWithFiles

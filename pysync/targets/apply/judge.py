@@ -11,7 +11,6 @@ from typing import Any
 
 import structlog
 
-from pysync.model.locations import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropDatabase,
@@ -27,6 +26,7 @@ from pysync.model.operation import (
     RequestReread,
     TableOperation,
 )
+from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.targets.apply.door import Door
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import structlog
 
-from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, since, stance
+from pysync.model.home import Condition, Stance, births_of, first_home, home_of, since, stance
+from pysync.model.mark import Mark
 from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, LeaveTable, Operation, RequestReread
 from pysync.model.reread import RereadRequest
 from pysync.targets.apply.door import Door

@@ -11,10 +11,10 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
-from pysync.metastore.client import Statistics
 from pysync.metastore.errors import MetastoreUnsupported
-from pysync.model.definition import by_name, comparable
-from pysync.model.definition import name_of as constraint_name
+from pysync.metastore.statistics import Statistics
+from pysync.model.constraints import by_name, comparable
+from pysync.model.constraints import name_of as constraint_name
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
 from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint, PutPartitions, PutStatistics
 from pysync.targets.apply.door import Door, partition_key

@@ -10,12 +10,13 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.copies import copied
 from pysync.model.definition import loses_files
-from pysync.model.idl import copied
-from pysync.model.locations import directories_of, is_below, shared_at, written
+from pysync.model.locations import directories_of, is_below, shared_at
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
+from pysync.model.table_formats import written
 from pysync.targets.apply.door import Door
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same

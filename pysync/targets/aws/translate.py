@@ -13,8 +13,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import count
 from pysync.base.text import shown as in_words
 from pysync.model.definition import VIEW
-from pysync.model.locations import is_location_key
 from pysync.model.names import DEFAULT_PARTITION, normalized
+from pysync.model.table_formats import is_location_key
 from pysync.targets.base import Rejected
 
 # The texts that Glue takes: how long they may be, and with which characters. Pure.

@@ -11,9 +11,9 @@ import structlog
 from botocore.exceptions import ClientError
 
 from pysync.base.errors import PysyncError
-from pysync.model.idl import copied
-from pysync.model.locations import data_location, is_delta, is_hudi, keeps_schema
+from pysync.model.copies import copied
 from pysync.model.names import TableName
+from pysync.model.table_formats import data_location, is_delta, is_hudi, keeps_schema
 from pysync.targets.aws import delta_log, hudi_log
 from pysync.targets.aws.delta_log import NoSchema
 from pysync.targets.aws.errors import classified, code

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore.client import Statistics
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, code, of_code
 from pysync.targets.aws.translate import partition_values as kept_values
