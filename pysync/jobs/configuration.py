@@ -13,7 +13,7 @@ from pysync.config_file.file import Change, Draft, drafted, locked
 from pysync.control import client
 from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.model.names import TableName
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.rules import TableTraits, Traits

@@ -23,7 +23,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.table_formats import data_location
 from pysync.queue import EventQueue
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.scope import Extent, Leaving, leaving, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading

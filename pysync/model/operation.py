@@ -211,8 +211,8 @@ class PutTable(TableOperation):
 
     With `cascade` its partitions get its columns, whatever columns they or the table have by then. `pointers` are the
     pointers that an Iceberg table had at the source before (pysync.model.table_formats). Only if it `creates` may a
-    missing table be created: then everything else in the table follows, or there is nothing yet. `is_current` says that the
-    definition was read at the source when its turn came; an event may be older than what another queue has written.
+    missing table be created: then everything else in the table follows, or there is nothing yet. `is_current` says that
+    the definition was read at the source when its turn came; an event may be older than what another queue has written.
     """
 
     definition: Any

@@ -23,7 +23,7 @@ from pysync.control.client import NoSidecar, ask
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting

@@ -18,7 +18,7 @@ from pysync.base.jar import listener_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial, load_config
 from pysync.queue import EventQueue
-from pysync.queue.files import try_out
+from pysync.queue.directory import try_out
 from pysync.sections import WebConfig
 from pysync.sidecar import registry
 from pysync.targets.spark.session import assert_spark
