@@ -16,7 +16,7 @@ from pysync.base.files import Owner
 from pysync.base.health import listening
 from pysync.base.rights import rights_at
 from pysync.base.text import count, error_text, without_pages
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
 from pysync.control.client import NoSidecar, ask

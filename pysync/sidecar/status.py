@@ -12,7 +12,8 @@ from pysync import __version__
 from pysync.base.errors import PysyncError
 from pysync.base.health import problems
 from pysync.base.moment import Moment
-from pysync.capture.roll import Clocks, Roll
+from pysync.capture.clocks import Clocks
+from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.journal import Journal
 from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end

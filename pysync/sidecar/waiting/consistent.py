@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import structlog
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.capture.clocks import Clocks
 from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
-from pysync.capture.roll import Clocks
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
