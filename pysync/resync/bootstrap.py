@@ -28,8 +28,9 @@ from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
 from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
+from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
-from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place
+from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState

@@ -23,7 +23,8 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.mapping import names_in_view
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
+from pysync.resync.feed import Feed
+from pysync.resync.refreshes import Refreshes, Scope, chosen
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker

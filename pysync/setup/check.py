@@ -26,8 +26,8 @@ from pysync.metastore.client import Metastore
 from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
+from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting
-from pysync.sidecar.reload import needs
 from pysync.targets.base import ChecksRights, lacks_of, target_kind
 from pysync.targets.settings import TargetSettings
 

@@ -10,7 +10,7 @@ import pytest
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame
 from pysync.copy.run import Copied, Pair
-from pysync.jobs.dumping import locations
+from pysync.jobs.dump_listing import locations
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

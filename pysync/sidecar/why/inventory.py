@@ -22,8 +22,9 @@ from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.window.order import EVERYTHING, database_of
+from pysync.sidecar.why.ends import EndsReader
 from pysync.sidecar.why.events import Scan, Seen, scan_after
-from pysync.sidecar.why.facts import EndsReader, Facts, rule_against
+from pysync.sidecar.why.facts import Facts, rule_against
 from pysync.sidecar.why.reasons import Reason, reasons
 
 MOST = 1000
