@@ -1,18 +1,13 @@
-"""Text for people and in files; a value that is kept for a moment."""
+"""Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Generic, TypeVar
-
-# Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times.
-
+from typing import Any
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -132,31 +127,3 @@ def toml_string(value: str) -> str:
     """The text as TOML writes it, in quotes."""
     # JSON leaves DEL as it is, and TOML forbids it.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-# Moment: an answer that is expensive to find, given again to whoever asks within a moment.
-
-
-T = TypeVar("T")
-
-
-class Moment(Generic[T]):
-    """What `find` returns, found again once it is older than `seconds`. From any thread: who comes meanwhile waits.
-
-    An error is not kept. `clock` returns seconds that only grow.
-    """
-
-    def __init__(self, find: Callable[[], T], seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._find = find
-        self._seconds = seconds
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._cached: tuple[float, T] | None = None
-
-    def __call__(self) -> T:
-        """The answer, at most so old."""
-        with self._lock:
-            now = self._clock()
-            if self._cached is None or now - self._cached[0] >= self._seconds:
-                self._cached = now, self._find()
-            return self._cached[1]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pysync.base.errors import UsageError
-from pysync.base.files import is_open
+from pysync.base.rights import is_open
 from pysync.base.text import error_text
 
 _BYTES = 32

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.base.text import span
-from pysync.capture.roll import Clocks, Roll, RollCalls
+from pysync.capture.clocks import Clocks
+from pysync.capture.roll import Roll
+from pysync.capture.roll_calls import RollCalls
 from pysync.model.event import SIDECAR, Event
 from pysync.queue import EventQueue, Instance
 
@@ -64,7 +66,7 @@ class GapWatch:
         self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> str:
-        """Note what a listener reports of itself; returns what to answer (see pysync.capture.roll).
+        """Note what a listener reports of itself; returns what to answer (see pysync.capture.roll_calls).
 
         Nothing ("") if the report cannot be read, or the listener is one too many.
 

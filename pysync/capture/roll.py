@@ -1,125 +1,24 @@
-"""The roll of listeners: which there are, what they have reported, and how far their clocks are off."""
+"""The roll: the listeners that are expected to report, and the last report of each.
+
+A listener is on the roll from when it is first heard until its metastore has ended: it sent its goodbye, the next one
+on its spool reports its end, a new one of the same source has come since it fell silent, or a person strikes it off. So
+one that is cut off or locked out is missed until it comes back, even by the next sidecar.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-import secrets
 import threading
 import time
-from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
+from pysync.capture.clocks import MOST_LISTENERS
 from pysync.model.event import Event, Kind
 from pysync.queue import EventQueue, Instance
-
-# --- Clocks: how far the clock of each listener's host is from ours, by what its reports say.
-#
-# A report says when it was sent, by the listener's clock. What is missing to the time at which it came is the offset
-# of the clocks and the time on the way. The time on the way is never negative, so of the last reports the one that
-# was fastest is the nearest to the truth: the offset is wrong by no more than that one took, mostly under a
-# millisecond.
-
-
-_REPORTS = 30  # a minute of them: a clock that is set is followed within that
-_MOST = 1000  # listeners; whoever has the token can make names up
-
-
-class Clocks:
-    """The offsets by the listeners' instances, from any thread. `clock` returns seconds since 1970."""
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._seen: OrderedDict[str, deque[float]] = OrderedDict()
-        self._offsets: dict[str, float] = {}
-
-    def add_report(self, instance: str, sent_ms: int) -> None:
-        """A report has come that was sent at `sent_ms`, in milliseconds since 1970 by the listener's clock."""
-        offset = sent_ms / 1000 - self._clock()
-        with self._lock:
-            seen = self._seen.setdefault(instance, deque(maxlen=_REPORTS))
-            seen.append(offset)
-            self._seen.move_to_end(instance)
-            self._offsets[instance] = max(seen)
-            if len(self._seen) > _MOST:
-                del self._offsets[self._seen.popitem(last=False)[0]]
-
-    def offset(self, instance: str) -> float | None:
-        """How many seconds the listener's clock is ahead of ours; None if it has not reported it."""
-        return self._offsets.get(instance)  # without the lock: it is asked for every event
-
-
-# --- Roll calls: whether every listener has reported since a moment, and so whether its earlier changes have come.
-#
-# The answer to a listener's report names the newest roll call, and the listener's next report says which one it has
-# heard. It asks for that before it asks how many events there are. So a report that has heard of a roll call counts
-# every event whose callback had ended when the roll call began, whatever the clocks say and however long reports
-# take.
-
-_HEARD = re.compile(r"([0-9a-f]{8})-([0-9]{1,15})")
-# listeners; whoever has the token can make names up
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The newest roll call that a listener has heard, and the last number that it had given to an event since then."""
-
-    call: int
-    sequence: int
-
-
-@dataclass(slots=True)
-class RollCalls:
-    """The roll calls of this process, from any thread. Listeners that heard one of another process have heard none."""
-
-    _process: str = field(default_factory=lambda: secrets.token_hex(4))
-    _newest: int = 0
-    _answers: dict[str, Answered] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def begin(self) -> int:
-        """Begin a roll call; returns its number. It is over for a listener whose `answered` has that number or more."""
-        with self._lock:
-            self._newest += 1
-            return self._newest
-
-    def answer_report(self, instance: str, sequence: int, report: Mapping[str, Any]) -> str:
-        """Note a report of a listener; returns what to answer.
-
-        `ok`, and to a report of every two seconds the newest roll call, with `soon` if the listener did not know it.
-        """
-        answer = report.get("heard")
-        # A report with events still waiting was sent before them: it says nothing of what has come.
-        if report.get("waiting") != 0 or not isinstance(answer, str):
-            return "ok"
-        call = self._number_of(answer)
-        with self._lock:
-            if len(self._answers) < _MOST or instance in self._answers:
-                self._answers[instance] = Answered(call, sequence)
-            newest = self._newest
-        return f"ok {self._process}-{newest}" + (" soon" if call < newest else "")
-
-    def answered(self, instance: str) -> Answered | None:
-        """What a listener has answered last; None if it has not reported to this process."""
-        with self._lock:
-            return self._answers.get(instance)
-
-    def _number_of(self, text: str) -> int:
-        """The number of a roll call of this process; 0 for any other text."""
-        match = _HEARD.fullmatch(text)
-        return int(match[2]) if match and match[1] == self._process else 0
-
-
-# --- The roll: the listeners that are expected to report, and the last report of each.
-#
-# A listener is on the roll from when it is first heard until its metastore has ended: it sent its goodbye, the next one
-# on its spool reports its end, a new one of the same source has come since it fell silent, or a person strikes it
-# off. So one that is cut off or locked out is missed until it comes back, even by the next sidecar.
 
 _NOTE = "listeners"
 # whoever has the token can make names up
@@ -241,7 +140,7 @@ class Roll:
         if entry is None:
             entry = _Entry(source, is_new=instance not in self._known)
             # One too many gets an entry that nobody keeps: it is heard, but not missed.
-            if len(self._entries) < _MOST:
+            if len(self._entries) < MOST_LISTENERS:
                 self._entries[instance] = entry
             self._empty_since = None
         if (entry.last is None or entry.lost_logged) and instance in self._entries:

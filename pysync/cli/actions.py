@@ -165,7 +165,7 @@ def ask_or_read_journal(directory: Path, command: str) -> Ask:
 def _read(directory: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     from pysync.journal import Reader  # noqa: PLC0415 - who asks a sidecar does not need SQLite
     from pysync.journal.file import FILE  # noqa: PLC0415
-    from pysync.sidecar.acts import listed  # noqa: PLC0415
+    from pysync.sidecar.journal_pages import listed  # noqa: PLC0415
 
     return listed(Reader(directory / FILE), request)
 

@@ -12,7 +12,7 @@ from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, print_table
 from pysync.config import load_config
-from pysync.jobs.configuration import Definition, tried
+from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.names import partition_values
 
 

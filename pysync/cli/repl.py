@@ -29,17 +29,8 @@ from pysync.config import load_config
 from pysync.dump.manifest import Manifest
 from pysync.dump.root import Cleaned
 from pysync.jobs.loading import load_once
-from pysync.jobs.repl import (
-    assert_loads_into,
-    clean_root,
-    dump_options,
-    load_options,
-    local_path,
-    repl_dump,
-    repl_status,
-    root_of,
-    status_options,
-)
+from pysync.jobs.repl import assert_loads_into, clean_root, repl_dump, repl_status, root_of
+from pysync.jobs.repl_options import dump_options, load_options, local_path, status_options
 from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement
 
 _NULL = "NULL"

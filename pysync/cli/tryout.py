@@ -18,7 +18,7 @@ from pysync.cli.arguments import Setting, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, echo, print_json, print_table
 from pysync.hive_site.document import parse
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 from pysync.verify.compare import EQUAL
 
 if TYPE_CHECKING:  # an extra: `pysync --help` and `man` work without it

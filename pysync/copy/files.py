@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from pysync.base.text import count
 from pysync.copy.run import Copied, Pair, Removed
 from pysync.model.difference import Difference
-from pysync.model.locations import SourceFiles, data_location, directories_of, is_below, name_below, overlap, shared_at
+from pysync.model.locations import SourceFiles, directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
@@ -21,6 +21,7 @@ from pysync.model.operation import (
     RenameTable,
     TableOperation,
 )
+from pysync.model.table_formats import data_location
 from pysync.targets.apply.owners import is_of_others
 from pysync.targets.base import Rejected
 from pysync.targets.files import Places

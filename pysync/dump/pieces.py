@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import make_directory, rights_at, sync
+from pysync.base.files import sync
+from pysync.base.rights import make_directory, rights_at
 from pysync.base.text import error_text
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
@@ -77,7 +78,7 @@ def contents(directory: Path) -> Iterator[Path]:
 def own_directory(directory: Path) -> None:
     """Make a directory that only the caller can enter (0700), or accept one of the caller's own.
 
-    Raises UsageError for a link, for a directory of somebody else, and where root does not go (pysync.base.files).
+    Raises UsageError for a link, for a directory of somebody else, and where root does not go (pysync.base.rights).
     """
     owner = os.geteuid(), os.getegid()
     try:

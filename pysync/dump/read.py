@@ -13,8 +13,8 @@ from pysync.base.text import error_text
 from pysync.dump.index import At, Dump
 from pysync.dump.pieces import reading
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer, length_of, record_at
-from pysync.metastore.client import with_values
 from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.reads import with_values
 from pysync.model import idl
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
@@ -29,7 +29,7 @@ _CALLS = {
 
 
 class DumpReader:
-    """Reads a dump as a metastore is read (`pysync.metastore.client`); a context manager, for one thread.
+    """Reads a dump as a metastore is read (`pysync.metastore.reads`); a context manager, for one thread.
 
     A table of which the dump holds only the name is listed, but not found. Raises MetastoreUnavailable when a file
     cannot be read any more, or has changed.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pysync.control.client import NoSidecar, ask
 from pysync.dump.manifest import Manifest, Within, are_same
 from pysync.queue import EventQueue, note_of
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 
 T = TypeVar("T")
 _LOCK_SECONDS = 1.0

@@ -15,7 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
 from pysync.capture.notifications import Notification, NotificationLog, NotificationLogRefused, named, reaches, touched
-from pysync.capture.notifications.rows import LOOK_BACK
+from pysync.capture.notifications.reader import LOOK_BACK
 from pysync.dump.manifest import Counts
 from pysync.dump.record import Record, Recorder, Reply, What, framed
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore

@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import draft, rights_at, sync
+from pysync.base.files import draft, sync
+from pysync.base.rights import rights_at
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Change, Edited
 

@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.control.server import WHO, Command
 from pysync.queue import EventQueue
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.ranges import counted

@@ -14,15 +14,18 @@ from pysync.control.client import NoSidecar, ask
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
-from pysync.jobs.dumping import locations, refuse_not_taken
-from pysync.jobs.loading import FilesToo, Survey, is_whole, replaced_by
+from pysync.jobs.dump_carrying import refuse_not_taken
+from pysync.jobs.dump_listing import locations
+from pysync.jobs.load_guard import Survey
+from pysync.jobs.loading import FilesToo, is_whole, replaced_by
 from pysync.metastore.client import Metastore
-from pysync.model.locations import data_location
+from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
-from pysync.model.operation import DropPartitions, Operation, Refresh, describe
+from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.model.table_formats import data_location
 from pysync.queue import EventQueue
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.leaving import Leaving, leaving
 from pysync.replay.window.scope import Extent, scope_of
 from pysync.replay.window.translate import Translator
@@ -31,9 +34,6 @@ from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
 from pysync.targets.base import Rejected, Target, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-
-# What a change of scope would do, shown before it is done. Source and target are only read.
-
 
 _LOCK_SECONDS = 1.0
 
@@ -123,9 +123,6 @@ def _left(leaving: Leaving) -> Iterator[str]:
         if leaving.has_left(database, gone):
             yield database
         yield from map(str, gone)
-
-
-# What a load of a dump would do, shown before it is done. The dump, the targets and the queue are only read.
 
 
 def load_plans(config: Config, dump: Dump, targets: Sequence[str], *, files: FilesToo = "copy") -> list[dict[str, Any]]:

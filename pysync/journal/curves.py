@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pysync.base.measures import Worst
+from pysync.base.latency import Worst
 from pysync.base.text import plain
 
 DAY_HOURS, MONTH_HOURS = 24, 30 * 24

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Worst
+from pysync.base.latency import Worst
 from pysync.base.text import plain
 from pysync.journal import curves
 from pysync.journal import file as journal_file

@@ -1,4 +1,7 @@
-"""Records of the journal, and which values they show: bounded, and without secrets."""
+"""Record: what the journal keeps of one operation, of one refused event, or of what a person did.
+
+None of the values that a record shows is longer than a bound, and no secret is among them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,6 @@ from pysync.base.masking import HIDDEN, is_secret_field, masked
 from pysync.base.text import shortened, shown
 from pysync.model.difference import Difference
 
-# --- Record: what the journal keeps of one operation, of one refused event, or of what a person did
-
-
 MOST_PARTITIONS = 10
 """Names of partitions in one record; `partition_count` counts all."""
 
@@ -22,6 +22,11 @@ OUTCOMES = (
     *("failed", "parked", "waits", "held", "kept", "shadowed", "done", "refused"),
 )
 """What a record says of how it ended. The last two are of what people do."""
+
+MOST_FIELDS = 20
+"""Differences of one record."""
+LONGEST_VALUE = 200
+LONGEST_REASON = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +80,6 @@ class Record:
 def names_of(*objects: str) -> frozenset[str]:
     """The names of objects and of their databases; "" is none."""
     return frozenset({*objects, *(name.partition(".")[0] for name in objects)} - {""})
-
-
-# --- What a record shows of values. None is longer than a bound, and no secret is among them. Pure
-
-MOST_FIELDS = 20
-"""Differences of one record."""
-LONGEST_VALUE = 200
-LONGEST_REASON = 1000
 
 
 def reason_of(text: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """Connections to Hive Metastores (HMS): the only place in pysync that opens one.
 
-From below: `errors`, `settings` (addresses, and what pysync.toml says of TLS and logins), `login` (bytes, and logins on
-top of them), `access` (all settings as one value), `wire` (a connection), `client` (the calls).
+From below: `errors`, `addresses`, `settings` (what pysync.toml says of TLS and logins), `channel` (bytes both ways),
+`tls`, `http`, `sasl` with `kerberos` and `secret` (logins), `access` (all settings as one value), `expiry`, `wire` (a
+connection), `client` (the calls), `reads` (those that a dump answers, too), `statistics`.
 """

@@ -1,22 +1,33 @@
-"""The client of a metastore: calls on one connection, and the reads that a dump answers, too."""
+"""Metastore: a connection to one Hive Metastore (HMS) over thrift.
+
+What it adds to the generated client of `hmsclient`, whose own wrapper has none of it:
+
+- **time limits**, on connecting and on every read, and clear errors (`MetastoreError` and its kinds);
+- **a broken connection is never used again.** An argument that does not fit its thrift type, for example 40000 in an
+  i16, leaves half a request in the buffer, and the next call is then read as its other half. So whatever is not an
+  exception that HMS's IDL declares costs the connection; the next call opens a new one;
+- **several addresses**, TLS and Kerberos (`MetastoreAccess`);
+- **only calls that Hive 2.3, 3.1 and 4.x all have**: Hive 4.0.1 dropped `get_table` and `get_table_objects_by_name`
+  (HIVE-26537), their `_req` forms are in every version.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes
-from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TBufferedTransport
 
 from pysync.metastore.access import MetastoreAccess, MetastoreRef
+from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreError,
@@ -24,78 +35,12 @@ from pysync.metastore.errors import (
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.metastore.settings import MetastoreUri
+from pysync.metastore.reads import with_values
 from pysync.metastore.wire import Wire, connect
-from pysync.model import definition
+from pysync.model import constraints
 from pysync.model.catalogs import CatalogClient, database_in
 from pysync.model.definition import VIEW
-from pysync.model.names import TableName
 from pysync.model.reread import is_request_name
-
-# --- Reads: what is asked of a source, a living metastore or one that was written down (pysync.dump)
-
-
-class Reads(Protocol):
-    """The reading half of `Metastore`, whose docstrings say what each answers; they raise MetastoreError."""
-
-    @property
-    def uri(self) -> object:
-        """Where it is, for people."""
-
-    def databases(self) -> list[str]:
-        """The names of all databases."""
-
-    def database(self, name: str) -> Any | None:
-        """A `ttypes.Database`."""
-
-    def tables(self, database: str) -> list[str]:
-        """The names of all tables and views of a database."""
-
-    def views(self, database: str) -> list[str]:
-        """The names of all views of a database, but for materialized ones."""
-
-    def table(self, database: str, name: str) -> Any | None:
-        """A `ttypes.Table`."""
-
-    def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
-        """The named tables that are there, each a `ttypes.Table`."""
-
-    def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
-        """At most `most` `ttypes.Partition`."""
-
-    def partition_names(self, database: str, table: str) -> list[str]:
-        """All partitions as `key=value/key=value`."""
-
-    def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """The named partitions that are there, each a `ttypes.Partition`."""
-
-    def functions(self, database: str) -> list[Any]:
-        """Every `ttypes.Function` of a database."""
-
-    def constraints(self, table: Any) -> dict[Any, list[Any]]:
-        """The constraints of a `ttypes.Table` as it was read here, by struct."""
-
-
-def with_values(partitions: Iterable[Any]) -> list[Any]:
-    """The `ttypes.Partition` that were read with their values.
-
-    HMS reads partitions first and their values after them, in transactions that see what others commit. A partition
-    that is dropped in between comes without any values; it counts as gone.
-    """
-    return [partition for partition in partitions if partition.values]
-
-
-# --- Metastore: a connection to one Hive Metastore (HMS) over thrift.
-#
-# What it adds to the generated client of `hmsclient`, whose own wrapper has none of it:
-#
-# - **time limits**, on connecting and on every read, and clear errors (`MetastoreError` and its kinds);
-# - **a broken connection is never used again.** An argument that does not fit its thrift type, for example 40000 in an
-#   i16, leaves half a request in the buffer, and the next call is then read as its other half. So whatever is not an
-#   exception that HMS's IDL declares costs the connection; the next call opens a new one;
-# - **several addresses**, TLS and Kerberos (`MetastoreAccess`);
-# - **only calls that Hive 2.3, 3.1 and 4.x all have**: Hive 4.0.1 dropped `get_table` and `get_table_objects_by_name`
-#   (HIVE-26537), their `_req` forms are in every version.
 
 PARTITIONS_PER_CALL = 500
 """Well below the server's 100 MB a message, and far above what the round trip costs."""
@@ -335,11 +280,11 @@ class Metastore:
         A kind that this version of Hive does not have is not in it.
         """
         by_kind: dict[Any, list[Any]] = {}
-        for kind in definition.kinds_at(table):
+        for kind in constraints.kinds_at(table):
             # Hive 2.3 has primary and foreign keys alone.
             with suppress(MetastoreUnsupported):
                 by_kind[kind] = self.call(
-                    partial(definition.read, kind=kind, database=table.dbName, table=table.tableName)
+                    partial(constraints.read, kind=kind, database=table.dbName, table=table.tableName)
                 )
         return by_kind
 
@@ -370,41 +315,3 @@ def _refusal(error: Any, wire: Wire) -> MetastoreError:
 
 def _text(error: BaseException) -> str:
     return str(error) or type(error).__name__
-
-
-# --- Column statistics as a metastore has them: of a table, or of some of its partitions
-
-Statistics = Mapping[str, Sequence[Any]]
-"""ColumnStatisticsObj of each column that has them, by the name of the partition, "" for the table itself."""
-
-
-def read_statistics(
-    metastore: Metastore, name: TableName, columns: Sequence[str], partitions: Sequence[str] = ()
-) -> Statistics:
-    """The statistics of these columns: of the named partitions, or of the table itself if none is named.
-
-    A partition or table without statistics, or which is not there, has an empty sequence. Only statistics of Hive's own
-    engine are read. Raises as Metastore.call.
-    """
-    statistics: dict[str, Sequence[Any]] = dict.fromkeys(partitions or ("",), ())
-    read = _of_partitions if partitions else _of_table
-    try:
-        return (
-            statistics | read(metastore, name, [column.lower() for column in columns], partitions)
-            if columns
-            else statistics
-        )
-    except hive.NoSuchObjectException:
-        return statistics
-
-
-def _of_table(metastore: Metastore, name: TableName, columns: list[str], _: Sequence[str]) -> dict[str, Sequence[Any]]:
-    request = hive.TableStatsRequest(name.database, name.table, columns)
-    return {"": metastore.call(lambda client: client.get_table_statistics_req(request)).tableStats}
-
-
-def _of_partitions(
-    metastore: Metastore, name: TableName, columns: list[str], partitions: Sequence[str]
-) -> dict[str, Sequence[Any]]:
-    request = hive.PartitionsStatsRequest(name.database, name.table, columns, list(partitions))
-    return dict(metastore.call(lambda client: client.get_partitions_statistics_req(request)).partStats)

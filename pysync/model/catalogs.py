@@ -2,7 +2,8 @@
 
 A database of another catalog than `hive` has its catalog in its name, `@spark#sales`, as Hive's own clients write it
 (MetaStoreUtils.prependCatalogToDbName). So a name of a database is unique in a metastore, and nothing but events and
-the metastore's client has to know of catalogs. No database can have such a name in the catalog `hive`.
+the metastore's client has to know of catalogs. No database can have such a name in the catalog `hive`. The structs of
+the metastore's IDL have the catalog in a field of its own.
 """
 
 from __future__ import annotations
@@ -20,33 +21,6 @@ from pysync.model import idl
 from pysync.model.names import is_default_catalog, normalized
 
 _QUALIFIED = re.compile(r"@([^#]+)#(.*)", re.DOTALL)
-
-
-def catalog_of(database: str) -> str | None:
-    """The catalog in the name of a database; None for one of the catalog `hive`."""
-    match = _QUALIFIED.fullmatch(database) if database.startswith("@") else None
-    return match[1] if match else None
-
-
-def name_in_catalog(database: str) -> str:
-    """The name of a database within its catalog."""
-    match = _QUALIFIED.fullmatch(database) if database.startswith("@") else None
-    return match[2] if match else database
-
-
-def database_in(catalog: str | None, database: str) -> str:
-    """The name of a database of a catalog; a name that says its catalog stays as it is."""
-    if is_default_catalog(catalog) or not database or catalog_of(database) is not None:
-        return database
-    return f"@{normalized(catalog or '')}#{database}"
-
-
-def is_default_database(database: str) -> bool:
-    """Whether it is the database `default` of its catalog, which every metastore has by itself."""
-    return name_in_catalog(database) == "default"
-
-
-# --- Objects: structs of the metastore's IDL have the catalog in a field of its own.
 
 _CONSTRAINT = ("catName", ("table_db",))
 _REQUEST = ("catName", ("dbName",))
@@ -82,11 +56,34 @@ _PARTS: Mapping[type, str] = {
 }
 """By struct: the field with structs that have names of databases, too."""
 
-
 _NEED_CATALOG = frozenset({*idl.CONSTRAINTS, idl.ConstraintsRequest, idl.CreationMetadata})
 """The structs in which a metastore requires the catalog."""
 
 _KNOWN = frozenset({*_FIELDS, *_PARTS})
+
+
+def catalog_of(database: str) -> str | None:
+    """The catalog in the name of a database; None for one of the catalog `hive`."""
+    match = _QUALIFIED.fullmatch(database) if database.startswith("@") else None
+    return match[1] if match else None
+
+
+def name_in_catalog(database: str) -> str:
+    """The name of a database within its catalog."""
+    match = _QUALIFIED.fullmatch(database) if database.startswith("@") else None
+    return match[2] if match else database
+
+
+def database_in(catalog: str | None, database: str) -> str:
+    """The name of a database of a catalog; a name that says its catalog stays as it is."""
+    if is_default_catalog(catalog) or not database or catalog_of(database) is not None:
+        return database
+    return f"@{normalized(catalog or '')}#{database}"
+
+
+def is_default_database(database: str) -> bool:
+    """Whether it is the database `default` of its catalog, which every metastore has by itself."""
+    return name_in_catalog(database) == "default"
 
 
 def qualify(item: Any, catalog: str | None = None) -> Any:

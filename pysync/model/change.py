@@ -1,4 +1,4 @@
-"""Change: an event with its objects decoded, in the form in which HMS stores them; which table an event is about."""
+"""Change: an event with its objects decoded, in the form in which HMS stores them."""
 
 from __future__ import annotations
 
@@ -8,101 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from thrift.protocol.TBase import TBase
-from thrift.Thrift import TType
 
-from pysync.base.errors import PysyncError
 from pysync.model import idl
-from pysync.model.catalogs import database_in, qualify
-from pysync.model.definition import is_external, loses_files
+from pysync.model.definition import loses_files
 from pysync.model.event import VISITED, Event, Kind
+from pysync.model.home import Provenance
 from pysync.model.locations import SourceFiles
-from pysync.model.mark import Provenance
 from pysync.model.names import TableName, normalized
+from pysync.model.objects import OBJECTS, stored
 from pysync.model.reread import is_reread_request, request_of
-from pysync.model.wire import UnreadableEvent, decode, decode_event
-
-# Objects: which struct the events of each kind hold, and the form in which HMS stores it.
-
-
-OBJECTS: Mapping[Kind, Any] = {
-    Kind.CREATE_DATABASE: hive.Database,
-    Kind.ALTER_DATABASE: hive.Database,
-    Kind.DROP_DATABASE: hive.Database,
-    Kind.CREATE_TABLE: hive.Table,
-    Kind.ALTER_TABLE: hive.Table,
-    Kind.DROP_TABLE: hive.Table,
-    Kind.ADD_PARTITION: hive.Partition,
-    Kind.ALTER_PARTITION: hive.Partition,
-    Kind.DROP_PARTITION: hive.Partition,
-    Kind.INSERT: hive.Partition,
-    Kind.CREATE_FUNCTION: hive.Function,
-    Kind.DROP_FUNCTION: hive.Function,
-    Kind.ADD_PRIMARYKEY: hive.SQLPrimaryKey,
-    Kind.ADD_FOREIGNKEY: hive.SQLForeignKey,
-    Kind.ADD_UNIQUECONSTRAINT: idl.SQLUniqueConstraint,
-    Kind.ADD_NOTNULLCONSTRAINT: idl.SQLNotNullConstraint,
-    Kind.ADD_DEFAULTCONSTRAINT: idl.SQLDefaultConstraint,
-    Kind.ADD_CHECKCONSTRAINT: idl.SQLCheckConstraint,
-    Kind.DROP_CONSTRAINT: None,
-    Kind.COLUMN_STATISTICS: None,
-    Kind.REFRESH: None,
-}
-"""The kinds that can be replayed, and the struct of their objects. All other kinds are skipped, and counted."""
-
-_NEEDED: Mapping[Any, tuple[str, ...]] = {
-    hive.Database: ("name",),
-    hive.Table: ("dbName", "tableName"),
-    hive.Partition: ("dbName", "values"),
-    hive.Function: ("dbName", "functionName"),
-    hive.SQLPrimaryKey: ("table_db", "table_name"),
-    hive.SQLForeignKey: ("fktable_db", "fktable_name", "pktable_db", "pktable_name"),
-    idl.SQLUniqueConstraint: ("table_db", "table_name"),
-    idl.SQLNotNullConstraint: ("table_db", "table_name"),
-    idl.SQLDefaultConstraint: ("table_db", "table_name"),
-    idl.SQLCheckConstraint: ("table_db", "table_name"),
-}
-"""The fields that identify an object."""
-
-_LOWER_CASE: Mapping[Any, tuple[str, ...]] = {
-    hive.Database: ("name",),
-    hive.Table: ("dbName", "tableName"),
-    hive.Partition: ("dbName", "tableName"),
-    hive.Function: ("dbName", "functionName"),
-}
-"""The names that HMS normalizes."""
-
-
-def stored(struct: Any, raw: bytes, catalog: str | None = None) -> Any:
-    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also if nothing identifies the object.
-
-    Names of databases say the catalog (pysync.model.catalogs): the object's, or `catalog` if it names none.
-    """
-    item = qualify(decode(struct, raw), catalog)
-    for name in _NEEDED[struct]:
-        value = getattr(item, name)
-        if not (value.strip() if isinstance(value, str) else value):
-            raise UnreadableEvent(f"the {struct.__name__} has no {name}")
-    as_stored(item)
-    return item
-
-
-def as_stored(item: Any) -> None:
-    """Bring an object, as a client sent it, to the form in which HMS stores it, in place.
-
-    Names become lower case. A table is external only if its parameter EXTERNAL says so, whatever its tableType (seen on
-    HMS 2.3, 3.1 and 4.0).
-    """
-    # Events of HMS 2.3 and 3.1 have names in the client's case; 4.0 lowers them first.
-    for name in _LOWER_CASE.get(type(item), ()):
-        if (value := getattr(item, name)) is not None:
-            setattr(item, name, normalized(value))
-    if isinstance(item, hive.Table) and item.tableType in {"EXTERNAL_TABLE", "MANAGED_TABLE"}:
-        item.tableType = "EXTERNAL_TABLE" if is_external(item) else "MANAGED_TABLE"
-
-
-# Change: an event with its objects decoded, in the form in which HMS stores them.
-
+from pysync.model.wire import UnreadableEvent
 
 _OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
 _PARTITIONS = _OF_SEVERAL | {Kind.ALTER_PARTITION}
@@ -368,70 +283,3 @@ def _place(change: Change) -> tuple[str, str]:
     if isinstance(item, idl.ANY_CONSTRAINT):
         return normalized(item.table_db), normalized(item.table_name)
     return item.dbName, getattr(item, "tableName", "")
-
-
-# Named: which table an event is about. It needs the bytes of the names only, not a readable object.
-
-
-def named_in(data: bytes) -> TableName | None:
-    """The table that an event is about, even if its objects are unreadable; None if it is not known."""
-    try:
-        return named_in_event(decode_event(data))
-    except PysyncError:
-        return None
-
-
-def named_in_event(event: Event) -> TableName | None:
-    """The same for a decoded event."""
-    try:
-        if event.kind.value.endswith("_TABLE"):
-            names: Any = decode(_TableNames, (event.before or event.after)[0])
-        elif event.outlives_its_table:
-            names = decode(_PartitionNames, event.before[0])
-        else:
-            names = decode(_TableNames, event.table or b"")
-    except (PysyncError, IndexError):
-        return None
-    if not names.dbName or not names.tableName:
-        return None
-    return TableName.of(database_in(event.catalog, names.dbName), names.tableName)
-
-
-def objects_of(event: Event, position: int) -> list[str]:
-    """`db.table` (of a rename the old and the new name), `db`, `db.*` for a database that is dropped with all in it."""
-    names = [named_in_event(event)]
-    if event.kind is Kind.ALTER_TABLE and event.after:
-        # An event with the new state alone gives the new name.
-        names.append(named_in_event(replace(event, before=())))
-    if names[0] is not None:
-        return [str(name) for name in dict.fromkeys(names) if name is not None]
-    try:
-        change = decode_change(event, position)
-    except PysyncError:
-        return []
-    return sorted(change.keys) if change else []
-
-
-class _TableNames(TBase):  # type: ignore[misc]
-    """The fields of a Table that identify it. Thrift skips all others without decoding them."""
-
-    thrift_spec = (None, (1, TType.STRING, "tableName", "UTF8", None), (2, TType.STRING, "dbName", "UTF8", None))
-
-    def __init__(self) -> None:
-        self.tableName: str | None = None
-        self.dbName: str | None = None
-
-
-class _PartitionNames(TBase):  # type: ignore[misc]
-    """The fields of a Partition that identify its table."""
-
-    thrift_spec = (
-        None,
-        None,
-        (2, TType.STRING, "dbName", "UTF8", None),
-        (3, TType.STRING, "tableName", "UTF8", None),
-    )
-
-    def __init__(self) -> None:
-        self.dbName: str | None = None
-        self.tableName: str | None = None

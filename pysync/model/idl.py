@@ -1,34 +1,38 @@
-"""IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's, and fast copies of its structs."""
+"""IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's. The only place that adds to it.
+
+Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields that
+it does not know, so older servers may get them. A struct that was read without such a field has it as None.
+
+- Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out, but for a table's
+  id: only Hive 4 sets one, so it says how that table's metastore treats files.
+- Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
+- SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
+  Here they are tuples.
+- The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
+  `Client` is hmsclient's, with these calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TApplicationException, TMessageType, TType
 from thrift.TRecursive import fix_spec
 
-# IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's. The only place that adds to it.
-#
-# Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields
-# that it does not know, so older servers may get them. A struct that was read without such a field has it as None.
-#
-# - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out, but for a
-#   table's id: only Hive 4 sets one, so it says how that table's metastore treats files.
-# - Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
-# - SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
-#   Here they are tuples.
-# - The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
-#   `Client` is hmsclient's, with these calls.
-
-
 CATALOG = "hive"
 """The default catalog, which requests of Hive 3.1 must name."""
 
 TEXTS = (TType.STRING, "UTF8", False)
 _FIXED_TEXT = (TType.STRING, "UTF8", True)  # read as a tuple, not as a list
+
+_NUMBERS = ("Long", "Double", "Decimal", "Date")
+
+_UPDATE_CREATION = "update_creation_metadata"
+
+_CREATE_CATALOG = "create_catalog"
 
 
 def text(at: int, name: str) -> tuple[Any, ...]:
@@ -98,6 +102,7 @@ SourceTable = struct(
     number(4, "deletedCount", TType.I64),
 )
 
+
 CreationMetadata = struct(
     "CreationMetadata",
     text(1, "catName"),
@@ -108,6 +113,7 @@ CreationMetadata = struct(
     number(6, "materializationTime", TType.I64),
     parts(7, "sourceTables", SourceTable),
 )
+
 
 NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
     ttypes.AddPartitionsRequest: (text(6, "catName"), part(10, "environmentContext", ttypes.EnvironmentContext)),
@@ -146,7 +152,10 @@ NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
 }
 """By struct: the fields that are added."""
 
+
 Timestamp = struct("Timestamp", number(1, "secondsSinceEpoch", TType.I64))
+
+
 TimestampColumnStatsData = struct(
     "TimestampColumnStatsData",
     part(1, "lowValue", Timestamp),
@@ -156,7 +165,8 @@ TimestampColumnStatsData = struct(
     _bytes(5, "bitVectors"),
     _bytes(6, "histogram"),
 )
-_NUMBERS = ("Long", "Double", "Decimal", "Date")
+
+
 _STATISTICS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
     **{
         getattr(ttypes, f"{name}ColumnStatsData"): (_bytes(5, "bitVectors"), _bytes(6, "histogram"))
@@ -197,11 +207,19 @@ def _constraint(name: str, *own: str) -> Any:
 
 
 SQLUniqueConstraint = _constraint("SQLUniqueConstraint", "key_seq", "uk_name")
+
+
 SQLNotNullConstraint = _constraint("SQLNotNullConstraint", "nn_name")
+
+
 SQLDefaultConstraint = _constraint("SQLDefaultConstraint", "default_value", "dc_name")
+
+
 SQLCheckConstraint = _constraint("SQLCheckConstraint", "check_expression", "dc_name")
 
+
 ConstraintsRequest = struct("ConstraintsRequest", text(1, "catName"), text(2, "db_name"), text(3, "tbl_name"))
+
 
 CONSTRAINTS = {
     SQLUniqueConstraint: ("unique_constraint", "uk_name"),
@@ -210,6 +228,7 @@ CONSTRAINTS = {
     SQLCheckConstraint: ("check_constraint", "dc_name"),
 }
 """By struct: its name in the calls, and the field that holds the constraint's name."""
+
 
 ANY_CONSTRAINT = (ttypes.SQLPrimaryKey, ttypes.SQLForeignKey, *CONSTRAINTS)
 """The structs of all constraints, for isinstance."""
@@ -253,7 +272,6 @@ def _caller(name: str, request: Any, errors: tuple[Any, Any], answer: Any = None
 _REQUESTS = {kind: struct(f"Add{kind.__name__}", parts(1, "columns", kind)) for kind in CONSTRAINTS}
 
 
-_UPDATE_CREATION = "update_creation_metadata"
 _UpdateCreation = struct(
     f"{_UPDATE_CREATION}_args",
     text(1, "catName"),
@@ -261,6 +279,8 @@ _UpdateCreation = struct(
     text(3, "tblName"),
     part(4, "made", CreationMetadata),
 )
+
+
 _UpdatedCreation = struct(
     f"{_UPDATE_CREATION}_result",
     part(1, "o1", ttypes.NoSuchObjectException),
@@ -270,9 +290,14 @@ _UpdatedCreation = struct(
 
 
 _Catalog = struct("Catalog", text(1, "name"), text(2, "description"), text(3, "locationUri"))
+
+
 _CatalogRequest = struct("CreateCatalogRequest", part(1, "catalog", _Catalog))
-_CREATE_CATALOG = "create_catalog"
+
+
 _CreateCatalog = struct(f"{_CREATE_CATALOG}_args", part(1, "request", _CatalogRequest))
+
+
 _CreatedCatalog = struct(
     f"{_CREATE_CATALOG}_result",
     part(1, "o1", ttypes.AlreadyExistsException),
@@ -305,43 +330,3 @@ def _add_calls() -> None:
 
 
 _add_calls()
-
-
-# Copies of the structs of the metastore's IDL, in a tenth of the time that copy.deepcopy takes.
-
-
-T = TypeVar("T")
-
-_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
-
-
-def copied(value: T) -> T:
-    """A deep copy of a struct, or of a list or dict of them; it shares nothing that can be altered."""
-    kind: Any = type(value)
-    if kind in _PLAIN:
-        return value
-    # Nearly all fields are plain: a call for each would take most of the time.
-    if kind is list:
-        return [it if type(it) in _PLAIN else copied(it) for it in value]  # type: ignore[attr-defined, return-value]
-    if kind is dict:
-        return _items(value)  # type: ignore[arg-type, return-value]
-    if not hasattr(value, "thrift_spec"):
-        return value
-    copy: T = kind.__new__(kind)
-    copy.__dict__.update(_items(value.__dict__))
-    return copy
-
-
-def filled(wanted: T, there: Any) -> T:
-    """A copy of `wanted` in which the fields of `there` replace those that are None, also in nested structs."""
-    copy: Any = copied(there)
-    for name, value in vars(wanted).items():
-        if value is not None:
-            before = getattr(there, name, None)
-            inner = hasattr(value, "thrift_spec") and before is not None
-            setattr(copy, name, filled(value, before) if inner else copied(value))
-    return copy  # type: ignore[no-any-return]
-
-
-def _items(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: it if type(it) in _PLAIN else copied(it) for key, it in values.items()}

@@ -1,26 +1,26 @@
-"""Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends in the same state."""
+"""Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends in the same state.
+
+A put creates or alters; the drop of an absent object succeeds. Objects are hmsclient's structs, already rewritten for
+the target. A target must not alter them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from pysync.model.home import Condition, Stance
 from pysync.model.locations import SourceFiles
-from pysync.model.mark import Condition, Mark, Stance
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
-
-# Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends in the same state.
-#
-# A put creates or alters; the drop of an absent object succeeds. Objects are hmsclient's structs, already rewritten
-# for the target. A target must not alter them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """`mark` says where the change comes from, `visited` the clusters it has been to, so that it never returns.
 
-    `condition` is what the target must have, where homes count (pysync.model.mark).
+    `condition` is what the target must have, where homes count (pysync.model.home).
     """
 
     mark: Mark
@@ -210,9 +210,9 @@ class PutTable(TableOperation):
     """Create the table, or alter it to this definition.
 
     With `cascade` its partitions get its columns, whatever columns they or the table have by then. `pointers` are the
-    pointers that an Iceberg table had at the source before (pysync.model.locations). Only if it `creates` may a missing
-    table be created: then everything else in the table follows, or there is nothing yet. `is_current` says that the
-    definition was read at the source when its turn came; an event may be older than what another queue has written.
+    pointers that an Iceberg table had at the source before (pysync.model.table_formats). Only if it `creates` may a
+    missing table be created: then everything else in the table follows, or there is nothing yet. `is_current` says that
+    the definition was read at the source when its turn came; an event may be older than what another queue has written.
     """
 
     definition: Any
@@ -319,77 +319,8 @@ class PutStatistics(TableOperation):
     statistics: Mapping[str, Sequence[Any]]
 
 
-# Describe: an operation in a few words, for plans and logs. Pure.
-
-
-def describe(operation: Operation, *, cascade: bool = True) -> str:
-    """One line: `put table shop.items (3 columns)`, `drop 12 partitions of shop.items`.
-
-    `cascade` is the setting of the target that would apply it.
-    """
-    if isinstance(operation, DropDatabase) and not cascade:
-        return f"drop database {operation.database} if it has no tables{_files(operation.deleted_locations)}"
-    words = _WORDS.get(type(operation))
-    return words(operation) if words else f"{type(operation).__name__} of {operation.key}"
-
-
 def partitions(operation: Operation) -> int:
     """How many partitions the operation puts or drops by themselves."""
     if isinstance(operation, PutPartitions):
         return len(operation.partitions)
     return len(operation.values) if isinstance(operation, DropPartitions) else 0
-
-
-def _put_table(operation: PutTable) -> str:
-    storage = operation.definition.sd
-    columns = _count((storage and storage.cols) or (), "column")
-    return f"put table {operation.table} ({columns}{', also in its partitions' if operation.cascade else ''})"
-
-
-def _drop_partitions(operation: DropPartitions) -> str:
-    return f"drop {_count(operation.values, 'partition')} of {operation.table}{_files(operation.deleted_locations)}"
-
-
-def _refresh(operation: Refresh) -> str:
-    if operation.statistics:
-        return f"refresh the column statistics of {operation.table} from the source"
-    if operation.table is not None:
-        return f"refresh table {operation.table} from the source"
-    if operation.database:
-        return f"refresh database {operation.database} from the source, and drop tables that are gone at the source"
-    if operation.replaced:
-        return "drop tables that the replaced policy took and the new one does not"
-    if operation.former:
-        return "drop objects that are no longer in the scope of the target"
-    return "drop databases that are gone at the source"
-
-
-def _count(items: Sized, word: str) -> str:
-    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
-
-
-def _files(deleted: Sized) -> str:
-    return " with the files" if deleted else ""
-
-
-_WORDS: Mapping[type[Operation], Callable[[Any], str]] = {
-    PutDatabase: lambda it: f"put database {it.database}",
-    DropDatabase: lambda it: f"drop database {it.database} with its tables{_files(it.deleted_locations)}",
-    PutFunction: lambda it: f"put function {it.database}.{it.definition.functionName}",
-    DropFunction: lambda it: f"drop function {it.database}.{it.function}",
-    Refresh: _refresh,
-    RequestReread: lambda it: (
-        f"have other clusters read {it.table or it.function or 'the database'} of {it.database} again"
-        if it.database
-        else f"tell other clusters that {it.home} may have lost changes"
-    ),
-    PutTable: _put_table,
-    RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",
-    DropTable: lambda it: f"drop table {it.table}{_files(it.deleted_locations)}",
-    LeaveTable: lambda it: f"leave table {it.table}, which is {it.new_source} at the source, and out of scope",
-    PutPartitions: lambda it: f"put {_count(it.partitions, 'partition')} of {it.table}",
-    DropPartitions: _drop_partitions,
-    PutConstraint: lambda it: f"put a constraint of {it.table} ({_count(it.columns, 'column')})",
-    DropConstraint: lambda it: f"drop constraint {it.constraint} of {it.table}",
-    PutStatistics: lambda it: f"put the column statistics of {it.table}",
-}

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from pysync.base.crashpoints import crash_point
 from pysync.model.mark import Writer
-from pysync.queue import events, files, target_queue
-from pysync.queue.files import Room
+from pysync.queue import events, history, parked
+from pysync.queue.directory import Room, free_bytes
 from pysync.queue.gaps import Gaps
 from pysync.queue.intake import Intake
-from pysync.queue.store import FILE, QueueFile
-from pysync.queue.target_queue import Notes, TargetQueue, Targets
+from pysync.queue.notes import Notes
+from pysync.queue.queue_file import FILE, QueueFile
+from pysync.queue.target_queue import TargetQueue
+from pysync.queue.targets import Targets
 from pysync.queue.values import History, Queued
 
 _TRIM_ROWS = 2000  # of one transaction, for which appends wait
@@ -48,7 +50,7 @@ class EventQueue:
         min_free_bytes: int = 256 * 1024 * 1024,
         quarantine: bool = False,
         lock_timeout: float = 5.0,
-        free_bytes: Callable[[Path], int] = files.free_bytes,
+        free_bytes: Callable[[Path], int] = free_bytes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Open the queue in `directory`, or begin one.
@@ -112,7 +114,7 @@ class EventQueue:
         It is found by halves: if the clock was set back meanwhile, it is one of the places where that time was passed.
         """
         with self._file.reading() as connection:
-            return events.history_since(connection, events.TABLE, range(self._file.first, self._file.last + 1), at_ms)
+            return history.history_since(connection, events.TABLE, range(self._file.first, self._file.last + 1), at_ms)
 
     def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
         """The events kept after the position `after`, in order, whoever is done with them.
@@ -125,14 +127,14 @@ class EventQueue:
         """Keep other bytes for the events at these positions, parked ones, too; in one transaction."""
         with self._file.transaction() as connection:
             events.amend(connection, changed)
-            target_queue.amend(connection, changed)
+            parked.amend(connection, changed)
 
     # --- how long they are kept
 
     def history(self) -> History:
         """What is kept though every target is done with it. Cheap, however much it is."""
         with self._file.reading() as connection:
-            return events.retained(connection, events.TABLE, self._done(), self.size)
+            return history.retained(connection, events.TABLE, self._done(), self.size)
 
     def hold(self, who: str, first: int) -> bool:
         """Keep events from the position `first` on, until `let_go`; False if they are not all there any more.
@@ -196,8 +198,8 @@ class EventQueue:
 
     def _spent(self, connection: sqlite3.Connection, among: range, seconds: float, most: float) -> int:
         """The last of the positions `among` whose event is too old, or too much; the one before them if none is."""
-        ripe = events.Ripe(events.TABLE, self.last, self._file.now_ms(), round(seconds * _MS))
-        over = events.excess_history(connection, self._done(), self.size, most)
+        ripe = history.Ripe(events.TABLE, self.last, self._file.now_ms(), round(seconds * _MS))
+        over = history.excess_history(connection, self._done(), self.size, most)
         return max(ripe.upto(connection, among.start, among[-1]), min(among[-1], among.start - 1 + over))
 
     def _done(self) -> int:

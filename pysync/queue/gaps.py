@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import structlog
 
-from pysync.queue import repair
-from pysync.queue.store import QueueFile
-from pysync.queue.target_queue import Targets, own_gaps
+from pysync.queue import losses
+from pysync.queue.queue_file import QueueFile
+from pysync.queue.targets import Targets, own_gaps
 from pysync.queue.values import NEW, SCOPES, Gap
 
 log = structlog.get_logger(__name__)
@@ -31,7 +31,7 @@ class Gaps:
         """
         with self._file.lock:
             with self._file.transaction() as connection:
-                is_new = repair.add_gap(connection, key, reason, self._file.now_ms())
+                is_new = losses.add_gap(connection, key, reason, self._file.now_ms())
                 if upto is not None:
                     _heal(connection, [key], upto)
             self._file.remember_gaps()

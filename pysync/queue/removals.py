@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pysync.queue.store import QueueFile
+from pysync.queue.queue_file import QueueFile
 
 State = Literal["passed", "held", "open", "keep", "released", "drop"]
 """`passed`: within the limits. `held`: while a limit is exceeded, waits for a person, who decides `keep` or `drop`.

@@ -12,7 +12,8 @@ import structlog
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.model.operation import DropDatabase, Operation, Refresh, describe
+from pysync.model.describe import describe
+from pysync.model.operation import DropDatabase, Operation, Refresh
 from pysync.replay.batch import Job, Tries
 from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.progress import Progress

@@ -20,9 +20,10 @@ from itertools import chain
 
 import structlog
 
+from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Counts, Throttle
 from pysync.base.text import nearest
+from pysync.base.throttle import Throttle
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause, Removal
 from pysync.replay.brake import Brake

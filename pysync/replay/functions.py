@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.operation import DropFunction, Operation, PutFunction, Refresh
 from pysync.replay.window.origins import Origins
 from pysync.replay.window.translate import Translator

@@ -10,8 +10,10 @@ from typing import Any
 
 import structlog
 
+from pysync.base.counts import Counts, Rate
+from pysync.base.latency import Latency
 from pysync.base.masking import masked
-from pysync.base.measures import Counts, Latency, Rate, Throttle
+from pysync.base.throttle import Throttle
 from pysync.targets.base import ERRORS
 
 _MANY_STALE = 100

@@ -13,13 +13,14 @@ from thrift.Thrift import TException
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads, is_of_call
+from pysync.metastore.client import is_of_call
 from pysync.metastore.errors import MetastoreError
+from pysync.metastore.reads import Reads
 from pysync.model import idl
-from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
-from pysync.model.mark import first_home
+from pysync.model.home import first_home
 from pysync.model.names import TableName
+from pysync.model.objects import OBJECTS
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized, partition_values

@@ -14,8 +14,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
+from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.metastore.errors import MetastoreError
+from pysync.metastore.reads import Reads
+from pysync.metastore.statistics import Statistics, read_statistics
 from pysync.model.names import TableName, partition_values
 from pysync.model.operation import PutStatistics
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unavailable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pysync.base.measures import Delays, Latency
+from pysync.base.latency import Delays, Latency
 from pysync.model.event import SIDECAR, Event
 from pysync.replay.batch import Job
 from pysync.targets.base import Outcome

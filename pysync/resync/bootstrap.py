@@ -21,15 +21,16 @@ from pysync.base.errors import PysyncError
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
 from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
+from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
-from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place
+from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState

@@ -28,7 +28,8 @@ from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
-from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
+from pysync.resync.feed import Feed
+from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
 from pysync.worker import Worker
 
 REQUESTED = "requested:"

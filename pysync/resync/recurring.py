@@ -17,12 +17,13 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
-from pysync.model.locations import keeps_schema
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
+from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy, typed_keys
-from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
+from pysync.resync.feed import Feed
+from pysync.resync.refreshes import Refreshes, Scope, chosen
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 

@@ -21,12 +21,13 @@ import structlog
 from pydantic import BaseModel
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy
+from pysync.resync.feed import Feed
 from pysync.resync.ranges import HistoryGone, Range, touched
-from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
+from pysync.resync.refreshes import Names, Refreshes, database, place, some, table
 from pysync.worker import Finished, Worker, WorkerState
 
 _EVERY_SECONDS = 0.2

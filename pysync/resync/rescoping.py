@@ -25,8 +25,9 @@ from pysync.queue import EventQueue, Gap, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
+from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
-from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place, some
+from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place, some
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
 

@@ -18,12 +18,13 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.translate import Translator
 from pysync.replay.window.view_names import names_in_view
-from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
+from pysync.resync.feed import Feed
+from pysync.resync.refreshes import Refreshes, Scope, chosen
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from pysync.base.errors import UsageError
 from pysync.base.text import toml_string
-from pysync.metastore.settings import parse_addresses
+from pysync.metastore.addresses import parse_addresses
 
 # --- Agent: what the hive-site.xml of the AWS Glue sync agent for Hive says, for both generations of the agent.
 #

@@ -12,21 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import Owner, rights_at
+from pysync.base.files import Owner
 from pysync.base.health import listening
+from pysync.base.rights import rights_at
 from pysync.base.text import count, error_text, without_pages
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
 from pysync.control.client import NoSidecar, ask
 from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
-from pysync.metastore.settings import shared
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
+from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting
-from pysync.sidecar.reload import needs
 from pysync.targets.base import ChecksRights, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

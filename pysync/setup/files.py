@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import Owner
 from pysync.base.token import assert_unreachable
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
 from pysync.config import Config
 
 # --- The listener: the properties that go into HMS's hive-site.xml

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.base.errors import UsageError
-from pysync.base.files import Owner, remove
+from pysync.base.files import Owner
+from pysync.base.rights import remove
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge

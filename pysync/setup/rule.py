@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pysync.base.errors import UsageError
 from pysync.base.text import nearest, plain, quoted, toml_string
-from pysync.metastore.settings import parse_addresses
+from pysync.metastore.addresses import parse_addresses
 
 # --- Rule text: the rules in a text, and the words of a rule, each with its place. Pure
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pysync.base.errors import PysyncError
-from pysync.base.files import Owner, as_user, is_users, make_directory, put, rights_at
+from pysync.base.files import Owner, put
+from pysync.base.rights import as_user, is_users, make_directory, rights_at
 from pysync.base.token import assert_unreachable, write_token
 from pysync.hive_site import files as hive_site
 

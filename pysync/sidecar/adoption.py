@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 
+from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Counts, Throttle
-from pysync.metastore.client import Reads
+from pysync.base.throttle import Throttle
+from pysync.metastore.reads import Reads
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable, Refresh

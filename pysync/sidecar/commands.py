@@ -10,23 +10,21 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import meant, quoted, shortened, shown
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
-from pysync.copy.files import may_remove_files
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
-from pysync.model.operation import describe, partitions
 from pysync.queue import EventQueue, ParkedTable, note_of
 from pysync.replay.drain import Drain
-from pysync.replay.window.plan import Work
 from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import stored_scope
-from pysync.sidecar import acts, held, parked
-from pysync.sidecar.acts import checked, recorded
+from pysync.sidecar import held, journal_pages, parked
+from pysync.sidecar.acts import recorded
 from pysync.sidecar.adoption import Adoption
-from pysync.sidecar.held import brake_status
+from pysync.sidecar.arguments import checked
 from pysync.sidecar.history import listed
+from pysync.sidecar.plans import plan_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.why import EndsReader, Inventory, Why
@@ -73,7 +71,7 @@ class Commands:
         """The commands by their names in requests, and `more`. What people do with them goes into the journal."""
         commands: Mapping[str, Command] = {
             **more,
-            "actions": partial(acts.listed, self._reader),
+            "actions": partial(journal_pages.listed, self._reader),
             "events": partial(listed, self._queue),
             "plan": self.plan,
             "scopes": self.scopes,
@@ -244,51 +242,3 @@ def _position(request: Request) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise PysyncError(f"{shortened(shown(value), 80)} is not a position", "pysync parked list shows the positions")
     return value
-
-
-# --- Plans: what the next window of a target comes to
-
-
-def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
-    """What the next window of a target comes to."""
-    draft, pause, settings = drain.preview(), drain.paused(), drain.settings
-    return {
-        "target": drain.name,
-        "mode": settings.mode,
-        "paused": pause and pause.reason,
-        "brake": brake_status(drain),
-        "queued": queued,
-        "first": draft.events[0].position if draft.events else None,
-        "last": draft.events[-1].position if draft.events else None,
-        "events": len(draft.events),
-        "skipped": draft.skipped,
-        "refused": [
-            {"position": it.event.position, "tables": sorted(it.keys), "kind": it.kind, "reason": it.reason}
-            for it in draft.refused
-        ],
-        "drops": draft.drops,
-        "max_drops_per_window": settings.max_drops_per_window,
-        "max_drops": settings.max_drops,
-        "max_drop_share": settings.max_drop_share,
-        "removes_files": any(may_remove_files(settings, it) for work in draft.works for it in work.operations),
-        "operations": sum(len(work.operations) for work in draft.works),
-        "works": [_work(work, settings.cascade) for work in draft.works],
-    }
-
-
-def _work(work: Work, cascade: bool) -> dict[str, Any]:
-    return {
-        "keys": sorted(work.keys),
-        "events": len(work.positions),
-        "first": min(work.positions),
-        "last": max(work.positions),
-        "operations": [
-            {
-                "operation": type(operation).__name__,
-                "object": operation.key,
-                "partitions": partitions(operation),
-                "text": describe(operation, cascade=cascade),
-            }
-            for operation in work.operations
-        ],
-    }

@@ -21,7 +21,7 @@ from pysync.control.client import NoSidecar, ask
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
-from pysync.queue.store import FILE
+from pysync.queue.queue_file import FILE
 from pysync.resync.rescoping import drop_what_leaves
 from pysync.sidecar.acts import note_of_target
 

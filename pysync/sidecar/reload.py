@@ -1,4 +1,9 @@
-"""Reload: a changed pysync.toml is taken while the sidecar runs, if what it needs is there."""
+"""Reload: the running sidecar takes a changed pysync.toml, with the same process id.
+
+A reload is a restart that reads the file first. If anything is wrong with it, that is reported, and nothing changes.
+Else the sidecar stops as it does on SIGTERM, and its process restarts with the same arguments. So whatever can be
+written into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
+"""
 
 from __future__ import annotations
 
@@ -6,81 +11,17 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import listener_jar
-from pysync.base.token import read_token
-from pysync.config import Config, Partial, load_config
+from pysync.config import Config, load_config
 from pysync.queue import EventQueue
-from pysync.queue.files import try_out
-from pysync.sections import WebConfig
 from pysync.sidecar import registry
-from pysync.targets.spark.session import assert_spark
-from pysync.web.server import assert_installed, assert_usable
-
-# --- Needs: what must be there before the sidecar runs. `run` refuses without it, and `check` reports it, by this
-# list.
-#
-# What else may keep the sidecar from running shows only as it starts: the ports, the lock of the queue, its file.
-
-
-def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
-    """What to look at, by its name: each gives what was seen, or raises PysyncError. Nothing is changed."""
-    checks: dict[str, Callable[[], str]] = {}
-    if config.queue:
-        checks["queue directory"] = partial(_directory, config.queue.directory)
-    if config.bridge and config.listens:
-        checks["token file"] = partial(_token, config.bridge.token_file)
-    if config.web and config.web.port is not None:
-        checks["web server"] = partial(_web, config.web)
-    for it in config.notify:
-        checks[f"secret of receiver {it.name}"] = partial(_token, it.secret_file)
-    if any(target.spark_request() for target in config.targets):
-        copies = any(target.copy_files for target in config.targets)
-        checks["Spark"] = lambda: _spark(copies=copies)
-    return checks
-
-
-def assert_needs(config: Config) -> None:
-    """Raises the first PysyncError of `needs`."""
-    for check in needs(config).values():
-        check()
-
-
-def _directory(directory: Path) -> str:
-    there = directory.exists()
-    try_out(directory)
-    return str(directory) if there else f"{directory} (will be created)"
-
-
-def _token(file: Path) -> str:
-    read_token(file)
-    return str(file)
-
-
-def _spark(*, copies: bool) -> str:
-    """Whether Spark is installed. Whether its settings are right shows when it starts, which takes long."""
-    assert_spark()
-    return f"installed; {listener_jar()}" if copies else "installed"
-
-
-def _web(settings: WebConfig) -> str:
-    assert_installed()
-    assert_usable(settings)
-    return f"installed; users: {settings.password_file}" if settings.password_file else "installed; reads only"
-
-
-# --- Reload: the running sidecar takes a changed pysync.toml, with the same process id.
-#
-# A reload is a restart that reads the file first. If anything is wrong with it, that is reported, and nothing changes.
-# Else the sidecar stops as it does on SIGTERM, and its process restarts with the same arguments. So whatever can
-# be written into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
+from pysync.sidecar.needs import assert_needs
 
 _STAYS = ("queue.directory", "source.name")
 _ONCE = "--quarantine"

@@ -16,9 +16,10 @@ from typing import Any
 import structlog
 
 from pysync import __version__
+from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem, problems
-from pysync.base.measures import Counts, Throttle
+from pysync.base.throttle import Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
@@ -45,15 +46,18 @@ from pysync.resync.rescoping import compare_scope
 from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
-from pysync.sidecar.history import Curves
+from pysync.sidecar.credentials import Credentials
+from pysync.sidecar.curves import Curves
+from pysync.sidecar.lag import Lags
 from pysync.sidecar.registry import assert_named, carry_out
 from pysync.sidecar.reload import Reloads
-from pysync.sidecar.status import Credentials, Lags, sidecar_status
+from pysync.sidecar.shutdown import Shutdown
+from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
-from pysync.sidecar.wiring import Resyncs, Shutdown, is_early, listens, open_watched, poller_of
+from pysync.sidecar.wiring import Resyncs, is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
 from pysync.web.server import WebServer
 from pysync.worker import Worker

@@ -1,107 +1,24 @@
-"""The status of the sidecar, as `pysync status --json` shows it: lag, credentials, and everything that parts report."""
+"""Status: what the sidecar reports of itself. Its form is a promise: docs/status.md."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
-from pysync.base.errors import PysyncError
 from pysync.base.health import problems
-from pysync.base.text import Moment
-from pysync.capture.roll import Clocks, Roll
+from pysync.capture.clocks import Clocks
+from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.journal import Journal
-from pysync.metastore.access import authorities_end, certificate_end, ticket_end
-from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.event import SIDECAR
-from pysync.model.wire import decode_event
-from pysync.queue import EventQueue, Gap, History, Instance, Queued
+from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
 from pysync.sidecar.held import brake_status
-from pysync.targets.settings import TargetSettings
+from pysync.sidecar.lag import Lags
 from pysync.worker import Worker
-
-# --- Lag: how long ago the oldest change was committed at the source that a target does not have
-
-
-class Lags:
-    """The lag of each target, as far as the queue shows. An event is read once, however often this is asked."""
-
-    def __init__(self, queue: EventQueue, clock_offset: Callable[[str], float | None] = lambda _: None) -> None:
-        """`clock_offset` is how many seconds the clock of a listener is ahead of ours; None if that is not known."""
-        self._queue = queue
-        self._clock_offset = clock_offset
-        self._read: dict[str, tuple[int, int]] = {}  # of each target its next event and when that was committed, in ms
-
-    def seconds(self, target: str, now: float) -> float:
-        """For how long, at the time `now` in seconds since 1970, the target has lacked a change; 0 if it has all.
-
-        The clock of the source may be off: what the listener reports of it is taken off. One that is fast and not known
-        does not hide the lag: then it counts from when the event came.
-        """
-        position = self._queue.target(target).position()
-        if self._queue.last <= position:
-            return 0.0
-        known = self._read.get(target)
-        if known is None or known[0] != position + 1:
-            events = self._queue.events(position, 1, 1)
-            if not events:
-                return 0.0
-            known = self._read[target] = (position + 1, self._committed(events[0]))
-        return max(0.0, now - known[1] / 1000)
-
-    def _committed(self, queued: Queued) -> int:
-        """When it was committed or when it came, whichever is earlier, in ms; when it came where it cannot be read."""
-        try:
-            event = decode_event(queued.data)
-        except PysyncError:
-            return queued.at_ms
-        offset = self._clock_offset(event.instance) or 0.0
-        return min(event.time_ms - round(offset * 1000), queued.at_ms)
-
-
-# --- Credentials: what pysync shows to others and trusts in them, and when that ends, for status and metrics
-
-_FRESH_SECONDS = 60.0
-
-End = Callable[[], float | None]
-
-
-class Credentials:
-    """The files and the ticket cache that a configuration names. They are read again a minute later, as others do."""
-
-    def __init__(self, config: Config) -> None:
-        page = config.web.tls_certificate
-        self._expiries: list[tuple[str, str, End]] = [
-            *_of("source", config.source.tls, config.source.kerberos),
-            *(secret for it in config.targets for secret in _of_target(it)),
-            *([("page", "certificate", partial(certificate_end, page))] if page else []),
-        ]
-        self.status = Moment(self._read, _FRESH_SECONDS)
-        """As in `pysync status --json`: `used_for`, `kind`, `expires_at` (seconds since 1970, or null) of each."""
-
-    def _read(self) -> list[dict[str, Any]]:
-        return [{"used_for": used_for, "kind": kind, "expires_at": end()} for used_for, kind, end in self._expiries]
-
-
-def _of_target(settings: TargetSettings) -> Iterator[tuple[str, str, End]]:
-    return _of(f"target {settings.name}", *settings.credentials())
-
-
-def _of(used_for: str, tls: TlsSettings | None, kerberos: KerberosSettings | None) -> Iterator[tuple[str, str, End]]:
-    if tls is not None and tls.cert_file is not None:
-        yield used_for, "certificate", partial(certificate_end, tls.cert_file)
-    if tls is not None and tls.ca_file is not None:
-        yield used_for, "authority", partial(authorities_end, tls.ca_file)
-    if kerberos is not None and kerberos.keytab is None:
-        yield used_for, "ticket", partial(ticket_end, kerberos)
-
-
-# --- Status: what the sidecar reports of itself. Its form is a promise: docs/status.md
 
 _AT_WORK = frozenset({"running", "shadow"})
 

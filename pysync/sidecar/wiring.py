@@ -1,14 +1,12 @@
-"""How the parts of a sidecar are put together, and taken apart."""
+"""How the parts of a sidecar are put together: its targets, its poller, and the resyncs of each target."""
 
 from __future__ import annotations
 
-import signal
-import time
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
 
-from pysync.base.measures import Counts, Throttle
+from pysync.base.counts import Counts
+from pysync.base.throttle import Throttle
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
@@ -28,8 +26,6 @@ from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 from pysync.worker import Worker
-
-# --- Opening: targets of the sidecar, with a count of the calls that they make and a look at what they redefine
 
 
 def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
@@ -56,9 +52,6 @@ def _count_call(calls: Counts, throttle: Throttle, name: str) -> None:
     throttle.spend()
 
 
-# --- Polling: the poller of a sidecar whose source has no listener, and whether changes are captured by now
-
-
 def poller_of(queue: EventQueue, config: Config) -> Poller | None:
     """The poller of the source's notification log; None if the source has a listener."""
     source, access = config.source, config.source_access()
@@ -81,10 +74,6 @@ def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
     if poller is not None:
         return not listens(poller)
     return gap.key.startswith(SWITCHED) and not watch.has_reports()
-
-
-# --- Resyncs: what has a single target read from the source again, beside the healing of gaps that all have in
-# common
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,36 +120,3 @@ class Resyncs:
         for it in self.recurring:
             it.start()
         self.views.start()
-
-
-# --- Shutdown: how a process is told to stop
-
-_EVERY_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
-
-
-class Shutdown:
-    """Asked for by a signal, or from any thread; seen within a quarter of a second."""
-
-    def __init__(self) -> None:
-        self._stop_requests: SimpleQueue[str | None] = (
-            SimpleQueue()
-        )  # its put is safe in a signal handler, Event's set is not
-
-    def on_signals(self) -> None:
-        """Let SIGTERM and SIGINT ask for it; call this in the main thread."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.ask())
-
-    def ask(self, failure: str | None = None) -> None:
-        """Ask for the end; `failure` says what went wrong, if anything did."""
-        self._stop_requests.put(failure)
-
-    def is_requested(self) -> bool:
-        """Wait a moment; True once the end was asked for."""
-        if self._stop_requests.empty():
-            time.sleep(_EVERY_SECONDS)
-        return not self._stop_requests.empty()
-
-    def failure(self) -> str | None:
-        """Why the end was asked for; None if nothing failed. Call it once, after `comes` was True."""
-        return self._stop_requests.get()

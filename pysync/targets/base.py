@@ -22,7 +22,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pysync.base.errors import PysyncError
-from pysync.model.definition import Constraints
+from pysync.model.constraints import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation

@@ -17,10 +17,10 @@ from pydantic import (
 )
 
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Limit
+from pysync.base.throttle import Limit
 from pysync.base.validation import Finite, Interval, Rate, Seconds, matching, rate
 from pysync.model.event import Kind, replicator
-from pysync.model.locations import TableFormat
+from pysync.model.table_formats import TableFormat
 from pysync.targets.spark_request import SparkConf, SparkRequest
 
 if TYPE_CHECKING:

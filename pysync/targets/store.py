@@ -22,9 +22,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, shortened
-from pysync.metastore.client import Statistics
-from pysync.model.definition import Constraints
-from pysync.model.idl import copied
+from pysync.metastore.statistics import Statistics
+from pysync.model.constraints import Constraints
+from pysync.model.copies import copied
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same

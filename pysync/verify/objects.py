@@ -9,10 +9,11 @@ from typing import Any, Protocol, TypeVar
 
 from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
-from pysync.model.change import OBJECTS
-from pysync.model.definition import Constraints, is_index, name_of, pairs
+from pysync.model.constraints import Constraints, name_of, pairs
+from pysync.model.definition import is_index
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName, partition_name, partition_values
+from pysync.model.objects import OBJECTS
 from pysync.replay.window.policy import Keys, typed_keys
 from pysync.targets.base import Rejected, ReportsLosses, Target, Unavailable
 from pysync.verify.pool import Ends

@@ -8,7 +8,7 @@ from typing import Any
 
 from pysync.base.errors import UsageError
 from pysync.copy.formats import Frame
-from pysync.model.definition import Constraints
+from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem, failing, without_status
-from pysync.base.text import Moment, error_text
+from pysync.base.moment import Moment
+from pysync.base.text import error_text
 from pysync.base.token import read_private, read_token
 from pysync.control.server import Command
 from pysync.sections import WebConfig

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import Pair
 from pysync.lab.metastore import find_java, find_spark_jars

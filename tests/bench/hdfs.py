@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import Pair
 from pysync.lab.metastore import find_java

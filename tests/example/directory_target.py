@@ -26,7 +26,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
 from pysync.lab.memory.objects import is_type
-from pysync.model.idl import filled
+from pysync.model.copies import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.wire import decode, encode
 from pysync.targets.answers import Answer, answer

@@ -21,7 +21,7 @@ from pysync.config import load_config
 from pysync.control.client import ask
 from pysync.queue import EventQueue, QueueFailed
 from pysync.queue.gaps import scope_gaps
-from pysync.queue.store import QueueFile
+from pysync.queue.queue_file import QueueFile
 from pysync.replay import drain
 from pysync.replay.drain import Drain
 from pysync.resync import bootstrap, rescoping

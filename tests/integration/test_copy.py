@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import RECORD, Copied, Pair
 from pysync.targets.base import Rejected, Unavailable

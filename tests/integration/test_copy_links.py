@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.run import RECORD, Pair
-from pysync.jobs.dumping import Lister
+from pysync.jobs.dump_listing import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files

@@ -20,7 +20,7 @@ from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.loading import load_once
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 from tests.support import partition
 from tests.support.dumps import Ends, create, fill
 from tests.support.logged import LoggedMetastore

@@ -10,8 +10,8 @@ import pytest
 
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
-from pysync.model.locations import pointer
 from pysync.model.names import TableName
+from pysync.model.table_formats import pointer
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.hms import KIND, HmsSettings
 from pysync.targets.hms.store import HmsStore

@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.dump.index import open_dump
 from pysync.jobs import oneoff
 from pysync.jobs.loading import load_once
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 from tests.support.repls import NEWEST, Repl, tables_of
 
 pytestmark = pytest.mark.smoke

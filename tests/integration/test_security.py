@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.files import listener_jar
-from pysync.capture import bridge
-from pysync.capture.handshake import SealedInput, Sealer
+from pysync.base.jar import listener_jar
+from pysync.capture import connections
+from pysync.capture.seal import SealedInput, Sealer
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
@@ -110,7 +110,7 @@ def test_five_hundred_connections_at_once_leave_the_bridge_quick_for_the_listene
 
 def test_a_caller_whose_greeting_drips_in_is_let_go_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit on each byte's time alone would let it stay for hours, with a thread and a descriptor of ours."""
-    monkeypatch.setattr(bridge, "_GREETING_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "_GREETING_SECONDS", 0.5)
     with closing(Stand(tmp_path)) as stand, closing(stand.caller(token=None)) as caller:
         until, sent = time.monotonic() + 20, 0
         with suppress(OSError):

@@ -22,7 +22,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.capture.bridge import Door, Server
+from pysync.capture.connections import Door, Server
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_for_value, wait_until

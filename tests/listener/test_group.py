@@ -12,7 +12,8 @@ from typing import cast
 
 import pytest
 
-from pysync.capture.handshake import SealedInput, Sealer, SidecarSide
+from pysync.capture.handshake import SidecarSide
+from pysync.capture.seal import SealedInput, Sealer
 from tests.listener.driver import MIB, Place
 from tests.listener.stand import DEADLINE, TOKEN, Event, database_in
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.jobs.loading import Survey, older
+from pysync.jobs.load_guard import Survey, older
 from pysync.lab.memory import MemoryMetastore, MemoryTarget
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Refreshes, everything

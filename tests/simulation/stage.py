@@ -18,7 +18,7 @@ from unittest import mock
 
 import structlog
 
-from pysync.queue import store
+from pysync.queue import database
 from pysync.resync import healing
 from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
@@ -50,7 +50,7 @@ def stage() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(healing, "Metastore", lambda connect: connect()))
         # No disk is damaged here, and to look at one takes a thread.
-        stack.enter_context(mock.patch.object(store, "_check", new=_nothing))
+        stack.enter_context(mock.patch.object(database, "_check", new=_nothing))
         for module in _modules("time", real_time):
             stack.enter_context(mock.patch.object(module, "time", found.clock))
         for module in _modules("crash_point"):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import socket
 
-from pysync.capture.bridge import HOST
-from pysync.capture.handshake import SealedInput, SealedSocket, Unproven
+from pysync.capture.connections import HOST
+from pysync.capture.handshake import Unproven
+from pysync.capture.seal import SealedInput, SealedSocket
 from tests.support.listener_side import ListenerSide
 
 TOKEN = "0123456789abcdef" * 4

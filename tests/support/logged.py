@@ -11,7 +11,7 @@ from thrift.Thrift import TType
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
-from pysync.metastore.settings import MetastoreUri
+from pysync.metastore.addresses import MetastoreUri
 from tests.support.notifications import ServedLog, _Processor, row
 
 _OF_THE_LOG = frozenset({"get_current_notificationEventId", "get_next_notification"})

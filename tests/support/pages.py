@@ -8,7 +8,7 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import problems
-from pysync.base.measures import Latency
+from pysync.base.latency import Latency
 from pysync.queue import ParkedTable
 from pysync.sidecar.parked import common_reason, grouped, is_adoptable
 from pysync.targets.base import ERRORS

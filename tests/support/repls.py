@@ -9,7 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.capture.notifications.rows import LOOK_BACK
+from pysync.capture.notifications.reader import LOOK_BACK
 from pysync.config import Config, load_config
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Manifest

@@ -21,7 +21,7 @@ import pytest
 
 from pysync.cli import main
 from pysync.control.client import ask
-from pysync.metastore.settings import MetastoreUri
+from pysync.metastore.addresses import MetastoreUri
 from pysync.model.wire import encode_event
 from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller

@@ -7,7 +7,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore.client import Metastore, read_statistics
+from pysync.metastore.client import Metastore
+from pysync.metastore.statistics import read_statistics
 from pysync.model import idl
 from pysync.model.names import TableName
 

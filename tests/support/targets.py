@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pysync.model.definition import Constraints
+from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable

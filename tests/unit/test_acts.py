@@ -11,7 +11,8 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
-from pysync.sidecar.acts import ACTS, MOST, listed, recorded
+from pysync.sidecar.acts import ACTS, recorded
+from pysync.sidecar.journal_pages import MOST, listed
 
 WHO = {"who": "uid 1000 (command line)"}
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.targets.aws import translate
 from pysync.targets.aws.texts import Limit, checked, fitted, length, s3_location
 from pysync.targets.aws.value_lists import joined, parted
 from pysync.targets.base import Rejected
+from pysync.views.translation import translate
 
 MODEL = botocore.session.get_session().get_service_model("glue")
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)

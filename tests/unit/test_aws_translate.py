@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pysync.lab.aws.rules import Strict
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized
-from pysync.targets.aws import translate
 from pysync.targets.aws.inputs import database_input, function_input, partition_input, table_input
 from pysync.targets.aws.structs import database_of, function_of, partition_of, table_of
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
+from pysync.views.translation import translate
 from tests.conformance.objects import function, partition, table, view
 from tests.support.glue import sent
 

@@ -23,9 +23,11 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.tally import Count, Tally
 from pysync.replay.window.translate import Translator
-from pysync.resync import bootstrap, healing, refreshes
+from pysync.resync import bootstrap, healing
+from pysync.resync import feed as feed_module
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.checkpoint import Checkpoints
+from pysync.resync.feed import _CHUNK, Feed
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes, Scope, everything, place
 from pysync.targets.base import Outcome, Rejected
@@ -214,10 +216,10 @@ class SlowTarget:
 def test_as_many_wait_as_the_target_finishes_in_five_seconds(monkeypatch, rate: int, most: int) -> None:
     """A change that comes meanwhile waits behind these alone, whatever limits the target."""
     target = SlowTarget(rate)
-    monkeypatch.setattr(refreshes, "time", SimpleNamespace(monotonic=lambda: target.now))
-    feed = refreshes.Feed(target, target, target.done)
+    monkeypatch.setattr(feed_module, "time", SimpleNamespace(monotonic=lambda: target.now))
+    feed = Feed(target, target, target.done)
     assert feed.queue({"database": str(it)} for it in range(3000)).whole
-    assert most <= target.most_waiting <= most + refreshes._CHUNK
+    assert most <= target.most_waiting <= most + _CHUNK
 
 
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:

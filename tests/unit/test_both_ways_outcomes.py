@@ -10,7 +10,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.difference import Difference
-from pysync.model.mark import Condition, Mark, Stance, births_of
+from pysync.model.home import Condition, Stance, births_of
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropPartitions,

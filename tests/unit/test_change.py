@@ -7,9 +7,11 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.model.change import OBJECTS, as_stored, decode_change, named_in_event
+from pysync.model.change import decode_change
 from pysync.model.event import USER, VISITED, Kind, replicator
+from pysync.model.named import named_in_event
 from pysync.model.names import TableName
+from pysync.model.objects import OBJECTS, as_stored
 from pysync.model.wire import UnreadableEvent
 from tests.support import partition, table
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.capture.clocks import Clocks
 from pysync.capture.gaps import GapWatch
-from pysync.capture.roll import Clocks
 from pysync.queue import EventQueue
 
 NOW = 1_800_000_000.0

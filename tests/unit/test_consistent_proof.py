@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.event import Kind
-from pysync.sidecar.waiting.consistent import ReportedChange, doubt
+from pysync.sidecar.waiting.proof import ReportedChange, doubt
 
 NOBODY = frozenset[str]()
 

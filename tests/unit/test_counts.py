@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.base.measures import Counts, Rate
+from pysync.base.counts import Counts, Rate
 
 
 class Clock:

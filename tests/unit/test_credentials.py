@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pysync.config import load_config
-from pysync.metastore.access import authorities_end, certificate_end, ticket_end
+from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end
 from pysync.metastore.settings import KerberosSettings
-from pysync.sidecar.status import Credentials
+from pysync.sidecar.credentials import Credentials
 from tests.support.certificates import Authority
 
 DAY = 86400.0

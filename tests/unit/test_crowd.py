@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from pysync.capture.handshake import Crowd
+from pysync.capture.callers import Crowd
 
 
 class Room:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.base.measures import Delays, Latency
+from pysync.base.latency import Delays, Latency
 from pysync.journal import Journal
-from pysync.sidecar.history import Curves
+from pysync.sidecar.curves import Curves
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 BEGIN = 1_795_000_200.0  # at the beginning of a minute

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pysync.model import operation as op
+from pysync.model.describe import describe
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import describe, partitions
+from pysync.model.operation import partitions
 from tests.support import partition, table
 from tests.support.events import database, one_of_each_kind
 

@@ -28,7 +28,7 @@ from pysync.dump.taken import Taken
 from pysync.dump.write import Selection, changes_since, newest, newest_within, touched_tables
 from pysync.jobs import dumping
 from pysync.jobs.dumping import Wanted
-from pysync.jobs.loading import _refuse_unfit, _since_by_notes, since_by_queue
+from pysync.jobs.load_guard import _since_by_notes, refuse_unfit, since_by_queue
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
@@ -379,7 +379,7 @@ def unfit(queue: Any, **changes: Any) -> str:
     if reason := _since_by_notes(queue, manifest, "dr"):
         return reason
     try:
-        _refuse_unfit(queue, manifest, "dr")
+        refuse_unfit(queue, manifest, "dr")
     except PysyncError as error:
         return str(error)
     return ""

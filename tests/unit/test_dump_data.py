@@ -20,7 +20,7 @@ from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import Counts, Manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
-from pysync.jobs.dumping import Into, OutOf
+from pysync.jobs.dump_carrying import Into, OutOf
 from pysync.jobs.loading import load_once
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 from tests.support import wait_for_items
 
 PROGRAM = """
 import threading, time
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 ending = Shutdown()
 ending.on_signals()

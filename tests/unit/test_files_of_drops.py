@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryTarget, Store
 from pysync.lab.memory.store import Notice
+from pysync.model.copies import copied
 from pysync.model.event import Kind
-from pysync.model.idl import copied
 from pysync.model.mark import Writer
 from pysync.replay.window.blocks import Blocks
 from pysync.replay.window.draft import draft

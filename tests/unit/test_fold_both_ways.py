@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pysync.model.change import Change
 from pysync.model.event import VISITED, Kind
-from pysync.model.mark import Mark, Stance, Writer
+from pysync.model.home import Stance
+from pysync.model.mark import Mark, Writer
 from pysync.model.operation import (
     DropDatabase,
     DropPartitions,

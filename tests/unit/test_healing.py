@@ -18,7 +18,7 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.queue.gaps import new_gaps
-from pysync.resync import healing, refreshes
+from pysync.resync import feed, healing
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from tests.support import table, wait_for_items, wait_for_value, wait_until
@@ -275,7 +275,7 @@ def test_the_pace_is_kept(stands) -> None:
 
 
 def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> None:
-    monkeypatch.setattr(refreshes, "_AHEAD", refreshes._CHUNK)
+    monkeypatch.setattr(feed, "_AHEAD", feed._CHUNK)
     stand = stands(Source(300))
     stand.is_held = True
     stand.queue.gaps.open("a", "why")
@@ -283,7 +283,7 @@ def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> 
     wait_until(lambda: len(stand.asked()) > 0, what="the first of it")
     time.sleep(0.2)
     asked = len(stand.asked())
-    assert asked <= 3 * refreshes._CHUNK, "it must not fill the queue"
+    assert asked <= 3 * feed._CHUNK, "it must not fill the queue"
     assert stand.states() == ["open"]
     stand.is_held = False
     stand.wait_for("closing")

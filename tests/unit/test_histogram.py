@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.base.measures import BOUNDS, ERROR, LONGEST, SHORTEST, Histogram
+from pysync.base.histogram import ERROR, LONGEST, SHORTEST, Histogram
+from pysync.base.latency import BOUNDS
 
 DURATIONS = st.floats(SHORTEST, LONGEST)
 SHARES = st.floats(0, 1)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
-from pysync.model.mark import Mark, Provenance, Stance, home_of, since, stance
+from pysync.model.home import Provenance, Stance, home_of, since, stance
+from pysync.model.mark import Mark
 from pysync.replay.window.direction import BothWays, Direction, DroppedTables
 from tests.support import partition, table
 from tests.support.events import change, database, settings
@@ -195,7 +196,7 @@ def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
 
 
 def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.replay.window.direction._MOST_DROPPED", 2)
+    monkeypatch.setattr("pysync.replay.window.homes._MOST_DROPPED", 2)
     reported = DroppedTables()
     day = change(Kind.ADD_PARTITION, of=own(), after=[partition(own(), ["1"])], attributes={"uncommitted": "true"})
     altered = change(Kind.ALTER_TABLE, before=[own()], after=[own()], position=9)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pysync.model.mark import Condition, Mark, Stance
+from pysync.model.home import Condition, Stance
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.targets.apply.home_rule import HomeRule

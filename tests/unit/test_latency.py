@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.base.measures import BOUNDS, ERROR, Delays, Latency, Ring, Slice, Worst
+from pysync.base.histogram import ERROR
+from pysync.base.latency import BOUNDS, Delays, Latency, Ring, Slice, Worst
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 START = 1_000_000 * DAY

@@ -14,7 +14,7 @@ from pysync.dump.index import FILES, KIND, SUFFIX, indexed
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD
 from pysync.dump.write import Selection, Writing
-from pysync.jobs.dumping import Into
+from pysync.jobs.dump_carrying import Into
 from pysync.resync.refreshes import EVERYTHING
 from tests.support.dumped import ASKED, Source
 from tests.support.sidecars import pysync

@@ -10,7 +10,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.copy.formats import Frame
-from pysync.model.locations import data_location
+from pysync.model.table_formats import data_location
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.base import Rejected
 from tests.support import partition, table

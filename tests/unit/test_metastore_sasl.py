@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.metastore.login import SaslChannel, Status
+from pysync.metastore.sasl import SaslChannel, Status
 from pysync.metastore.settings import KerberosSettings
 
 WHERE = "thrift://hms:9083"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.base.errors import UsageError
-from pysync.metastore.settings import Addresses, MetastoreUri
+from pysync.metastore.addresses import Addresses, MetastoreUri
 
 
 @pytest.mark.parametrize(

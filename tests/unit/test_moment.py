@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from pysync.base.text import Moment
+from pysync.base.moment import Moment
 
 
 def test_it_is_found_again_only_when_it_is_old() -> None:

@@ -25,14 +25,15 @@ from pysync.capture.notifications import (
     Notification,
     Stamp,
     UndecodableMessage,
-    bodies,
     decode_notification,
     messages,
+    thrift_json,
 )
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.catalogs import catalog_of
-from pysync.model.change import OBJECTS, Change, decode_change
+from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
+from pysync.model.objects import OBJECTS
 from pysync.model.wire import UnreadableEvent, decode, decode_event, encode, encode_event
 from pysync.replay.window.policy import Policy
 from tests.support import partition, storage, table
@@ -505,7 +506,7 @@ def tables(draw):
 @given(tables())
 def test_any_object_is_transcoded_byte_for_byte(made):
     text = in_thrift_json(made)
-    assert bodies.to_binary(text) == encode(made) == bodies._from_protocol(text)
+    assert thrift_json.to_binary(text) == encode(made) == thrift_json._from_protocol(text)
 
 
 @pytest.mark.parametrize(
@@ -514,14 +515,14 @@ def test_any_object_is_transcoded_byte_for_byte(made):
 )
 def test_doubles_are_transcoded_as_java_writes_them(written, number):
     text = f'{{"1":{{"dbl":{written}}},"3":{{"i64":-9223372036854775808}}}}'
-    assert bodies.to_binary(text) == encode(hive.DoubleColumnStatsData(number, None, -(2**63), None))
+    assert thrift_json.to_binary(text) == encode(hive.DoubleColumnStatsData(number, None, -(2**63), None))
 
 
 def test_sets_and_maps_with_numbers_as_keys_are_transcoded():
     text = (
         '{"1":{"map":["i32","str",2,{"7":"a","-8":"b"}]},"2":{"set":["i64",2,5,6]},"3":{"map":["tf","i8",1,{"1":3}]}}'
     )
-    assert bodies.to_binary(text) == bodies._from_protocol(text)
+    assert thrift_json.to_binary(text) == thrift_json._from_protocol(text)
 
 
 def test_a_skewed_table_whose_map_has_lists_as_keys_is_transcoded():
@@ -529,7 +530,7 @@ def test_a_skewed_table_whose_map_has_lists_as_keys_is_transcoded():
     text = '{"1":{"str":"t"},"3":{"map":["lst","str",1,{["str",2,"a","b"]:"hdfs://x"}]},"4":{"i32":5}}'
     with pytest.raises(ValueError, match="quotes"):
         json.loads(text)
-    assert bodies.to_binary(text) == (
+    assert thrift_json.to_binary(text) == (
         b"\x0b\x00\x01\x00\x00\x00\x01t\r\x00\x03\x0f\x0b\x00\x00\x00\x01"
         b"\x0b\x00\x00\x00\x02\x00\x00\x00\x01a\x00\x00\x00\x01b\x00\x00\x00\x08hdfs://x\x08\x00\x04\x00\x00\x00\x05\x00"
     )
@@ -555,7 +556,7 @@ def test_what_is_no_object_is_unreadable(text):
     if text.endswith("}}" * 100):
         text = text.replace("{}", '{["a"]}')  # thrift's own reader gets it
     with pytest.raises(UnreadableEvent):
-        bodies.to_binary(text)
+        thrift_json.to_binary(text)
 
 
 def test_a_partition_of_a_described_table_is_named_by_its_keys_in_their_order():

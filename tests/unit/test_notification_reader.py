@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pysync.capture.notifications import Batch, Position, begin, read
 from pysync.capture.notifications import rows as reader
-from pysync.capture.notifications.rows import LOOK_BACK
+from pysync.capture.notifications.reader import LOOK_BACK
 from tests.support.notifications import MemoryLog, row
 
 

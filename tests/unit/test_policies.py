@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.jobs.configuration import Definition, tried
 from pysync.jobs.dumping import _within
 from pysync.jobs.dumping import scope_of as dump_scope
+from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping

@@ -10,7 +10,7 @@ import persistqueue
 import pytest
 
 from pysync.queue import Entry, EventQueue, QueueClosed, Queued, QueueFailed, QueueFull
-from pysync.queue.intake import GroupCommit
+from pysync.queue.group_commit import GroupCommit
 from tests.support import wait_until
 from tests.support.queues import fill, numbered, park, seen
 

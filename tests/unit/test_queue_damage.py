@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import Entry, EventQueue, Removal, store
+from pysync.queue import Entry, EventQueue, QueueDamaged, QueueFailed, Removal, database
 from tests.support.queues import fill, numbered, park, seen
 
 SEALED = {
@@ -135,10 +135,10 @@ def test_without_its_epoch_a_queue_begins_a_new_one(queue, reopen, tmp_path):
 def test_a_file_that_contradicts_itself_is_refused(queue, reopen, tmp_path):
     queue.close()
     edit(tmp_path, "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'queue_events'")
-    with pytest.raises(store.QueueDamaged, match="its last event is 5, but its counter is at 3"):
+    with pytest.raises(QueueDamaged, match="its last event is 5, but its counter is at 3"):
         reopen()
     edit(tmp_path, "DELETE FROM queue_events", "UPDATE sqlite_sequence SET seq = 9 WHERE name = 'queue_events'")
-    with pytest.raises(store.QueueDamaged, match=r"it holds events 10 to 9, but its targets are at \[0\]"):
+    with pytest.raises(QueueDamaged, match=r"it holds events 10 to 9, but its targets are at \[0\]"):
         reopen()
 
 
@@ -234,7 +234,7 @@ def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
 
 
 def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
-    monkeypatch.setattr("pysync.queue.received.KEEP", 10)
+    monkeypatch.setattr("pysync.queue.digests.KEEP", 10)
     queue = reopen()
     for start in range(1, 41, 4):
         queue.intake.append_all([entry(n, b"%d" % n) for n in range(start, start + 4)])
@@ -246,8 +246,8 @@ def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
 
 def test_a_file_of_another_format_is_refused_in_one_line(queue, reopen, tmp_path, monkeypatch):
     queue.close()
-    monkeypatch.setattr(store, "VERSION", 1)
+    monkeypatch.setattr(database, "VERSION", 1)
     with pytest.raises(
-        store.QueueFailed, match="has queue format 3, this pysync reads format 1; another version of pysync wrote"
+        QueueFailed, match="has queue format 3, this pysync reads format 1; another version of pysync wrote"
     ):
         reopen()

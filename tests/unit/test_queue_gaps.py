@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import EventQueue, repair
+from pysync.queue import EventQueue, losses
 from tests.support.queues import Disk, Reopener, fill, park
 
 
@@ -155,7 +155,7 @@ def test_what_is_parked_of_later_events_holds_no_gap_open(queue: EventQueue) -> 
 def test_closed_gaps_are_forgotten_at_last_and_open_ones_never(
     queue: EventQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair, "KEEP_CLOSED", 3)
+    monkeypatch.setattr(losses, "KEEP_CLOSED", 3)
     fill(queue, 1, 1)
     queue.target("dr").register()
     queue.target("dr").advance(1)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Entry, EventQueue, History
-from pysync.queue.events import Ripe, history_since
+from pysync.queue.history import Ripe, history_since
 from tests.support.queues import Disk, Reopener, fill, numbered, seen
 
 DAY = 86_400.0

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, store
+from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, database, lives, queue_file
+from pysync.queue.directory import lock_directory, prepare
 from pysync.queue.errors import translated
 from tests.support.tmpfs import mount, unmount
 
@@ -72,7 +73,7 @@ def test_durability_is_set_at_every_open(tmp_path, pragma, value):
 
 
 def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_SETTINGS", (("synchronous", "NORMAL", 2),))
+    monkeypatch.setattr(database, "_SETTINGS", (("synchronous", "NORMAL", 2),))
     assert "synchronous = 1" in refused(tmp_path).message
 
 
@@ -104,7 +105,7 @@ def test_a_foreign_reader_of_the_file_is_refused_too(tmp_path):
 
 
 def test_a_queue_that_another_is_just_making_is_left_to_it(tmp_path):
-    owner = files.lock_directory(tmp_path, tmp_path / "queue.db", 0)
+    owner = lock_directory(tmp_path, tmp_path / "queue.db", 0)
     assert "in use by another process" in refused(tmp_path, quarantine=True).message
     assert list(tmp_path.iterdir()) == []
     os.close(owner)
@@ -225,8 +226,8 @@ def test_an_epoch_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
 
     note = tmp_path / "epoch"
     note.write_text("6")
-    monkeypatch.setattr(files.os, "fsync", fsync)
-    assert files.begin_epoch(note, 1) == 7
+    monkeypatch.setattr(lives.os, "fsync", fsync)
+    assert lives.begin_epoch(note, 1) == 7
     assert synced == ["7", ["epoch"]], "first its content, then its name"
     assert note.read_text() == "7"
 
@@ -234,8 +235,8 @@ def test_an_epoch_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
 def test_a_directory_that_is_made_is_on_disk_with_every_one_above_it(tmp_path, monkeypatch):
     """Else a power cut takes the new directory, and all events in it."""
     synced = []
-    monkeypatch.setattr(files, "sync", synced.append)
-    files.prepare(tmp_path / "a" / "b")
+    monkeypatch.setattr("pysync.queue.directory.sync", synced.append)
+    prepare(tmp_path / "a" / "b")
     assert sorted(synced) == [tmp_path, tmp_path / "a"]
 
 
@@ -389,7 +390,7 @@ def test_a_full_disk_at_the_first_start_is_told(tmp_path, monkeypatch):
 
 def test_a_large_file_is_checked_only_for_a_while(tmp_path, monkeypatch):
     fill(tmp_path, events=3000, size=8000)
-    monkeypatch.setattr(store, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(database, "CHECK_SECONDS", 0.0)
     for _ in range(20):
         with opened(tmp_path) as queue:
             assert queue.size == 3000
@@ -414,7 +415,7 @@ def test_a_check_that_is_interrupted_counts_as_far_as_it_got(tmp_path, monkeypat
         def join(self):
             pass
 
-    monkeypatch.setattr(store.threading, "Timer", Timer)
+    monkeypatch.setattr(queue_file.threading, "Timer", Timer)
     with opened(tmp_path) as queue:
         assert queue.size == 1
     assert interrupted

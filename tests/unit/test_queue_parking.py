@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pysync.queue import EventQueue, Park, ParkedTable, QueueFailed, repair
+from pysync.queue import EventQueue, Park, ParkedTable, QueueFailed, losses
 
 
 @pytest.fixture
@@ -172,8 +172,8 @@ def test_unreadable_bytes_are_kept(queue, tmp_path):
 
 
 def test_garbage_cannot_fill_the_disk(queue, monkeypatch):
-    monkeypatch.setattr(repair, "KEEP_UNREADABLE", 10)
-    monkeypatch.setattr(repair, "KEEP_UNREADABLE_BYTES", 1000)
+    monkeypatch.setattr(losses, "KEEP_UNREADABLE", 10)
+    monkeypatch.setattr(losses, "KEEP_UNREADABLE_BYTES", 1000)
     for number in range(30):
         queue.intake.keep_unreadable(b"%02d" % number, "not thrift")
     assert [kept.data for kept in queue.intake.unreadable()] == [b"%02d" % n for n in range(29, 19, -1)]

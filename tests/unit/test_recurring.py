@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
-from pysync.model.locations import is_delta
+from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.window.policy import Policy

@@ -6,7 +6,7 @@ import threading
 
 import structlog
 
-from pysync.capture.handshake import Refusals
+from pysync.capture.callers import Refusals
 
 
 def test_a_flood_is_one_line_and_then_its_number() -> None:

@@ -18,8 +18,9 @@ from pysync.dump.manifest import Within, are_same, needs_definitions, read_manif
 from pysync.dump.taken import Taken, by_scope, last_taken, note_begun, note_taken
 from pysync.dump.write import Selection, newest_within
 from pysync.jobs.dumping import Wanted
-from pysync.jobs.loading import _refuse_unfit
-from pysync.jobs.repl import (
+from pysync.jobs.load_guard import refuse_unfit
+from pysync.jobs.repl import _files, _upto, repl_status, root_of, wanted
+from pysync.jobs.repl_options import (
     ACID,
     EXTERNAL,
     KEEP,
@@ -28,15 +29,10 @@ from pysync.jobs.repl import (
     NEW_EXTERNAL,
     ROOT,
     DumpOptions,
-    _files,
-    _upto,
     dump_options,
     load_options,
     local_path,
-    repl_status,
-    root_of,
     status_options,
-    wanted,
 )
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
@@ -262,12 +258,12 @@ def test_dumps_of_several_policies_may_come_in_turn(reopen) -> None:
         note_begun(queue, "dr", made)
         note_taken(queue, "dr", made)
     assert last_taken(queue.notes, "dr") == Taken.of(manifest(20, "crm"))
-    _refuse_unfit(queue, manifest(30, since=10), "dr")
+    refuse_unfit(queue, manifest(30, since=10), "dr")
     with pytest.raises(PysyncError, match=r"after notification 15, but target dr has dumps up to 10"):
-        _refuse_unfit(queue, manifest(30, since=15), "dr")
-    _refuse_unfit(queue, manifest(30, "crm", since=15), "dr")
+        refuse_unfit(queue, manifest(30, since=15), "dr")
+    refuse_unfit(queue, manifest(30, "crm", since=15), "dr")
     with pytest.raises(PysyncError, match="another scope"):
-        _refuse_unfit(queue, manifest(30, "hr", since=15), "dr")
+        refuse_unfit(queue, manifest(30, "hr", since=15), "dr")
     note_taken(queue, "dr", manifest(30, since=10))
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [20, 30]
 
@@ -276,14 +272,14 @@ def test_a_replaced_policy_is_followed_by_the_new_one_alone(reopen) -> None:
     queue = reopen()
     note_taken(queue, "dr", manifest(10))
     new = manifest(20, "sales.['a']", since=10, replaces=(SALES,))
-    _refuse_unfit(queue, new, "dr")
+    refuse_unfit(queue, new, "dr")
     with pytest.raises(PysyncError, match="another scope"):
-        _refuse_unfit(queue, manifest(20, "sales.['a']", since=10), "dr")
+        refuse_unfit(queue, manifest(20, "sales.['a']", since=10), "dr")
     note_taken(queue, "dr", new)
-    _refuse_unfit(queue, new, "dr")  # again
-    _refuse_unfit(queue, manifest(30, "sales.['a']", since=20), "dr")
+    refuse_unfit(queue, new, "dr")  # again
+    refuse_unfit(queue, manifest(30, "sales.['a']", since=20), "dr")
     with pytest.raises(PysyncError, match="another scope"):
-        _refuse_unfit(queue, manifest(30, since=20), "dr")
+        refuse_unfit(queue, manifest(30, since=20), "dr")
     assert len(by_scope(queue.notes, "dr")) == 1
 
 
@@ -292,7 +288,7 @@ def test_what_an_older_pysync_noted_is_read(reopen) -> None:
     assert by_scope(queue.notes, "dr") == []
     queue.notes.put(note_of("dr", "load"), Taken.of(manifest(7)).model_dump_json())
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [7]
-    _refuse_unfit(queue, manifest(9, since=7), "dr")
+    refuse_unfit(queue, manifest(9, since=7), "dr")
     note_taken(queue, "dr", manifest(9, "crm"))
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [7, 9]
     queue.notes.put(note_of("dr", "load:scopes"), "of a newer pysync")
@@ -393,16 +389,16 @@ def test_a_scope_that_a_load_has_begun_to_replace_is_followed_by_that_load_alone
     note_taken(queue, "dr", manifest(10))
     new = manifest(20, "sales.['a']", since=10, replaces=(SALES,))
     note_begun(queue, "dr", new)
-    _refuse_unfit(queue, new, "dr")
+    refuse_unfit(queue, new, "dr")
     for other in (manifest(30, since=10), manifest(30, "sales.['b']", since=10, replaces=(SALES,))):
         with pytest.raises(PysyncError, match="a load has begun to replace that scope"):
-            _refuse_unfit(queue, other, "dr")
+            refuse_unfit(queue, other, "dr")
     note_begun(queue, "dr", manifest(25, "crm"))
     with pytest.raises(PysyncError, match="a load has begun to replace that scope"):
-        _refuse_unfit(queue, manifest(30, since=10), "dr")
-    _refuse_unfit(queue, manifest(30), "dr")
+        refuse_unfit(queue, manifest(30, since=10), "dr")
+    refuse_unfit(queue, manifest(30), "dr")
     note_taken(queue, "dr", manifest(30))
-    _refuse_unfit(queue, manifest(40, since=30), "dr")
+    refuse_unfit(queue, manifest(40, since=30), "dr")
 
 
 def test_a_kill_between_the_notes_of_a_load_loses_no_order(reopen, monkeypatch) -> None:
@@ -414,9 +410,9 @@ def test_a_kill_between_the_notes_of_a_load_loses_no_order(reopen, monkeypatch) 
         patch.setattr("pysync.dump.taken._keep", lambda *_: None)
         note_taken(queue, "dr", new)
     assert [it.upto for it in by_scope(queue.notes, "dr")] == [10, 20]
-    _refuse_unfit(queue, manifest(30, "sales.['a']", since=20), "dr")
+    refuse_unfit(queue, manifest(30, "sales.['a']", since=20), "dr")
     with pytest.raises(PysyncError, match="has begun to replace"):
-        _refuse_unfit(queue, manifest(30, since=10), "dr")
+        refuse_unfit(queue, manifest(30, since=10), "dr")
 
 
 # --- what a load would do, as people see it

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from pysync.base.errors import UsageError
-from pysync.replay.window import repl_text
+from pysync.replay.window.repl_policy import ReplPolicy, parse_policy
 from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
 
 
@@ -164,7 +164,7 @@ def test_a_policy_is_given_on_as_the_one_that_was_meant(database: str, include: 
     lists = [", ".join(map(quoted_string, its)) for its in (include, exclude)]
     found = parse_statement(f"REPL DUMP {database}.[{lists[0]}].[{lists[1]}]")
     assert isinstance(found, ReplDump)
-    assert repl_text.parse_policy(found.policy) == repl_text.ReplPolicy(database, None, tuple(include), tuple(exclude))
+    assert parse_policy(found.policy) == ReplPolicy(database, None, tuple(include), tuple(exclude))
     assert parse_statement(f"REPL DUMP {database} REPLACE {database}").replaces == database
 
 

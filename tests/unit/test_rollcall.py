@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.capture.gaps import GapWatch
-from pysync.capture.roll import RollCalls
+from pysync.capture.roll_calls import RollCalls
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
 

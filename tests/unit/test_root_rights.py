@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import make_directory, remove, rights_at
+from pysync.base.rights import make_directory, remove, rights_at
 from pysync.cli.app import app
 from pysync.config_file.file import drafted
 from pysync.setup import removal

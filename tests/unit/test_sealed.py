@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.capture import handshake
-from pysync.capture.handshake import (
-    VERSION,
-    BrokenSeal,
-    Keys,
-    SealedInput,
-    Sealer,
-    SidecarSide,
-    Unproven,
-    check,
-)
+from pysync.capture import seal
+from pysync.capture.handshake import VERSION, Keys, SidecarSide, Unproven, check
+from pysync.capture.seal import BrokenSeal, SealedInput, Sealer
 from tests.support.listener_side import ListenerSide
 
 SECRET = b"secret-of-both"
@@ -107,7 +99,7 @@ def opened(records: bytes) -> bytes:
 @given(parts=st.lists(st.binary(max_size=200), max_size=8), longest=st.integers(1, 100))
 def test_what_is_sealed_comes_out_whatever_its_pieces(parts: list[bytes], longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handshake, "LONGEST", longest)
+        patch.setattr(seal, "LONGEST", longest)
         sealer = Sealer(KEY)
         assert opened(b"".join(sealer.seal(part) for part in parts)) == b"".join(parts)
 
@@ -148,7 +140,7 @@ def test_a_record_that_is_cut_off_is_not_believed(cut: int) -> None:
         opened(_three()[0][:cut])
 
 
-@pytest.mark.parametrize("length", [0, handshake.LONGEST + 1, 2**32 - 1])
+@pytest.mark.parametrize("length", [0, seal.LONGEST + 1, 2**32 - 1])
 def test_a_length_that_no_record_has_asks_for_no_memory(length: int) -> None:
     with pytest.raises(BrokenSeal):
         opened(length.to_bytes(4, "big") + bytes(32) + b"x" * 100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.metastore.settings import shared
+from pysync.metastore.addresses import shared
 
 
 @pytest.mark.parametrize(

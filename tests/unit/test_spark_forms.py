@@ -16,10 +16,10 @@ from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
-from pysync.targets.spark import translate
 from pysync.targets.spark.errors import Cause, hive_error
 from pysync.targets.spark.schema import schema
 from pysync.targets.spark.stored import as_stored
+from pysync.views.translation import translate
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.sidecar.process import Systemd
+from pysync.sidecar.systemd import Systemd
 
 ROOT = Path(__file__).parents[2]
 

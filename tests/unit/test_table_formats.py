@@ -10,11 +10,12 @@ import pytest
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame
 from pysync.copy.run import Copied, Pair
-from pysync.jobs.dumping import locations
-from pysync.model.locations import SourceFiles, data_location, format_of
+from pysync.jobs.dump_listing import locations
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
+from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.settings import TargetSettings
 from tests.support import partition

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pysync.base.measures import Counts, Limit, Throttle
+from pysync.base.counts import Counts
+from pysync.base.throttle import Limit, Throttle
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.wiring import open_watched

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.base.toml_file import fault, place_of, places
+from pysync.base.toml_places import fault, place_of, places
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.jobs import executor as spread_task
-from pysync.jobs import verifying as spreading
+from pysync.jobs import spreading
 from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
-from pysync.jobs.verifying import Spread, _explained, _spark_request
+from pysync.jobs.spreading import Spread, _explained, _spark_request
 from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName

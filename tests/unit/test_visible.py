@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pysync.base.measures import ERROR, Latency
+from pysync.base.histogram import ERROR
+from pysync.base.latency import Latency
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

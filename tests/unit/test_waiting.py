@@ -18,7 +18,8 @@ from pysync.replay.window.standing import concerns
 from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
 from pysync.sidecar.waiting import reaching as reaching_module
 from pysync.sidecar.waiting import waits as waits_module
-from pysync.sidecar.waiting.capture import Arrival, Verdict
+from pysync.sidecar.waiting.capture import Arrival
+from pysync.sidecar.waiting.verdict import Verdict
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database
 from tests.support.queues import Reopener, fill

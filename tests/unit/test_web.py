@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
-from pysync.base.measures import Delays, Latency
+from pysync.base.latency import Delays, Latency
 from pysync.replay.progress import Progress
 from pysync.sections import WebConfig
 from pysync.web import connections as visitors

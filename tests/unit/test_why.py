@@ -22,8 +22,9 @@ from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
-from pysync.sidecar.why.events import Rename, Seen, Span, names_over_time, scan
+from pysync.sidecar.why.events import Seen, scan
 from pysync.sidecar.why.facts import Facts, Spool
+from pysync.sidecar.why.names import Rename, Span, names_over_time
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database, rename

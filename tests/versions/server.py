@@ -12,7 +12,8 @@ from typing import Any
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.metastore import HOST
 from pysync.metastore.access import MetastoreAccess
-from pysync.metastore.settings import DEFAULT_PORT, LoginSettings, MetastoreUri
+from pysync.metastore.addresses import DEFAULT_PORT, MetastoreUri
+from pysync.metastore.settings import LoginSettings
 from tests.versions.releases import DB_NOTIFICATION_LISTENER, RELEASES, Release
 
 

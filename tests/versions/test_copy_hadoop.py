@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.files import listener_jar
+from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import Pair
 from pysync.lab.aws.server import EmbeddedAws

@@ -18,9 +18,9 @@ import pytest
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.channel import SocketChannel
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
-from pysync.metastore.login import SocketChannel
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Unavailable

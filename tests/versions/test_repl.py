@@ -8,7 +8,7 @@ import pytest
 
 from pysync.capture.notifications import NotificationLog
 from pysync.jobs import oneoff
-from pysync.sidecar.wiring import Shutdown
+from pysync.sidecar.shutdown import Shutdown
 from tests.support.repls import Repl
 from tests.versions.conftest import Report
 from tests.versions.server import metastore_of

@@ -1,27 +1,15 @@
 """The notification log: the changes of a metastore as it keeps them itself, for sources without the listener.
 
-`poller` takes them into the queue; `log` reads them, and names the objects that they are about. See docs/versions.md.
+`poller` takes them into the queue; `log` and `reader` read them, `messages` makes events of them, `touched` names the
+objects that they are about. See docs/versions.md.
 """
 
-from pysync.capture.notifications.log import (
-    LEFT_OUT,
-    REPLAYED,
-    Notification,
-    NotificationLog,
-    NotificationLogEmpty,
-    NotificationLogRefused,
-)
-from pysync.capture.notifications.messages import (
-    Stamp,
-    Touched,
-    UndecodableMessage,
-    decode_notification,
-    named,
-    reaches,
-    touched,
-)
+from pysync.capture.notifications.kinds import LEFT_OUT, REPLAYED
+from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
+from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.poller import Poller, instance_of
-from pysync.capture.notifications.rows import Batch, Position, begin, read
+from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.touched import Touched, named, reaches, touched
 
 __all__ = [
     "LEFT_OUT",

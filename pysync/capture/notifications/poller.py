@@ -25,7 +25,8 @@ from tenacity import (
 from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
-from pysync.capture.notifications.rows import Batch, Position, Rows, begin, read
+from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.rows import Rows
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError

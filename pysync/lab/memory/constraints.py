@@ -8,8 +8,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import Calls, HeldTable
-from pysync.model.definition import name_of
-from pysync.model.idl import copied
+from pysync.model.constraints import name_of
+from pysync.model.copies import copied
 from pysync.model.names import normalized
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import DEFAULT, Calls, HeldDatabase, HeldTable, Values, environment_of, name_of
+from pysync.model.copies import copied
 from pysync.model.event import Kind
-from pysync.model.idl import copied
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name, partition_values
 
 # --- Calls about databases and functions

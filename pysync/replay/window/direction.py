@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Mark, Provenance, Stance, births_of, home_of, stance
+from pysync.model.home import Provenance, Stance, births_of, home_of, stance
+from pysync.model.mark import Mark
 from pysync.model.operation import Refresh
 from pysync.replay.window.origins import HomeOrigins, Origins
 from pysync.targets.settings import TargetSettings

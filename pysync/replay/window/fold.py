@@ -13,9 +13,10 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.locations import SourceFiles, pointer
-from pysync.model.mark import Provenance, Stance
+from pysync.model.home import Provenance, Stance
+from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName
+from pysync.model.table_formats import pointer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
-from pysync.model.locations import ARCHIVED
+from pysync.model.table_formats import ARCHIVED
 from pysync.targets.base import Rejected
 
 _ARCHIVE = re.compile(ARCHIVED + r"(/.*)")

@@ -14,9 +14,10 @@ from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import PURGE, without_vain_purge
 from pysync.model.event import Event, Kind
-from pysync.model.locations import Form, SourceFiles, data_location, is_location_key
+from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.table_formats import data_location, is_location_key
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.locations import Locations, plain
 from pysync.replay.window.policy import Policy

@@ -8,7 +8,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.mark import Condition, Mark, Stance, first_home, home_of
+from pysync.model.home import Condition, Stance, first_home, home_of
+from pysync.model.mark import Mark
 from pysync.model.operation import Operation, Refresh, RequestReread
 
 

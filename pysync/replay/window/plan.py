@@ -8,7 +8,8 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.mark import Condition, Mark, Provenance, Writer
+from pysync.model.home import Condition, Provenance
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,

@@ -12,7 +12,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.locations import data_location, format_of
+from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window.locations import Locations
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings

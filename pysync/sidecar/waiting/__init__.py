@@ -2,6 +2,7 @@
 
 from pysync.sidecar.waiting.capture import Capture
 from pysync.sidecar.waiting.last_ids import LastIds
-from pysync.sidecar.waiting.waits import ObjectStatus, Waits
+from pysync.sidecar.waiting.object_status import ObjectStatus
+from pysync.sidecar.waiting.waits import Waits
 
 __all__ = ["Capture", "LastIds", "ObjectStatus", "Waits"]

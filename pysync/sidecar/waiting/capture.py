@@ -1,11 +1,10 @@
-"""Whether everything that the source had at a moment has come, as a verdict of a wait."""
+"""Capture: whether all that the source had at a moment is in the queue, and up to which position it is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
@@ -16,44 +15,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.standing import Concerns
 from pysync.resync.healing import REQUESTED, reading
-
-# --- Verdict: what a wait has come to, so far
-
-
-THERE, WAITS, CANNOT = "there", "waits", "cannot"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`state` is one of the three; `code` is one of those in docs/verify.md, `hint` a command to type.
-
-    `position` is the event up to which the target has, or has to have, everything; None while that is not known.
-    """
-
-    state: str
-    code: str
-    text: str
-    hint: str | None = None
-    position: int | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """As in docs/verify.md."""
-        fields = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
-        return {**fields, "position": self.position, **self.more}
-
-
-def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
-    """It may still come."""
-    return Verdict(WAITS, code, text, hint, position)
-
-
-def cannot(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
-    """It does not come by itself: somebody has to do something first."""
-    return Verdict(CANNOT, code, text, hint, position)
-
-
-# --- Capture: whether all that the source had at a moment is in the queue, and up to which position it is
+from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
 
 _ASK_SECONDS = 2.0
 _STATUS = "pysync status"

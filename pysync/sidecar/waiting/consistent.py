@@ -1,194 +1,27 @@
-"""Consistent points: when a target shows a database as the source had it at one moment."""
+"""Consistent: holds a database at a target in a state that the source's database had at one moment.
+
+1. Everything that the source had when this was made arrives in the queue.
+2. The database is held at an event behind that: the target gets what is before, and nothing of this database that is
+   behind it. Other databases go on.
+3. When the target has it, once more everything that the source has then arrives. What came behind the held event shows
+   whether the target may have got anything of it. If so, it is held at a later event.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
-
 import structlog
 
-from pysync.base.errors import PysyncError, UsageError
+from pysync.base.errors import UsageError
 from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
-from pysync.capture.roll import Clocks
-from pysync.model.change import objects_of
-from pysync.model.event import SIDECAR, Event, Kind
-from pysync.model.wire import decode_event
-from pysync.queue import EventQueue, Queued
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.holds import Hold
-from pysync.replay.window.mapping import NameMapping
-from pysync.replay.window.order import is_database
 from pysync.replay.window.standing import concerns
-from pysync.sidecar.waiting.capture import THERE, Arrival, Capture, Verdict, waits
+from pysync.sidecar.waiting.capture import Arrival, Capture
+from pysync.sidecar.waiting.proof import doubt
 from pysync.sidecar.waiting.reaching import Objects, Reaching
-
-# --- Proof: whether a target with the events up to a position shows what the source's database had at one moment.
-# Pure.
-#
-# What speaks against it: an object was read at the source when that had more than these events; two metastores
-# changed the database at about the same time, so nobody knows whose change was first; or the events before and after
-# the position may belong to one call.
-
-
-_CALL_SECONDS = 0.1
-"""The callbacks of one call follow each other at once."""
-_OF_SEVERAL = frozenset(
-    {
-        Kind.ALTER_PARTITION,
-        Kind.DROP_PARTITION,
-        Kind.ADD_PRIMARYKEY,
-        Kind.ADD_FOREIGNKEY,
-        Kind.ADD_UNIQUECONSTRAINT,
-        Kind.ADD_NOTNULLCONSTRAINT,
-        Kind.ADD_DEFAULTCONSTRAINT,
-        Kind.ADD_CHECKCONSTRAINT,
-    }
-)
-"""The kinds of events of which one call of a metastore may bring several."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedChange:
-    """An event of the database: who reported it, when by our clock (s), and what it is about, by the target's names.
-
-    `keys` are empty if that is not known. `refresh`: it is the sidecar's own.
-    """
-
-    position: int
-    instance: str
-    thread: str | None
-    at: float
-    kind: Kind | None
-    keys: frozenset[str]
-    refresh: bool = False
-
-
-def doubt(before: Sequence[ReportedChange], after: Sequence[ReportedChange], read: Set[str] | None) -> str | None:
-    """Why the state between `before` and `after` may never have been at the source; None if it has.
-
-    `before` are the last events of the database up to the position, as many as are close to the first of `after`;
-    `after` all that have come since; `read` the objects that were read at the source meanwhile (None: too many).
-    """
-    if read is None:
-        return "too many objects were read at the source meanwhile"
-    return _read_later(after, read) or _two_metastores(before, after) or _one_call(before, after)
-
-
-def _read_later(after: Sequence[ReportedChange], read: Set[str]) -> str | None:
-    for event in after:
-        if not event.refresh and any(_may_show(key, event.keys) for key in sorted(read)):
-            return f"{_name(event)} changed again after it was read at the source"
-    return None
-
-
-def _may_show(key: str, keys: Set[str]) -> bool:
-    """Whether what was read of an object shows a change of these keys; without a name it is the list of databases."""
-    return not keys or (concerns({key})(keys) if key else any(map(is_database, keys)))
-
-
-def _two_metastores(before: Sequence[ReportedChange], after: Sequence[ReportedChange]) -> str | None:
-    for event in after:
-        for other in before:
-            of_two = not (event.refresh or other.refresh) and event.instance != other.instance
-            if of_two and event.at - other.at < CLOSE_SECONDS:
-                return f"two metastores changed {_name(other)} and {_name(event)} at about the same time"
-    return None
-
-
-def _one_call(before: Sequence[ReportedChange], after: Sequence[ReportedChange]) -> str | None:
-    """Only the next event of a thread can be of the same call as its last one."""
-    last = {(it.instance, it.thread): it for it in before}
-    seen: set[tuple[str, str | None]] = set()
-    for event in after:
-        who = (event.instance, event.thread)
-        other = last.get(who)
-        follows = who not in seen and other is not None and event.at - other.at < _CALL_SECONDS
-        if follows and other is not None and event.kind in _OF_SEVERAL and event.keys & other.keys:
-            return f"two changes of {_name(event)} may be of one call"
-        seen.add(who)
-    return None
-
-
-def _name(event: ReportedChange) -> str:
-    return min(event.keys, default="an object")
-
-
-# --- Witness: the events of a database in the queue on both sides of a position, as a proof needs them
-
-_CHUNK = 200
-_BYTES = 16 * 1024 * 1024
-_NO_CHANGE = frozenset({Kind.GOODBYE, Kind.INSERT})
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """Reads the queue for one target's names of some objects; `clocks` are those of the listeners."""
-
-    queue: EventQueue
-    mapping: NameMapping
-    objects: Objects
-    clocks: Clocks
-
-    def after(self, position: int) -> list[ReportedChange]:
-        """The events behind the position, in order."""
-        changes: list[ReportedChange] = []
-        while events := self.queue.events(position, _CHUNK, _BYTES):
-            changes += self._changes(events)
-            position = events[-1].position
-        return changes
-
-    def before(self, position: int, earliest: float) -> list[ReportedChange]:
-        """The last events up to the position, in order: those that may be close to one that came at `earliest`."""
-        changes: list[ReportedChange] = []
-        end = position + 1
-        while end > 1:
-            begin = max(1, end - _CHUNK)
-            events = [it for it in self.queue.events(begin - 1, end - begin, _BYTES) if it.position < end]
-            seen = list(self._changes(events))
-            changes[:0] = seen
-            # What came long before was changed long before, unless a spool held it: then its listener's time decides.
-            if not events or (seen and max(it.at for it in seen) < earliest - 2 * CLOSE_SECONDS):
-                return changes
-            if events[-1].at_ms / 1000 < earliest - 2 * CLOSE_SECONDS:
-                return changes
-            end = begin
-        return changes
-
-    def _changes(self, events: list[Queued]) -> Iterator[ReportedChange]:
-        for queued in events:
-            change = self._of(queued)
-            if change is not None and self.objects.concerned(change.keys):
-                yield change
-
-    def _of(self, queued: Queued) -> ReportedChange | None:
-        try:
-            event = decode_event(queued.data)
-        except PysyncError:
-            return ReportedChange(queued.position, "", None, queued.at_ms / 1000, None, frozenset())
-        if event.kind in _NO_CHANGE:
-            return None
-        names = objects_of(event, queued.position) or _attributes(event)
-        keys = frozenset(self.mapping.key(name) for name in names)
-        at = event.time_ms / 1000 - (self.clocks.offset(event.instance) or 0.0)
-        refresh = event.instance == SIDECAR
-        return ReportedChange(
-            queued.position, event.instance, event.attributes.get("thread"), at, event.kind, keys, refresh
-        )
-
-
-def _attributes(event: Event) -> list[str]:
-    """The object that an event names in its attributes, as a refresh does."""
-    database, table = event.attributes.get("database", ""), event.attributes.get("table", "")
-    return [f"{database}.{table}" if table else database] if database else []
-
-
-# --- Consistent: holds a database at a target in a state that the source's database had at one moment.
-#
-# 1. Everything that the source had when this was made arrives in the queue.
-# 2. The database is held at an event behind that: the target gets what is before, and nothing of this database that is
-#    behind it. Other databases go on.
-# 3. When the target has it, once more everything that the source has then arrives. What came behind the held event
-#    shows whether the target may have got anything of it. If so, it is held at a later event.
+from pysync.sidecar.waiting.verdict import THERE, Verdict, waits
+from pysync.sidecar.waiting.witness import Witness
 
 log = structlog.get_logger(__name__)
 

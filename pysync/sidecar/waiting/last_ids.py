@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from pysync.base.errors import PysyncError
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.replay.drain import Drain
 from pysync.resync.refreshes import Names, Refreshes
-from pysync.sidecar.waiting.waits import ObjectStatus
+from pysync.sidecar.waiting.object_status import ObjectStatus
 from pysync.worker import Worker
 
 _RETRY_SECONDS = 60.0

@@ -16,7 +16,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.standing import Concerns, concerns
-from pysync.sidecar.waiting.capture import Verdict, cannot, waits
+from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
 
 _PATIENCE_SECONDS = 5.0
 """What is parked is tried again by itself after two seconds."""

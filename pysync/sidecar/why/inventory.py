@@ -17,13 +17,14 @@ from typing import Any
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
-from pysync.metastore.client import Reads
+from pysync.metastore.reads import Reads
 from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.window.order import EVERYTHING, database_of
+from pysync.sidecar.why.ends import EndsReader
 from pysync.sidecar.why.events import Scan, Seen, scan_after
-from pysync.sidecar.why.facts import EndsReader, Facts, rule_against
+from pysync.sidecar.why.facts import Facts, rule_against
 from pysync.sidecar.why.reasons import Reason, reasons
 
 MOST = 1000

@@ -11,8 +11,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.errors import MetastoreUnsupported
-from pysync.model.definition import by_name, comparable
-from pysync.model.definition import name_of as constraint_name
+from pysync.model.constraints import by_name, comparable
+from pysync.model.constraints import name_of as constraint_name
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropConstraint, PutConstraint
 from pysync.targets.apply.door import Door

@@ -7,8 +7,8 @@ from typing import Any
 
 from pysync.base.text import count
 from pysync.model.catalogs import is_default_database
+from pysync.model.copies import copied
 from pysync.model.definition import LAST_ID_KEY
-from pysync.model.idl import copied
 from pysync.model.mark import KEPT_KEY
 from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.door import Door

@@ -18,9 +18,9 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
-from pysync.metastore.client import Statistics
+from pysync.metastore.statistics import Statistics
+from pysync.model.copies import copied
 from pysync.model.difference import Difference, left_out
-from pysync.model.idl import copied
 from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.operation import Operation, PutWithFiles

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from pysync.model.mark import since
+from pysync.model.home import since
 from pysync.model.operation import DatabaseOperation, Operation, RequestReread
 from pysync.model.reread import RereadRequest
 from pysync.targets.apply.door import Door

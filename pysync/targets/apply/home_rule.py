@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, stance
+from pysync.model.home import Condition, Stance, births_of, first_home, home_of, stance
+from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, DropTable, LeaveTable, Operation
 from pysync.targets.apply.judge import DEFAULT, Verdict
 from pysync.targets.apply.owners import Ownership, ownership_for_drop, ownership_of, ownership_of_part

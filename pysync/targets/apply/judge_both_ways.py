@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from pysync.model.mark import MARK_KEYS, Mark, Stance, births_of, home_of, with_births
+from pysync.model.home import Stance, births_of, home_of, with_births
+from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import (
     DatabaseOperation,

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
-from pysync.model.idl import copied
-from pysync.model.locations import written
+from pysync.model.copies import copied
 from pysync.model.mark import Mark
+from pysync.model.table_formats import written
 
 
 class Ownership(Enum):

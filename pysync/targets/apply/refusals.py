@@ -15,9 +15,9 @@ from typing import Any
 
 import structlog
 
-from pysync.model.locations import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.model.mark import Mark
 from pysync.model.operation import PutTable, TableOperation
+from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import HasLinks, Store

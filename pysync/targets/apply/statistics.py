@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from pysync.metastore.client import Statistics
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import partition_name
 from pysync.model.operation import PutStatistics
 from pysync.targets.apply.door import Door

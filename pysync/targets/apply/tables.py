@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pysync.model.idl import copied
+from pysync.model.copies import copied
 from pysync.model.mark import KEPT_KEY, Mark
 from pysync.model.operation import DropTable, LeaveTable, PutTable, RenameTable, TableOperation
 from pysync.model.removal import put_by

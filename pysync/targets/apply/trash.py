@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
-from pysync.model.idl import copied
+from pysync.model.copies import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.targets.base import MissingDatabase

@@ -14,8 +14,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.definition import VIEW
-from pysync.model.locations import is_location_key
 from pysync.model.names import DEFAULT_PARTITION, normalized
+from pysync.model.table_formats import is_location_key
 from pysync.targets.aws.texts import (
     COMMENT,
     DATABASE_LOCATION,

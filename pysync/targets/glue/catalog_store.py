@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
-from pysync.metastore.client import Statistics
-from pysync.model.locations import data_location
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
+from pysync.model.table_formats import data_location
 from pysync.targets.aws import spark_sources
 from pysync.targets.aws.clients import client, observe_calls
 from pysync.targets.aws.errors import RACES, classified, code

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from pysync.metastore.client import Statistics
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values

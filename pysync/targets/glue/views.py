@@ -11,8 +11,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from pysync.model.copies import copied
 from pysync.model.definition import VIEW
-from pysync.model.idl import copied
 from pysync.model.names import TableName
 from pysync.targets.aws.errors import code
 from pysync.targets.aws.texts import VIEW_TEXT

@@ -11,14 +11,15 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
-from pysync.metastore.client import Metastore, Statistics, read_statistics
-from pysync.model import definition, idl
+from pysync.metastore.client import Metastore
+from pysync.metastore.statistics import Statistics, read_statistics
+from pysync.model import constraints, idl
 from pysync.model.catalogs import catalog_of, name_in_catalog
-from pysync.model.definition import Constraints
+from pysync.model.constraints import Constraints
 from pysync.model.event import VISITED
-from pysync.model.locations import POINTER_KEY, pointer
 from pysync.model.names import DEFAULT_CATALOG, TableName, partition_name
 from pysync.model.reread import PLACE, is_request_name
+from pysync.model.table_formats import POINTER_KEY, pointer
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections
@@ -245,7 +246,7 @@ class HmsStore(HiveStore):
 
     def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
         """The columns of one kind."""
-        return self.hms.call(lambda client: definition.read(client, kind, name.database, name.table))
+        return self.hms.call(lambda client: constraints.read(client, kind, name.database, name.table))
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
         """Add one constraint."""

@@ -1,25 +1,18 @@
-"""The files beside the queue's database: directory and lock, the epoch, the lives of the file, what was answered."""
+"""The queue's directory: who may read it, who owns it, how much room is left on its disk."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import secrets
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from struct import Struct
-from zlib import crc32
 
 from pysync.base.files import sync
 from pysync.queue.errors import QueueFailed, QueueFull, owned, translated
-
-# --- The queue's directory: who may read it, who owns it, how much room is left on its disk
 
 _POLL = 0.05
 _MIB = 1024 * 1024
@@ -131,96 +124,3 @@ def _unusable(directory: Path, why: str) -> QueueFailed:
         f"cannot keep the queue in {directory}: {why}",
         hint="make it a directory of the user that pysync runs as, or set another queue.directory",
     )
-
-
-def begin_epoch(file: Path, epoch: int) -> int:
-    """An epoch after the last one noted in `file`, whatever the clock says: what comes must be newer than what came.
-
-    It is noted durably before it is returned.
-    """
-    with suppress(OSError, ValueError):
-        epoch = max(epoch, int(file.read_text(encoding="ascii")) + 1)
-    _replace(file, str(epoch).encode("ascii"))
-    return epoch
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Replace the content of `file`, durably: whatever dies, it has the old content or the new."""
-    draft = file.with_name(f"{file.name}.new")
-    descriptor = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    draft.replace(file)
-    sync(file.parent)
-
-
-# --- What was answered last, in a small file beside the queue: SQLite rolls a damaged log back without a word.
-#
-# It is written after every commit of events or gaps, and not flushed: a commit would take twice as long. So it knows
-# of all that was answered when a process dies; after a power cut it may know less, but never more than was answered.
-# What a power cut takes of a damaged log as well shows in the numbers of the listeners, which died with the power and
-# are compared for.
-
-_BODY = Struct("<qqq")
-_SUM = Struct("<I")
-_SIZE = _BODY.size + _SUM.size
-
-
-class Answered:
-    """The file; for one owner. Positions and gaps count only within the `epoch` in which they were noted."""
-
-    def __init__(self, file: Path) -> None:
-        """Open it, or begin one; raises OSError."""
-        self._descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-
-    def read(self, epoch: int) -> tuple[int, int]:
-        """The last position that was answered in `epoch`, and how many gaps; zeros where nothing is known of it."""
-        data = os.pread(self._descriptor, _SIZE, 0)
-        body, checksum = data[: _BODY.size], data[_BODY.size :]
-        # A file that was just begun, or torn by a power cut, knows nothing: that is safe, if less watchful.
-        if checksum != _SUM.pack(crc32(body)):
-            return 0, 0
-        known, last, gaps = _BODY.unpack(body)
-        return (last, gaps) if known == epoch else (0, 0)
-
-    def note(self, epoch: int, last: int, gaps: int) -> None:
-        """Note what is answered from now on. It does not fail: the commit is done, and this is only what watches it."""
-        body = _BODY.pack(epoch, last, gaps)
-        with suppress(OSError):
-            os.pwrite(self._descriptor, body + _SUM.pack(crc32(body)), 0)
-
-    def close(self) -> None:
-        """Let go of the file; may be called once."""
-        os.close(self._descriptor)
-
-
-# --- Lives: each opening of the queue's file begins one, and marks at targets name it. So a restored copy is
-# noticed.
-#
-# Positions order events only as long as none is given out twice. An older copy of the file that is put back gives out
-# those behind its end again. It does not know the lives that followed, so what was written in them is not taken for
-# newer than what comes (pysync.model.mark.Writer).
-
-_KEY = "lives"
-_KEEP = 100  # what earlier ones have written has lower positions than what comes, so it need not be known
-_BITS = 48
-_OPEN = 2**63  # the end of a life that has not ended
-
-
-def begin_life(connection: sqlite3.Connection, last: int) -> tuple[int, dict[int, int]]:
-    """Begin a life, and end the one before at the position `last`.
-
-    Returns the new life, and the last position of each former one. A disk without room does not keep a queue from being
-    opened: then nothing is written, and the next opening does not know this life.
-    """
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
-    known = json.loads(row[0]) if row else {}
-    ended = {int(life): min(end, last) for life, end in known.items()}
-    life = secrets.randbits(_BITS)
-    newest = dict(list({**ended, life: _OPEN}.items())[-_KEEP:])
-    with suppress(sqlite3.OperationalError):
-        connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(newest)))
-    return life, ended

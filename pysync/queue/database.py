@@ -1,27 +1,23 @@
-"""The queue's database: its tables, how it is made and checked, and the one connection that all parts share."""
+"""The queue's database: its tables, how it is made, and what must hold before it is used.
+
+SQLite database `queue.db`, application id "pysq", user_version 3. The table of events is persist-queue's own
+(`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that an
+empty or half-made `queue.db` is always damage and never a crash of ours.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from persistqueue import SQLiteQueue
 
 from pysync.base.files import sync
-from pysync.queue import events, files, received, repair
-from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, damaged, translated
-from pysync.queue.files import Answered, Room
-from pysync.queue.values import Queued
-
-# --- The queue file: its tables, how it is made, and what must hold before it is used.
-#
-# SQLite database `queue.db`, application id "pysq", user_version 3. The table of events is persist-queue's own
-# (`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that
-# an empty or half-made `queue.db` is always damage and never a crash of ours.
+from pysync.queue import checksums, digests, directory, events, lives, losses, received, repair
+from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
 VERSION = 3
@@ -35,7 +31,7 @@ _TABLES = (
     paused_reason TEXT, paused_at_ms INTEGER, seal INTEGER) WITHOUT ROWID""",
     events.ADD_CHECKSUM,
     received.CREATE_INSTANCES,
-    received.CREATE_DIGESTS,
+    digests.CREATE_DIGESTS,
     """CREATE TABLE parked (
     id INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT NOT NULL, position INTEGER NOT NULL,
     table_key TEXT NOT NULL, data BLOB NOT NULL, reason TEXT NOT NULL, kind TEXT NOT NULL,
@@ -48,7 +44,7 @@ _TABLES = (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, object TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
     reason TEXT NOT NULL, position INTEGER NOT NULL, at_ms INTEGER NOT NULL, count INTEGER NOT NULL,
     lasting INTEGER NOT NULL, leaving INTEGER NOT NULL, seal INTEGER, UNIQUE (target, object))""",
-    *repair.CREATE_LOSSES,
+    *losses.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
 # synchronous=FULL, asserted: NORMAL lost answered events at power cuts, and a build of SQLite may have it as default.
@@ -76,7 +72,7 @@ def open_database(file: Path, timeout: float, epoch: int, quarantine: bool) -> s
     except QueueDamaged:
         if not quarantine:
             raise
-        files.set_aside(file)
+        directory.set_aside(file)
         return _open(file, timeout, epoch)
 
 
@@ -93,7 +89,7 @@ def read_epoch(connection: sqlite3.Connection) -> int:
 
 def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
     if not file.exists():
-        if files.companion(file).exists():
+        if directory.companion(file).exists():
             raise damaged(file, "the file is missing, but its write-ahead log exists")
         _create(file, epoch)
     # SQLite would take it for a new, empty database.
@@ -105,7 +101,7 @@ def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
             _identify(connection, file)
             _set(connection, file)
             _check(connection, file)
-            events.teach_checksums(connection)
+            checksums.teach_checksums(connection)
             repair.set_rows_aside(connection, file, epoch)
             _check_content(connection, file)
     except BaseException:
@@ -128,13 +124,13 @@ def _connect(file: Path, timeout: float) -> sqlite3.Connection:
 
 def _create(file: Path, epoch: int) -> None:
     draft = file.with_name(f"{file.name}.new")
-    for leftover in (draft, files.companion(draft), draft.with_name(f"{draft.name}-journal")):
+    for leftover in (draft, directory.companion(draft), draft.with_name(f"{draft.name}-journal")):
         leftover.unlink(missing_ok=True)
     # SQLite gives its log the mode of the database.
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     connection = _connect(draft, timeout=0)
     try:
-        _fill(connection, files.begin_epoch(file.with_name("epoch"), epoch))
+        _fill(connection, lives.begin_epoch(file.with_name("epoch"), epoch))
     finally:
         connection.close()
     draft.rename(file)
@@ -168,7 +164,7 @@ def _fill(connection: sqlite3.Connection, epoch: int) -> None:
     connection.execute("BEGIN")
     for table in _TABLES:
         connection.execute(table)
-    events.teach_checksums(connection)
+    checksums.teach_checksums(connection)
     connection.execute("INSERT INTO meta (key, value) VALUES ('epoch', ?)", (str(epoch),))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -242,143 +238,3 @@ def _checked(connection: sqlite3.Connection, check: str) -> str:
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
     row = connection.execute(f"PRAGMA {name}").fetchone()
     return row[0] if row else None
-
-
-# --- The queue's file in use: one connection, one lock, one owner
-
-FILE = "queue.db"
-_MS = 1000
-
-
-class QueueFile:
-    """The database of a queue, which all parts of the queue share: persist-queue's, whole, durable, and ours alone.
-
-    `epoch` is when it was begun (ms since 1970); `life` is this opening of it, `ended_lives` has the last position of
-    each former one. It keeps the events from `first` to `last`. `lock` may be taken for
-    longer than one `reading` or `transaction`, and again by the thread that has it. As text it is its path.
-    """
-
-    def __init__(self, room: Room, *, quarantine: bool, lock_timeout: float, clock: Callable[[], float]) -> None:
-        """Open the database `room.file`, or begin one, as `EventQueue` does."""
-        self.room, self.lock, self.closed = room, threading.RLock(), False
-        self._file, self._clock = room.file, clock
-        self._owner = -1
-        directory = room.file.parent
-        files.prepare(directory)
-        try:
-            with translated(self._file):
-                self._owner = files.lock_directory(directory, self._file, lock_timeout)
-                self._conn = open_database(self._file, lock_timeout, self.now_ms(), quarantine)
-                self._begin()
-        except BaseException:
-            self.close()
-            raise
-
-    def _begin(self) -> None:
-        self.first, self.last = events.span(self._conn)
-        self.epoch = read_epoch(self._conn)
-        self._answered = Answered(self._file.with_name("answered"))
-        self._compare_with_answered()
-        self.life, self.ended_lives = files.begin_life(self._conn, self.last)
-
-    def _compare_with_answered(self) -> None:
-        """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""
-        last, state = self._answered.read(self.epoch)
-        if last > self.last or state > repair.gap_count(self._conn):
-            fields = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
-            repair.record_loss(self._conn, self._file, self.epoch, **fields)
-            self.epoch = read_epoch(self._conn)
-        self.remember_gaps()
-
-    def __str__(self) -> str:
-        return str(self._file)
-
-    def now_ms(self) -> int:
-        """The time by the clock of the queue."""
-        return round(self._clock() * _MS)
-
-    # --- reading and writing
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection, to one thread at a time. Raises QueueClosed, and QueueFailed for what SQLite raises."""
-        with self.lock, translated(self._file):
-            self.assert_open()
-            yield self._conn
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """As `reading`, but what is written is on disk at the end of the block; nothing of it if the block raises."""
-        with self.reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors, a full disk among them.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
-    def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
-        """The events kept after the position `after`, in order: up to `limit`, up to `max_bytes` of data.
-
-        At least one if there is one, however large. One that is damaged is set aside, and comes without data.
-        """
-        with self.reading() as connection:
-            after = max(after, self.first - 1)
-            rows, is_well = events.read(connection, self.last, after, limit, max_bytes)
-            if not is_well:
-                self._set_aside(after + 1)
-                rows, is_well = events.read(connection, self.last, after, limit, max_bytes)
-            if not is_well:
-                raise damaged(self._file, f"event {after + 1} cannot be replaced")
-        return rows
-
-    def _set_aside(self, position: int) -> None:
-        """Put an event without data in the place of one that is damaged, which is a gap."""
-        with self.transaction() as connection:
-            repair.set_event_aside(connection, self.epoch, position, self.now_ms())
-        self.remember_gaps()
-
-    # --- what was committed
-
-    def appended(self, count: int) -> None:
-        """Note, outside of SQLite as well, that `count` more events were committed."""
-        self.last += count
-        self._answered.note(self.epoch, self.last, self._gaps)
-
-    def trimmed(self, upto: int) -> int:
-        """Note that the events up to `upto` were deleted; returns how many."""
-        removed, self.first = upto + 1 - self.first, upto + 1
-        return removed
-
-    def remember_gaps(self) -> None:
-        """Note outside of SQLite how many gaps were committed by now."""
-        self._gaps = repair.gap_count(self._conn)
-        self._answered.note(self.epoch, self.last, self._gaps)
-
-    # --- the end
-
-    def assert_open(self) -> None:
-        """Raises QueueClosed after `close`."""
-        if self.closed:
-            raise QueueClosed(f"{self._file} is closed", hint="pysync is stopping")
-
-    def close(self) -> None:
-        """Let go of the file. From any thread, as often as you like."""
-        with self.lock:
-            self.closed = True
-            if hasattr(self, "_conn"):
-                self._conn.close()
-            if hasattr(self, "_answered"):
-                self._answered.close()
-                del self._answered
-            if self._owner >= 0:
-                os.close(self._owner)
-                self._owner = -1
-
-    @property
-    def size(self) -> int:
-        """How many events are kept, whoever is done with them."""
-        return self.last + 1 - self.first

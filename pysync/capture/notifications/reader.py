@@ -1,0 +1,138 @@
+"""Reader: what is new in the notification log since a position, with the flaws of the log made good.
+
+Hive 2.3 gives one id to several events whose transactions overlap, and the second may be committed, and so be seen,
+long after events of higher ids: its id may even go back. So every read begins some ids before the position and leaves
+out what was seen, by id and content. What is missing shows: ids have no holes, and what was seen and is not too old for
+the log must still be there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from pysync.base.text import span
+from pysync.capture.notifications.log import PAGE, Notification, NotificationLog
+
+LOOK_BACK = 100
+"""Ids: more than there are DDLs at work at one time."""
+
+_Seen = frozenset[tuple[int, str]]
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a log has been read: the highest id, and the rows of the last `LOOK_BACK` ids that were seen."""
+
+    last: int
+    seen: _Seen = frozenset()
+
+    @property
+    def since(self) -> int:
+        """After which id to read."""
+        return max(0, self.last - LOOK_BACK)
+
+    def past(self, rows: Sequence[Notification]) -> Position:
+        """The position when these rows were seen too."""
+        seen = self.seen | {(row.id, row.digest) for row in rows}
+        return Position(self.last, seen).at(max([self.last, *(row.id for row in rows)]))
+
+    def at(self, last: int) -> Position:
+        """The position when the highest id is `last`, or higher."""
+        last = max(last, self.last)
+        return Position(last, frozenset(item for item in self.seen if item[0] > last - LOOK_BACK))
+
+    def to_json(self) -> str:
+        """As text, which `from_json` reads."""
+        return json.dumps({"last": self.last, "seen": sorted(self.seen)}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Position:
+        """Read what `to_json` wrote; raises ValueError for anything else."""
+        try:
+            fields = json.loads(text)
+            return cls(int(fields["last"]), frozenset((int(id), str(digest)) for id, digest in fields["seen"]))  # noqa: A001
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"this is not a position in a notification log: {text[:80]}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one read found: `fresh` rows in the order of the log, and the position after them.
+
+    `gap` says what is missing before or among them; `more`: there is more to read at once.
+    """
+
+    fresh: Sequence[Notification]
+    after: Position
+    gap: str | None = None
+    more: bool = False
+
+
+def begin(log: NotificationLog, page: int = PAGE) -> Position:
+    """The position from which everything that is to come is new: what is in the log now counts as seen."""
+    current = log.current()
+    here = Position(current)
+    # What was written while this reads is new, and not seen.
+    return here.past([row for row in log.scan(here.since, page) if row.id <= current])
+
+
+def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> Batch:
+    """What the log holds that has not been seen, a page at most; `current` is its current id, asked just before.
+
+    Changes nothing: the same again until `after` is used. A log that was begun again is taken up where it is now, with
+    a gap.
+    """
+    rows, full = _rows(log, position, page)
+    if not rows and current < position.last:
+        return _after_reset(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
+    if rows and _is_another(rows, position, full):
+        return _after_reset(log, page, f"its events up to id {position.last} are not those that pysync has read")
+    fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
+    after = position.past(fresh)
+    missing = _missing(fresh, position.last, after.last if full else current)
+    return Batch(fresh, after if full else after.at(current), missing, full)
+
+
+def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
+    """The first page with a row that was not seen, and whether it is full; an older page is not kept in memory."""
+    since = position.since
+    while True:
+        rows = log.after(since, page)
+        full = len(rows) >= page
+        if not full or any((row.id, row.digest) not in position.seen for row in rows):
+            return rows, full
+        # Back by one id: more rows of the last one may follow. Where a page is all of one id, it takes a larger one.
+        page, since = (page, rows[-1].id - 1) if rows[-1].id - 1 > since else (page * 2, since)
+
+
+def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:
+    """Whether the last row that was seen is not there, though older ones, which the log forgets first, are."""
+    anchors = {item for item in position.seen if item[0] == position.last}
+    reaches = rows[0].id <= position.last and (rows[-1].id >= position.last or not full)
+    return bool(anchors) and reaches and anchors.isdisjoint((row.id, row.digest) for row in rows)
+
+
+def _missing(fresh: Sequence[Notification], last: int, current: int) -> str | None:
+    """The first hole in the ids after `last`, up to `current`."""
+    for row in fresh:
+        if row.id > last + 1:
+            return _lost(last + 1, row.id - 1)
+        last = max(last, row.id)
+    return _lost(last + 1, current) if current > last else None
+
+
+def _lost(first: int, last: int) -> str:
+    return (
+        f"the notification log no longer holds {span('notification', first, last)}: pysync did not read the log for "
+        "longer than the metastore keeps events"
+    )
+
+
+def _after_reset(log: NotificationLog, page: int, why: str) -> Batch:
+    return Batch((), begin(log, page), f"the notification log was reset: {why}")

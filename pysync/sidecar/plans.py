@@ -1,0 +1,57 @@
+"""Plans: what the next window of a target comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.copy.files import may_remove_files
+from pysync.model.describe import describe
+from pysync.model.operation import partitions
+from pysync.replay.drain import Drain
+from pysync.replay.window.plan import Work
+from pysync.sidecar.held import brake_status
+
+
+def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
+    """What the next window of a target comes to."""
+    draft, pause, settings = drain.preview(), drain.paused(), drain.settings
+    return {
+        "target": drain.name,
+        "mode": settings.mode,
+        "paused": pause and pause.reason,
+        "brake": brake_status(drain),
+        "queued": queued,
+        "first": draft.events[0].position if draft.events else None,
+        "last": draft.events[-1].position if draft.events else None,
+        "events": len(draft.events),
+        "skipped": draft.skipped,
+        "refused": [
+            {"position": it.event.position, "tables": sorted(it.keys), "kind": it.kind, "reason": it.reason}
+            for it in draft.refused
+        ],
+        "drops": draft.drops,
+        "max_drops_per_window": settings.max_drops_per_window,
+        "max_drops": settings.max_drops,
+        "max_drop_share": settings.max_drop_share,
+        "removes_files": any(may_remove_files(settings, it) for work in draft.works for it in work.operations),
+        "operations": sum(len(work.operations) for work in draft.works),
+        "works": [_work(work, settings.cascade) for work in draft.works],
+    }
+
+
+def _work(work: Work, cascade: bool) -> dict[str, Any]:
+    return {
+        "keys": sorted(work.keys),
+        "events": len(work.positions),
+        "first": min(work.positions),
+        "last": max(work.positions),
+        "operations": [
+            {
+                "operation": type(operation).__name__,
+                "object": operation.key,
+                "partitions": partitions(operation),
+                "text": describe(operation, cascade=cascade),
+            }
+            for operation in work.operations
+        ],
+    }

@@ -1,0 +1,90 @@
+"""Ends: whether source and target have an object now, asked where queue and journal know nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.Thrift import TException
+
+from pysync.base.errors import PysyncError
+from pysync.base.text import nearest
+from pysync.metastore.errors import MetastoreError
+from pysync.metastore.reads import Reads
+from pysync.model.names import TableName
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
+from pysync.targets.settings import TargetSettings
+
+_ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Whether each end has the object; None: that is not known. `near` is the most similar name at the source."""
+
+    at_source: bool | None = None
+    at_target: bool | None = None
+    near: str | None = None
+
+
+def _opened(settings: TargetSettings) -> Target:
+    return target_kind(settings.kind).open(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class EndsReader:
+    """Reads both ends, with connections of its own; `source` opens the source, if it is known."""
+
+    source: Callable[[], AbstractContextManager[Reads]] | None
+    open_target: Callable[[TargetSettings], Target] = _opened
+
+    def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Ends:
+        """What the ends have of an object, by its name at each. A target that does not answer is not asked."""
+        at_source, near = self._at_source(source)
+        return Ends(at_source, self._at_target(settings, target) if target_answers else None, near)
+
+    def _at_source(self, name: str) -> tuple[bool | None, str | None]:
+        if self.source is None:
+            return None, None
+        try:
+            with self.source() as reads:
+                has = _has(name, reads.database, lambda it: reads.table(it.database, it.table), reads.functions)
+                return has, None if has else _near(reads, name)
+        except _ERRORS:
+            return None, None
+
+    def _at_target(self, settings: TargetSettings, name: str) -> bool | None:
+        try:
+            with closing(self.open_target(settings)) as target:
+                return _has(name, target.database, target.table, target.functions)
+        except _ERRORS:
+            return None
+
+
+def _has(
+    name: str,
+    database: Callable[[str], Any],
+    table: Callable[[TableName], Any],
+    functions: Callable[[str], Sequence[Any]],
+) -> bool:
+    of, dot, rest = name.partition(".")
+    is_there = database(of) is not None
+    if not is_there or not dot:
+        return is_there
+    if rest.endswith("()"):
+        return any(it.functionName == rest.removesuffix("()") for it in functions(of))
+    return table(TableName(of, rest)) is not None
+
+
+def _near(reads: Reads, name: str) -> str | None:
+    """The most similar table, in the database of that name or in the most similar one; else that database."""
+    database, dot, table = name.partition(".")
+    database_name = database if reads.database(database) is not None else nearest(database, reads.databases())
+    if database_name is None or not dot:
+        return database_name
+    near = nearest(table, reads.tables(database_name))
+    return f"{database_name}.{near}" if near else database_name if database_name != database else None
