@@ -24,6 +24,7 @@ from tests.support.braking import (
     filled,
     held_by,
     names,
+    one_by_one,
     reason_of,
     wait_for_held,
 )
@@ -197,6 +198,23 @@ def test_new_tables_do_not_wait_for_the_former_ones_of_a_database_made_again(fau
     assert "later" in bench.tables()
     decide(bench)
     assert bench.tables() == ["later", "new"]
+
+
+def test_new_tables_do_not_wait_for_a_held_table_of_a_database_that_is_dropped_behind_it(faulty_drains):
+    """Before: the drop of the database stayed parked for all of it, so that new tables waited for each next retry."""
+    bench = filled(faulty_drains, max_drops="2 per 1h", max_drop_share=0)
+    one_by_one(bench, *TABLES[:3])
+    assert held_by(bench) == TABLES[2:3]
+    bench.append(drop_database(), create_database(), create("db.new"))
+    bench.finish()
+    wait_until(lambda: {key for _, key, _ in bench.parked()} == set(TABLES[2:]), what="what is held, and no more")
+    assert bench.tables() == ["new", "t2", "t3", "t4", "t5"]
+    bench.append(create("db.later"))
+    bench.finish()
+    assert "later" in bench.tables()
+    decide(bench, TABLES[2], keep=True)
+    decide(bench, *TABLES[3:])
+    assert bench.tables() == ["later", "new", "t2"]
 
 
 def test_the_drop_of_a_database_that_a_person_lets_through_takes_nothing_newer(faulty_drains):
