@@ -14,6 +14,7 @@ from pysync.cli.arguments import line
 from pysync.cli.asking import ask_or_do
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json, print_table
+from pysync.model.names import table_of
 
 _MOST = 20
 _Objects = Annotated[
@@ -99,7 +100,7 @@ def _meant(held: Sequence[dict[str, Any]], names: Sequence[str]) -> list[dict[st
 
 def _names_of(name: str) -> set[str]:
     """The names that mean an object: its own, and those of its table and database."""
-    return {name, name.partition("/")[0], name.partition(".")[0]}
+    return {name, table_of(name), name.partition(".")[0]}
 
 
 def _print(title: str, objects: Sequence[dict[str, Any]]) -> None:

@@ -328,3 +328,20 @@ def test_what_is_held_is_logged_once(faulty_drains):
         bench.restart()
         bench.finish()
     assert [it["count"] for it in logs if it["event"] == "drops_held"] == [6]
+
+
+def test_a_table_with_a_slash_in_its_name_is_no_partition_of_another(faulty_drains):
+    """Hive 4 allows a slash in the names of tables, but neither `=` nor `*`. Before: db.a waited for what is held of
+    db.a/b, and stayed for ever once a person had kept that.
+    """
+    bench = filled(faulty_drains, max_drops="2 per 1h", max_drop_share=0, out_of_scope="drop")
+    bench.append(create("db.a"), create_partitioned("db.a/b"), add_partition("db.a/b", "1"), create("db.c/d"))
+    one_by_one(bench, *TABLES[:2])
+    at_once(bench, drop_partitions("db.a/b", "1"), drop("db.c/d"))
+    assert held_by(bench) == ["db.a/b/day=1", "db.c/d"]
+    assert [it.table for it in bench.drain.brake.held()] == ["db.a/b", "db.c/d"]
+    assert {key for _, key, _ in bench.parked()} == {"db.a/b", "db.c/d"}
+    decide(bench, keep=True)
+    one_by_one(bench, "db.a", "db.a/b")
+    decide(bench, "db.a")
+    assert bench.tables() == ["a/b", "c/d", "t2", "t3", "t4", "t5"]
