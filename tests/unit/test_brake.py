@@ -14,9 +14,10 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay.window.scope import scope_of
 from pysync.sidecar import held
-from tests.support import wait_until
+from tests.support import table, wait_until
 from tests.support.braking import (
     HALF,
+    OLD,
     TABLES,
     at_once,
     compared,
@@ -26,6 +27,7 @@ from tests.support.braking import (
     names,
     one_by_one,
     reason_of,
+    refreshed,
     wait_for_held,
 )
 from tests.support.drains import (
@@ -345,3 +347,36 @@ def test_a_table_with_a_slash_in_its_name_is_no_partition_of_another(faulty_drai
     one_by_one(bench, "db.a", "db.a/b")
     decide(bench, "db.a")
     assert bench.tables() == ["a/b", "c/d", "t2", "t3", "t4", "t5"]
+
+
+def altered(name: str, **parameters: str) -> Any:
+    before, after = (table(*name.split(".")), table(*name.split(".")))
+    before.createTime = after.createTime = OLD
+    after.parameters = {**after.parameters, **parameters}
+    return lambda sequence: event(Kind.ALTER_TABLE, before=[before], after=[after], sequence=sequence)
+
+
+@pytest.mark.parametrize("how", ["alters at once", "alters one by one", "refreshes"])
+def test_tables_that_leave_the_scope_by_an_alter_are_held_though_the_source_has_them(faulty_drains, how):
+    """Before: what the source has under that name was no loss, so that all of them went."""
+    bench = filled(faulty_drains, **HALF, out_of_scope="drop", exclude_parameters=["temporary"])
+    source = Hms(TABLES[0], TABLES[1], created=OLD)
+    for name in TABLES[2:]:
+        source.add(name, created=OLD, parameters={"temporary": "1"})
+    bench.source = lambda: source
+    bench.restart()
+    leave = [altered(name, temporary="1") for name in TABLES[2:]]
+    if how == "alters at once":
+        at_once(bench, *leave)
+    else:
+        for one in leave if how == "alters one by one" else map(refreshed, TABLES[2:]):
+            bench.append(one)
+            bench.finish()
+    number = 4 if how == "alters at once" else 1
+    assert held_by(bench) == TABLES[-number:]
+    assert len(bench.tables()) == 2 + number
+    source.add(TABLES[5], created=OLD)
+    bench.append(refreshed(TABLES[5]))
+    bench.finish()
+    wait_until(lambda: (held_by(bench), bench.parked()) == ([], []), what="the end of the hold")
+    assert bench.tables() == ["t0", "t1", "t5"], "with one that is in scope again it is only half"
