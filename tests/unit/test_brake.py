@@ -202,7 +202,7 @@ def test_new_tables_do_not_wait_for_the_former_ones_of_a_database_made_again(fau
     assert bench.tables() == ["later", "new"]
 
 
-def test_new_tables_do_not_wait_for_a_held_table_of_a_database_that_is_dropped_behind_it(faulty_drains):
+def test_new_tables_do_not_wait_for_a_held_one_of_a_database_dropped_behind_it(faulty_drains):
     """Before: the drop of the database stayed parked for all of it, so that new tables waited for each next retry."""
     bench = filled(faulty_drains, max_drops="2 per 1h", max_drop_share=0)
     one_by_one(bench, *TABLES[:3])
@@ -357,7 +357,7 @@ def altered(name: str, **parameters: str) -> Any:
 
 
 @pytest.mark.parametrize("how", ["alters at once", "alters one by one", "refreshes"])
-def test_tables_that_leave_the_scope_by_an_alter_are_held_though_the_source_has_them(faulty_drains, how):
+def test_what_leaves_the_scope_by_an_alter_is_held_though_the_source_has_it(faulty_drains, how):
     """Before: what the source has under that name was no loss, so that all of them went."""
     bench = filled(faulty_drains, **HALF, out_of_scope="drop", exclude_parameters=["temporary"])
     source = Hms(TABLES[0], TABLES[1], created=OLD)
