@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +11,10 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.base.text import count, local_time
 from pysync.cli.arguments import line
+from pysync.cli.asking import ask_or_do
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table
-from pysync.control.client import NoSidecar
+from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json, print_table
+from pysync.model.names import table_of
 
 _MOST = 20
 _Objects = Annotated[
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def list_held(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
     """List the objects whose drop the target holds, each with the reason. Other tables go on meanwhile."""
-    answer = _ask_or_do(config, target, "held list")
+    answer = ask_or_do(config, target, "held list")
     if as_json:
         print_json(answer)
         return
@@ -53,7 +53,7 @@ def keep(config: ConfigFile, target: TargetName, objects: _Objects = None, as_js
     The target keeps them until the source creates them again, or until `pysync kept release`, whatever comparison,
     repair or restart comes. To give them back to the source: docs/brake.md.
     """
-    answer = _ask_or_do(config, target, "held decide", names=objects or [], keep=True)
+    answer = ask_or_do(config, target, "held decide", names=objects or [], keep=True)
     _report(answer, f"{target} keeps", as_json=as_json)
 
 
@@ -65,18 +65,18 @@ def drop(
     as_json: AsJson = False,
 ) -> None:
     """Drop objects at the target, as the source did. Lists them, and asks for the name of the target."""
-    held = _meant(_ask_or_do(config, target, "held list")["objects"], objects or [])
+    held = _meant(ask_or_do(config, target, "held list")["objects"], objects or [])
     if held and not yes:
         _print(f"to drop at {target}", held)
         if typer.prompt(f"Type {target} to drop them there", err=True) != target:
             raise PysyncError("nothing was dropped: this is not the name of the target", decide(target))
-    answer = _ask_or_do(config, target, "held decide", names=objects or [], keep=False, seen=len(held))
+    answer = ask_or_do(config, target, "held decide", names=objects or [], keep=False, seen=len(held))
     _report(answer, f"{target} drops", as_json=as_json)
 
 
 def list_kept(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
     """List the objects that a person has kept at the target although the source has dropped them."""
-    answer = _ask_or_do(config, target, "kept list")
+    answer = ask_or_do(config, target, "kept list")
     if as_json:
         print_json(answer)
     else:
@@ -88,7 +88,7 @@ def release(config: ConfigFile, target: TargetName, objects: _Objects = None, as
 
     If they are too many, their drop is held again. For a comparison of some of them at once: pysync refresh DB.TABLE.
     """
-    answer = _ask_or_do(config, target, "kept release", names=objects or [])
+    answer = ask_or_do(config, target, "kept release", names=objects or [])
     _report(answer, f"{target} no longer keeps", as_json=as_json)
 
 
@@ -100,7 +100,7 @@ def _meant(held: Sequence[dict[str, Any]], names: Sequence[str]) -> list[dict[st
 
 def _names_of(name: str) -> set[str]:
     """The names that mean an object: its own, and those of its table and database."""
-    return {name, name.partition("/")[0], name.partition(".")[0]}
+    return {name, table_of(name), name.partition(".")[0]}
 
 
 def _print(title: str, objects: Sequence[dict[str, Any]]) -> None:
@@ -115,17 +115,3 @@ def _report(answer: dict[str, Any], what: str, *, as_json: bool) -> None:
     names = [it["object"] for it in answer["objects"]]
     more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
     echo(f"{what} {count(len(names), 'object')}: {', '.join(names[:_MOST])}{more}")
-
-
-def _ask_or_do(config: Path, target: str, command: str, **arguments: Any) -> dict[str, Any]:
-    """What the running sidecar answers; without one this process does it, and the next start carries it out."""
-    try:
-        return ask_about(config, target, command, **arguments)
-    except NoSidecar:
-        from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
-        from pysync.config import load_config  # noqa: PLC0415
-        from pysync.jobs.oneoff import decide_alone  # noqa: PLC0415
-
-        loaded = load_config(config)
-        logs.configure("error", loaded.log.format)
-        return decide_alone(loaded, target, command, arguments)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pysync.base.text import count, local_time
 from pysync.cli.arguments import ago, line
 from pysync.cli.arguments import table as parsed_table
+from pysync.cli.asking import ask_or_do
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table
-from pysync.control.client import NoSidecar
+from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json, print_table
 from pysync.model.names import TableName
 
 
@@ -27,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def list_trash(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
     """List the dropped tables that the target keeps (drops = "trash"), the oldest first, and until when."""
-    answer = _ask_or_do(config, target, "list")
+    answer = ask_or_do(config, target, "trash list")
     if as_json:
         print_json(answer)
         return
@@ -53,7 +52,7 @@ def restore(
     The table is yours then: pysync neither changes nor drops it. If the source creates a table of that name again,
     on_conflict decides what happens to it.
     """
-    answer = _ask_or_do(config, target, "restore", name=name, **{"as": str(to) if to else None})
+    answer = ask_or_do(config, target, "trash restore", name=name, **{"as": str(to) if to else None})
     if as_json:
         print_json(answer)
     else:
@@ -78,23 +77,9 @@ def empty(
         raise typer.Exit(1)
     removed, left = 0, 1
     while left:
-        answer = _ask_or_do(config, target, "empty", older_than=older_than)
+        answer = ask_or_do(config, target, "trash empty", older_than=older_than)
         removed, left = removed + answer["removed"], answer["left"]
     if as_json:
         print_json({"target": target, "removed": removed})
     else:
         echo(f"removed: {count(removed, 'table')}")
-
-
-def _ask_or_do(config: Path, target: str, what: str, **arguments: Any) -> dict[str, Any]:
-    """What the running sidecar answers; without one this process does it, and the journal has a record of it, too."""
-    try:
-        return ask_about(config, target, f"trash {what}", **arguments)
-    except NoSidecar:
-        from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
-        from pysync.config import load_config  # noqa: PLC0415
-        from pysync.jobs.oneoff import alone  # noqa: PLC0415
-
-        loaded = load_config(config)
-        logs.configure("error", loaded.log.format)
-        return alone(loaded, target, f"trash {what}", arguments)

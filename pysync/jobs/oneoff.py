@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import Any
 
 from pysync.base.errors import PysyncError
@@ -15,13 +16,11 @@ from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.ranges import counted
-from pysync.sidecar import held
+from pysync.sidecar import held, trash
 from pysync.sidecar.acts import journal_of, recorded
-from pysync.sidecar.held import Resting
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.registry import resting
 from pysync.sidecar.sidecar import Sidecar
-from pysync.sidecar.trash import Trash
 from pysync.targets.kinds import target_kind
 
 # One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up.
@@ -148,23 +147,19 @@ def offline_planner(config: Config, target: str) -> Iterator[Ask]:
 
 
 def alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a command about the trash (see sidecar.trash), done in this process and put into the journal."""
-    others = [it.name for it in config.targets]
-    trash = Trash(next(it for it in config.targets if it.name == target), others)
-    commands = {"trash list": trash.listed, "trash restore": trash.restore, "trash empty": trash.empty}
-    return _recorded(config, target, commands[command], command, arguments)
+    """The answer to a command about the trash of a target (sidecar.trash), or what it holds or keeps (sidecar.held).
 
-
-def decide_alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a command about what a target holds or keeps (see sidecar.held), as above.
-
-    What is decided is carried out by the next sidecar, or load. Raises PysyncError if there is no queue.
+    It is done in this process and put into the journal. What is decided is carried out by the next sidecar, or load.
+    Raises PysyncError, also if a decision finds no queue.
     """
-    with resting(config.queue.directory) as queue:
-        return _recorded(config, target, held.commands(Resting.of(queue, target))[command], command, arguments)
-
-
-def _recorded(config: Config, target: str, act: Command, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    with closing(journal_of(config, lambda: False)) as journal:
+    with ExitStack() as stack:
+        if command in trash.COMMANDS:
+            others = [it.name for it in config.targets]
+            its_trash = trash.Trash(next(it for it in config.targets if it.name == target), others)
+            act: Command = partial(trash.COMMANDS[command], its_trash)
+        else:
+            queue = stack.enter_context(resting(config.queue.directory))
+            act = partial(held.COMMANDS[command], held.Resting.of(queue, target))
+        journal = stack.enter_context(closing(journal_of(config, lambda: False)))
         request = {**arguments, "target": target, WHO: f"uid {os.getuid()} (command line)"}
         return dict(recorded({command: act}, journal.append)[command](request))

@@ -28,6 +28,7 @@ TABLE_STATES = (
 """What a target's state of a table can be; docs/status.md explains each."""
 
 _QUOTED = re.compile("^`(.*)`$")
+_PARTITION = re.compile(r"/(?=\*|[^/]*=)")
 
 # Hive's FileUtils escapes these in partition names, besides the control characters.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0x20)}
@@ -79,6 +80,14 @@ def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
     """
     pairs = zip(keys, values, strict=True)
     return "/".join(f"{_escaped(key.lower())}={_escaped(value)}" for key, value in pairs)
+
+
+def table_of(name: str) -> str:
+    """The table of a partition `db.table/key=value/…`, or of all its partitions, `db.table/*`; else the name as it is.
+
+    A table's own name may have slashes, but neither `=` nor `*`; each part of a partition's name has one.
+    """
+    return _PARTITION.split(name, maxsplit=1)[0]
 
 
 def partition_values(name: str) -> list[str]:

@@ -86,5 +86,5 @@ def partitions_by(operation: DropPartitions | PutPartitions) -> Iterator[str]:
 
 
 def name_of_values(keys: Sequence[str], values: Sequence[str]) -> str:
-    """The name of a partition; of one that does not fit its table, which no target takes, its values."""
-    return partition_name(list(keys), list(values)) if len(keys) == len(values) else ",".join(values)
+    """The name of a partition; of one that does not fit its table, which no target takes, its values behind a `=`."""
+    return partition_name(list(keys), list(values)) if len(keys) == len(values) else f"={','.join(values)}"

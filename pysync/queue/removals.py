@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from pysync.model.names import table_of
 from pysync.queue.queue_file import QueueFile
 
 State = Literal["passed", "held", "open", "keep", "released", "drop"]
@@ -53,7 +54,7 @@ class Removal:
     @property
     def table(self) -> str:
         """The table that it is, or is a part of; the object itself if it is no table."""
-        return self.object.partition("/")[0]
+        return table_of(self.object)
 
 
 class Removals:

@@ -494,7 +494,8 @@ class Replayer:
             job.batch.refused.append(Refusal.of(event, keys, kind, reason))
             if not job.batch.parked:
                 self.standing.refuse(position, keys)
-            kind, reason = self._applier.reason(None)
+            if not held:  # what the brake holds is held for each of these events
+                kind, reason = self._applier.reason(None)
 
 
 def _refusal_of(job: Job) -> Rejected:

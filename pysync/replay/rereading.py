@@ -25,9 +25,11 @@ from pysync.replay.functions import Functions
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.window.leaving import leaving
 from pysync.replay.window.origins import Origins, is_in_the_way, keys_of
-from pysync.replay.window.policy import typed_keys
+from pysync.replay.window.policy import Policy, typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
+
+_READ_TOGETHER = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +328,18 @@ def there_again(source: Reads, translator: Translator, database: str) -> set[str
             continue
         if mapping.database(name) == database and policy.takes_database(name):
             names |= {database, *(f"{database}.{normalized(it.functionName)}()" for it in source.functions(name))}
-        tables = [TableName(name, table) for table in source.tables(name)]
-        names |= {str(mapping.table(it)) for it in tables if policy.takes_table(it)}
+        names |= {str(mapping.table(it)) for it in _tables_in_scope(source, policy, name)}
     return {it for it in names if it.partition(".")[0] == database}
+
+
+def _tables_in_scope(source: Reads, policy: Policy, database: str) -> list[TableName]:
+    """The tables of a database of the source in scope: by their definitions, too, if the policy asks for these."""
+    names = [it for it in source.tables(database) if policy.takes_table(TableName(database, it))]
+    if not policy.asks_no_traits:
+        groups = (names[at : at + _READ_TOGETHER] for at in range(0, len(names), _READ_TOGETHER))
+        tables = (table for group in groups for table in source.tables_by_name(database, group))
+        names = [it.tableName for it in tables if policy.rule_against_definition(it) is None]
+    return [TableName(database, it) for it in names]
 
 
 def partitions_again(source: Reads, translator: Translator, table: TableName) -> set[str]:

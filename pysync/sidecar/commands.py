@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import meant, quoted, shortened, shown
@@ -19,7 +19,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import stored_scope
-from pysync.sidecar import held, journal_pages, parked
+from pysync.sidecar import held, journal_pages, parked, trash
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.adoption import Adoption
 from pysync.sidecar.arguments import checked
@@ -31,6 +31,7 @@ from pysync.sidecar.why import EndsReader, Inventory, Why
 from pysync.targets.settings import assert_enabled
 
 Request = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class Commands:
@@ -80,17 +81,12 @@ class Commands:
             "tables": self._inventory,
             "pause": self.pause,
             "resume": self.resume,
-            **{
-                name: partial(self._about_held, name)
-                for name in ("held list", "held decide", "kept list", "kept release")
-            },
+            **_about(self._drain, held.COMMANDS),
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
             "replay": self.replay,
             "replay plan": self.replay_plan,
-            "trash list": lambda it: self._trash_of(it).listed(it),
-            "trash restore": lambda it: self._trash_of(it).restore(it),
-            "trash empty": lambda it: self._trash_of(it).empty(it),
+            **_about(self._trash_of, trash.COMMANDS),
             "verify": self.verify,
             "verified": self.verified,
             "listener remove": self.listener_remove,
@@ -129,9 +125,6 @@ class Commands:
         drain = self._drain(request)
         pause = drain.resume()
         return {"target": drain.name, "was": pause and pause.reason}
-
-    def _about_held(self, command: str, request: Request) -> Mapping[str, Any]:
-        return held.commands(self._drain(request))[command](request)
 
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source again, or everything.
@@ -234,6 +227,17 @@ class Commands:
                 f"the sidecar has no target {quoted(str(name))}", meant(str(name), self._drains, "its targets")
             )
         return self._drains[name]
+
+
+def _about(
+    of: Callable[[Request], T], commands: Mapping[str, Callable[[T, Request], Mapping[str, Any]]]
+) -> dict[str, Command]:
+    """Commands about something that a request names; `of` finds it."""
+
+    def about(act: Callable[[T, Request], Mapping[str, Any]]) -> Command:
+        return lambda request: act(of(request), request)
+
+    return {name: about(act) for name, act in commands.items()}
 
 
 def _position(request: Request) -> int | None:

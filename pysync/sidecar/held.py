@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.base.text import count, nearest, quoted
-from pysync.control.server import Command
 from pysync.queue import EventQueue, Removal
 from pysync.replay.brake import Brake, Ends, Limits
 
 MOST_OBJECTS = 20
 """How many objects the status names."""
-
-COMMANDS = ("held list", "held decide", "kept list", "kept release")
 
 _MOST_DATABASES = 3
 
@@ -53,16 +50,6 @@ class Resting:
     def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
         """See Brake.decide."""
         return self.brake.decide(names, keep=keep)
-
-
-def commands(target: Deciding) -> dict[str, Command]:
-    """The commands about what this target holds and keeps, by their names in requests."""
-    return {
-        "held list": lambda _: listed(target),
-        "held decide": lambda request: decided(target, request),
-        "kept list": lambda _: kept(target),
-        "kept release": lambda request: released(target, request),
-    }
 
 
 def summary(rows: Sequence[Removal]) -> str:
@@ -129,6 +116,15 @@ def released(target: Deciding, request: Request) -> dict[str, Any]:
     meant = _meant(target.brake.kept(), names, target.name, "kept")
     rows = target.brake.release([it.object for it in meant])
     return {"target": target.name, "objects": [_as_json(it) for it in rows]}
+
+
+COMMANDS: Mapping[str, Callable[[Deciding, Request], dict[str, Any]]] = {
+    "held list": lambda target, _: listed(target),
+    "held decide": decided,
+    "kept list": lambda target, _: kept(target),
+    "kept release": released,
+}
+"""By their names in requests."""
 
 
 def _meant(rows: Sequence[Removal], names: Sequence[str], target: str, state: str) -> list[Removal]:

@@ -79,6 +79,14 @@ class Trash:
             yield target
 
 
+COMMANDS: Mapping[str, Callable[[Trash, Mapping[str, Any]], dict[str, Any]]] = {
+    "trash list": Trash.listed,
+    "trash restore": Trash.restore,
+    "trash empty": Trash.empty,
+}
+"""By their names in requests."""
+
+
 class Sweeper:
     """The worker that drops for good what this source dropped `trash_keep` ago, while the target is not `paused`."""
 

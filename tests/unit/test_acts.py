@@ -95,7 +95,7 @@ def test_the_caller_of_an_act_is_text_whatever_it_sends() -> None:
 
 def test_every_act_is_a_command_of_the_sidecar() -> None:
     sidecar = Path(__file__).parents[2] / "pysync" / "sidecar"
-    text = "".join((sidecar / name).read_text() for name in ("commands.py", "held.py", "sidecar.py"))
+    text = "".join((sidecar / name).read_text() for name in ("commands.py", "held.py", "trash.py", "sidecar.py"))
     assert all(f'"{name}":' in text for name in ACTS)
 
 

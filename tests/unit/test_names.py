@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
+from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name, table_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20)
 
@@ -60,3 +60,10 @@ def test_values_can_be_read_back_from_the_name(values):
 def test_keys_and_values_of_different_number_are_refused():
     with pytest.raises(ValueError, match="shorter"):
         partition_name(["a", "b"], ["1"])
+
+
+@given(st.from_regex(r"[a-z0-9_/]+", fullmatch=True), st.lists(st.tuples(VALUES, VALUES), max_size=3))
+def test_the_table_of_a_partition_is_known_whatever_both_are_called(table, parts):
+    """Hive allows a slash in the name of a table."""
+    part = partition_name(*zip(*parts, strict=True)) if parts else "*"
+    assert table_of(f"db.{table}/{part}") == table_of(f"db.{table}") == f"db.{table}"

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from typing import Generic, TypeVar
 
+from pysync.model.names import table_of
+
 EVERYTHING = ".*"
 
 Item = TypeVar("Item", bound=Hashable)
@@ -94,8 +96,7 @@ def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
 
 def keys_of(objects: Iterable[str]) -> frozenset[str]:
     """The keys of the drops of objects: of a database with everything in it, and of a partition its table's."""
-    names = (it.partition("/")[0] for it in objects)
-    return frozenset(it if "." in it else it + EVERYTHING for it in names)
+    return frozenset(it if "." in it else it + EVERYTHING for it in map(table_of, objects))
 
 
 def is_database(key: str) -> bool:

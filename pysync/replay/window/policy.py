@@ -54,11 +54,12 @@ class Policy:
     policies: tuple[Policy, ...] = ()
     """The target's policies, in order, if it has any: the first that takes an object decides about it."""
     _takes_all_partitions: bool = field(init=False, repr=False, compare=False)
-    _asks_no_traits: bool = field(init=False, repr=False, compare=False)
+    asks_no_traits: bool = field(init=False, repr=False, compare=False)
+    """Whether tables are taken whatever their definitions say."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_takes_all_partitions", all(it.where is None for it in self.all))
-        object.__setattr__(self, "_asks_no_traits", all(it.traits.are_any for it in self.all))
+        object.__setattr__(self, "asks_no_traits", all(it.traits.are_any for it in self.all))
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -232,7 +233,7 @@ class Policy:
 
         A drop passes: the table may have been taken before, and only objects that pysync wrote are dropped.
         """
-        if self._asks_no_traits or change.kind is Kind.DROP_TABLE:
+        if self.asks_no_traits or change.kind is Kind.DROP_TABLE:
             return None
         tables = [it for it in (change.table, *change.before, *change.after) if isinstance(it, hive.Table)]
         rules = [self.rule_against_definition(it) for it in tables]
@@ -287,7 +288,7 @@ class Policy:
             return change if takes else None
         takes_old = self.takes_table(old)
         takes_new = takes_old if new == old else self.takes_table(new)
-        if change.kind is Kind.ALTER_TABLE and not self._asks_no_traits:
+        if change.kind is Kind.ALTER_TABLE and not self.asks_no_traits:
             takes_old = takes_old and self.rule_against_definition(change.before[0]) is None
             takes_new = takes_new and self.rule_against_definition(change.after[0]) is None
             if takes_old and not takes_new and old == new and not self.drops_leavers:
