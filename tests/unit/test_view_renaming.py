@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.names import TableName
-from pysync.replay.window import mapping
+from pysync.replay.window import view_names
 from pysync.replay.window.fold import fold
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import Order
@@ -153,7 +153,7 @@ def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.
 
 
 def test_without_renames_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "_renamed", None)
+    monkeypatch.setattr(view_names, "_renamed", None)
     assert mapped(view("select from from", {"a": "int"}), NameMapping()).viewExpandedText == "select from from"
 
 
@@ -176,19 +176,19 @@ def test_what_was_typed_may_be_unreadable() -> None:
     ],
 )
 def test_what_a_view_may_read(text: str, names: set[str]) -> None:
-    assert names <= mapping.names_in_view(view(text, {"a": "int"}))
+    assert names <= view_names.names_in_view(view(text, {"a": "int"}))
 
 
 def test_a_view_reads_what_engines_run_and_what_was_typed_only_without_that() -> None:
     both = view("select a from db.u", {"a": "int"}, viewOriginalText="select a from db.typed")
-    assert mapping.names_in_view(both) >= {"db.u"}
-    assert "db.typed" not in mapping.names_in_view(both)
-    assert "db.typed" in mapping.names_in_view(view("", {"a": "int"}, viewOriginalText="select a from db.typed"))
-    assert mapping.names_in_view(view("", {"a": "int"}, viewOriginalText="")) == frozenset()
+    assert view_names.names_in_view(both) >= {"db.u"}
+    assert "db.typed" not in view_names.names_in_view(both)
+    assert "db.typed" in view_names.names_in_view(view("", {"a": "int"}, viewOriginalText="select a from db.typed"))
+    assert view_names.names_in_view(view("", {"a": "int"}, viewOriginalText="")) == frozenset()
 
 
 def test_a_table_reads_nothing() -> None:
-    assert mapping.names_in_view(view("select a from u", {}, tableType="EXTERNAL_TABLE")) == frozenset()
+    assert view_names.names_in_view(view("select a from u", {}, tableType="EXTERNAL_TABLE")) == frozenset()
 
 
 def test_a_view_waits_for_its_tables_and_they_not_for_it() -> None:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 import botocore.session
@@ -23,8 +23,11 @@ from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider
 from pysync import __version__
 from pysync.base.errors import PysyncError
 from pysync.targets.aws.errors import classified
-from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.settings import TargetSettings
+
+if TYPE_CHECKING:  # the settings hold the clients
+    from pysync.targets.aws.settings import AwsSettings
+
 
 ATTEMPTS = 3
 """How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation again,
