@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 
 import structlog
@@ -30,7 +30,7 @@ from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
-from pysync.replay.retries import Retries, batches_of
+from pysync.replay.retries import Retries, Retry, batches_of
 from pysync.replay.scheduler import Scheduler
 from pysync.replay.tally import Tally
 from pysync.replay.unfinished import Unfinished
@@ -123,9 +123,7 @@ class Replayer:
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
-        self._retry: Iterator[Batch] | None = None
-        self._retried: Batch | None = None
-        self._next_parked: Batch | None = None  # waits until the target can be asked, or nothing else is under way
+        self._retry: Retry | None = None
         self._retries = Retries(settings, clock)
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
@@ -230,7 +228,7 @@ class Replayer:
         self.standing.forget(self._done or 0)
         self._scheduler = self._new_scheduler()
         self._windows.clear()
-        self._retry = self._retried = self._next_parked = self._done = None
+        self._retry = self._done = None
 
     def _new_scheduler(self) -> Scheduler:
         return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.standing.end)
@@ -243,7 +241,9 @@ class Replayer:
         At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
         Not if one of them has to be tried again: the others need not wait for that.
         """
-        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows) or self._retries_alone:
+        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows):
+            return False
+        if self._retry is not None and self._retry.is_alone:
             return False
         if self._retries.first and self.retrying and not self._scheduler.resting:
             return False
@@ -419,8 +419,7 @@ class Replayer:
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.begin(keys)
         remember = partial(note, self._progress)
-        self._retry = batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember)
-        self._retried = self._next_parked = None
+        self._retry = Retry(batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember))
         self._take_parked()
 
     def _review(self) -> None:
@@ -436,24 +435,17 @@ class Replayer:
         Not while a refresh under way makes them good: older states would come after it. Nor beside a work that must be
         alone: it may be waiting for this retry.
         """
-        while self._retry is not None and not (self._retried and self._retried.left):
+        while self._retry is not None and not self._retry.is_busy:
             if self._scheduler.broken or any(batch.alone for batch in self._windows) or self._parking.heals(self.taken):
                 return
-            batch = self._next_parked or next(self._retry, None)
+            batch = self._retry.next()
             if batch is None:
                 self._retry, self.retried = None, True
                 return
-            self._next_parked = batch
             if (batch.alone and self._scheduler.busy) or not self._is_judged(batch.draft, parked=True):
                 return
-            self._retried, self._next_parked = batch, None
+            self._retry.begin(batch)
             self._add(batch)
-
-    @property
-    def _retries_alone(self) -> bool:
-        """Whether parked events are tried again, or are about to be, beside which nothing else may be under way."""
-        retried = self._retried if self._retried and self._retried.left else None
-        return any(batch is not None and batch.alone for batch in (retried, self._next_parked))
 
     def _writer(self) -> Writer:
         return self._queue.writer(self._name)

@@ -62,6 +62,35 @@ class Retries:
             self._at = min(self._at, self._clock() + self._wait)
 
 
+class Retry:
+    """Parked events that are tried again, a batch at a time, in order."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+        self._begun: Batch | None = None
+        self._next: Batch | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether works of a batch are left, so that no other may begin."""
+        return self._begun is not None and bool(self._begun.left)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is a batch, begun or next, beside which nothing else may be under way."""
+        begun = self._begun if self.is_busy else None
+        return any(batch is not None and batch.alone for batch in (begun, self._next))
+
+    def next(self) -> Batch | None:
+        """The next batch, the same until it is begun; None if there is none."""
+        self._next = self._next or next(self._batches, None)
+        return self._next
+
+    def begin(self, batch: Batch) -> None:
+        """The batch that came next is under way."""
+        self._begun, self._next = batch, None
+
+
 def batches_of(
     parking: Parking,
     attempts: int,
