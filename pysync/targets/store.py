@@ -232,8 +232,8 @@ class Store(ABC):
         return False
 
     @abstractmethod
-    def drop_database(self, name: str, *, delete_data: bool) -> None:
-        """Drop the database, which has no tables any more, together with its functions."""
+    def drop_database(self, name: str) -> None:
+        """Drop the database, which has no tables any more, together with its functions. Its directory stays."""
 
     # --- tables
 

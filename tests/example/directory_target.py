@@ -116,7 +116,7 @@ class DirectoryStore(Store):
     def alter_database(self, wanted: Any, existing: Any) -> bool:
         return self._write(self._at(existing.name, "database"), filled(wanted, existing))
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:  # noqa: ARG002
+    def drop_database(self, name: str) -> None:
         self._remove(self._at(name))
 
     def create_function(self, wanted: Any) -> None:

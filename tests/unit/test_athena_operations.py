@@ -97,7 +97,7 @@ class Glue(Shown, GlueStore):
         self.shown.databases[wanted.name] = wanted
         return True
 
-    def drop_database(self, name, **_):
+    def drop_database(self, name):
         self._write("drop_database", name)
         del self.shown.databases[name]
 

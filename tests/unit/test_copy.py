@@ -381,7 +381,7 @@ def test_no_file_comes_to_an_iceberg_table_with_a_commit_of_others():
 
 def test_removed_files_are_among_the_differences_also_of_what_fails():
     target = target_with(SETTINGS, Copier(removes=3))
-    target.store.drop_database("d", delete_data=False)
+    target.store.drop_database("d")
     with pytest.raises(Rejected):
         target.apply(put())
     assert target.take_differences() == [Difference("3 data files", None, "removed, the first: file:/there/t/old")]

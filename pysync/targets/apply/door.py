@@ -162,7 +162,7 @@ class Door:
         """Drop the database, which has no tables any more, with its functions. Its directory stays. Raises Held."""
         name = existing.name
         self._assert_going([Lost(name, "database")])
-        self.reads.drop_database(name, delete_data=False)
+        self.reads.drop_database(name)
         self._guard.removed([name])
         self._note(f"database {name}", "dropped")
 

@@ -96,13 +96,13 @@ class AthenaStore(CatalogStore):
         """Alter it."""
         return self._put_database(wanted, existing)
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:
+    def drop_database(self, name: str) -> None:
         """Drop it, never with CASCADE, which would take what somebody else has just put there."""
         drop = Change(
             f"database {name}",
             lambda: self.database(name),
             lambda existing: Decision() if existing is None else Decision((ddl.drop_database(name),)),
-            lambda _: self.glue.drop_database(name, delete_data=delete_data),
+            lambda _: self.glue.drop_database(name),
         )
         self._changer.make(drop, drop.description)
 

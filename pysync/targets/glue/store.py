@@ -67,7 +67,7 @@ class GlueStore(CatalogStore):
         self.catalog.call("update_database", Name=wanted.name, DatabaseInput=self._handles.filled(wanted, existing))
         return True
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:  # noqa: ARG002
+    def drop_database(self, name: str) -> None:
         """Delete it; its functions go with it."""
         self.catalog.call("delete_database", Name=name)
 

@@ -143,11 +143,11 @@ class HmsStore(HiveStore):
         """Whether a create has ended between its two calls; Hive 4 alone sets a type."""
         return existing.type is not None and not same_location(wanted.managedLocationUri, existing.managedLocationUri)
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:
+    def drop_database(self, name: str) -> None:
         """Drop it; HMS wants its functions to go before."""
         for function in self.hms.functions(name):
             self.drop_function(name, function.functionName)
-        self.hms.call(lambda client: client.drop_database(name, delete_data, False))
+        self.hms.call(lambda client: client.drop_database(name, False, False))
 
     # --- the plain calls about tables and partitions
 

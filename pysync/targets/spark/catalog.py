@@ -150,9 +150,9 @@ class SparkCatalog:
 
         self._call("alterDatabase", write)
 
-    def drop_database(self, name: str, delete_data: bool, cascade: bool) -> None:
-        """Drop it; its directory goes only if `delete_data`."""
-        self._call("dropDatabase", lambda: self._hive().dropDatabase(name, delete_data, True, cascade))
+    def drop_database(self, name: str) -> None:
+        """Drop it, which has no tables any more; its directory stays."""
+        self._call("dropDatabase", lambda: self._hive().dropDatabase(name, False, True, False))
 
     def create_table(self, table: Any) -> None:
         """Create it. Raises AlreadyExistsException."""

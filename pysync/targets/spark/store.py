@@ -103,11 +103,11 @@ class SparkStore(HiveStore):
         self.catalog.alter_database(existing.name, wanted)
         return True
 
-    def drop_database(self, name: str, *, delete_data: bool) -> None:
+    def drop_database(self, name: str) -> None:
         """Drop it with its functions."""
         for function in self.catalog.functions(name):
             self.drop_function(name, function.functionName)
-        self.catalog.drop_database(name, delete_data, False)
+        self.catalog.drop_database(name)
 
     def create_function(self, wanted: Any) -> None:
         """Create it."""
