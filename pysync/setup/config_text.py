@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pysync.base.text import toml_string
-from pysync.targets.base import target_kind
+from pysync.targets.kinds import target_kind
 
 _TABLE = "[[targets]]"
 _KEY = re.compile(r'(?:# )?(?P<key>\w+) = (?P<value>"[^"]*"|\{(?:[^{}]|\{[^}]*\})*\}|[^ #]+)(?P<rest>\s+#.*)?')

@@ -10,9 +10,6 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pysync.copy.requests import Difference as Survey
-from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, files_missing
-from pysync.copy.round import Round
 from structlog.testing import capture_logs
 
 from pysync.base.errors import UsageError
@@ -20,6 +17,9 @@ from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
+from pysync.copy.requests import Difference as Survey
+from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, files_missing
+from pysync.copy.round import Round
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory.store import Store
 from pysync.lab.memory.target import MemoryTarget

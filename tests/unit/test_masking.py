@@ -12,7 +12,6 @@ import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
-from pysync.verify.findings import DIFFERENT, Compared
 
 from pysync.base import logs
 from pysync.base.masking import HIDDEN, is_secret, is_secret_field, masked
@@ -22,6 +21,7 @@ from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress
 from pysync.replay.window.blocks import Refusal
+from pysync.verify.findings import DIFFERENT, Compared
 from pysync.verify.report import Report, junit
 from pysync.worker import Worker
 from tests.support.secret_values import HARMLESS_NAMES, HARMLESS_TEXTS, PLAIN, SECRET, SECRET_NAMES, SECRET_TEXTS
