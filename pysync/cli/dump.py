@@ -1,4 +1,4 @@
-"""`pysync dump` and `pysync load`."""
+"""`pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory."""
 
 from __future__ import annotations
 
@@ -40,31 +40,48 @@ from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.loading import Loaded, load_once
 from pysync.jobs.plans import load_plans
 
-# --- `pysync load --dry-run`: what a load would put and drop
-
-
-def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
-    """Print what a load comes to at each target: all of it as JSON, or the first names in a table."""
-    if as_json:
-        print_json({"targets": list(plans)})
-        return
-    for plan in plans:
-        rows = [row for what in ("put", "drop") for row in name_rows(what, plan[what])]
-        if rows:
-            print_table(f"load into {plan['target']}", ("", "object"), rows)
-        limit = plan["max_drops_per_window"] or "none"
-        put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
-        echo(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
-        print_lacks(plan)
-        for it in plan["refused"]:
-            echo(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
-
-
-# --- `pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory
-
 Directory = Annotated[
     Path,
     typer.Argument(metavar="DIRECTORY", parser=path, help="Directory of the dump. It holds one dump only."),
+]
+
+Since = Annotated[
+    int | None,
+    typer.Option(
+        "--from", metavar="ID", parser=number(0), help="Dump only tables that changed after this notification."
+    ),
+]
+To = Annotated[
+    int | None, typer.Option("--to", metavar="ID", parser=number(0), help="With --from: stop at this notification.")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        parser=number(1),
+        help="With --from: stop after N notifications about what is dumped; others do not count.",
+    ),
+]
+
+Files = Annotated[
+    Literal["copy", "list", "none"],
+    typer.Option(
+        "--files",
+        parser=choice("copy", "list", "none"),
+        help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy.",
+    ),
+]
+
+DataUnder = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data-under",
+        metavar="PREFIX",
+        parser=line,
+        help="With --files copy: take data files only below this location of the source. May be repeated. Default: "
+        "what the targets map, the keys of locations.",
+    ),
 ]
 
 
@@ -88,24 +105,8 @@ DumpedPolicy = Annotated[
         "Default: what the targets take.",
     ),
 ]
-Since = Annotated[
-    int | None,
-    typer.Option(
-        "--from", metavar="ID", parser=number(0), help="Dump only tables that changed after this notification."
-    ),
-]
-To = Annotated[
-    int | None, typer.Option("--to", metavar="ID", parser=number(0), help="With --from: stop at this notification.")
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        metavar="N",
-        parser=number(1),
-        help="With --from: stop after N notifications about what is dumped; others do not count.",
-    ),
-]
+
+
 Replaced = Annotated[
     str | None,
     typer.Option(
@@ -114,25 +115,6 @@ Replaced = Annotated[
         parser=policy_text,
         help="The policy of the dumps before this one. What only it takes is dropped on load; what only the new one "
         "takes is dumped whole, also with --from.",
-    ),
-]
-Files = Annotated[
-    Literal["copy", "list", "none"],
-    typer.Option(
-        "--files",
-        parser=choice("copy", "list", "none"),
-        help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy.",
-    ),
-]
-
-DataUnder = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data-under",
-        metavar="PREFIX",
-        parser=line,
-        help="With --files copy: take data files only below this location of the source. May be repeated. Default: "
-        "what the targets map, the keys of locations.",
     ),
 ]
 
@@ -375,3 +357,20 @@ def _print_loaded(result: Loaded) -> None:
             echo(f"target {it['name']} refused {row.table}: {row.reason}")
     for words in left_out(result.status["bootstrap"]):
         echo(words)
+
+
+def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    """Print what a load comes to at each target: all of it as JSON, or the first names in a table."""
+    if as_json:
+        print_json({"targets": list(plans)})
+        return
+    for plan in plans:
+        rows = [row for what in ("put", "drop") for row in name_rows(what, plan[what])]
+        if rows:
+            print_table(f"load into {plan['target']}", ("", "object"), rows)
+        limit = plan["max_drops_per_window"] or "none"
+        put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
+        echo(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
+        print_lacks(plan)
+        for it in plan["refused"]:
+            echo(f"target {plan['target']} refuses {it['table']}: {it['reason']}")

@@ -10,7 +10,7 @@ import typer
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
 from pysync.cli.output import echo
-from pysync.setup.files import shipped
+from pysync.setup.conf_files import shipped
 from pysync.setup.monitoring import DASHBOARD, RULES, address, dashboard, rules
 
 

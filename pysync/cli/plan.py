@@ -11,6 +11,7 @@ import typer
 from pysync.base.health import decide
 from pysync.base.text import count
 from pysync.cli.arguments import line, table
+from pysync.cli.comparison_wait import wait_for
 from pysync.cli.output import (
     AsJson,
     ConfigFile,
@@ -22,7 +23,6 @@ from pysync.cli.output import (
     print_table,
     progress,
 )
-from pysync.cli.progress import wait_for
 from pysync.model.names import TableName
 
 
@@ -54,7 +54,7 @@ def plan(
     as it is now (docs/scope.md). The sidecar may run or not. Source and targets are only read.
     """
     if scope:
-        from pysync.cli.target_policy import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
+        from pysync.cli.scope_plan import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
 
         show_scope(config, target, as_json=as_json)
         return

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from pysync.cli.output import AsJson, ConfigFile, echo, print_json, progress
-from pysync.control import client
+from pysync.control import reloading
 from pysync.sections import load_outline
 
 
@@ -34,7 +34,7 @@ def reload(config: ConfigFile, as_json: AsJson = False) -> None:
 
 def reload_sidecar(directory: Path, **arguments: Any) -> dict[str, Any]:
     """Have the sidecar on that queue take its file again; its answer, once it runs with it. Raises PysyncError."""
-    before, answer = client.begin(directory, **arguments)
+    before, answer = reloading.begin(directory, **arguments)
     with progress("waiting for the sidecar") as on_progress:
-        client.wait(directory, before, on_progress)
+        reloading.wait(directory, before, on_progress)
     return answer

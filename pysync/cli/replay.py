@@ -80,9 +80,6 @@ def _bound_fields(name: str, bound: Bound | None) -> dict[str, Any]:
     return {} if bound is None else {name: bound.position, f"{name}_time": bound.time}
 
 
-# --- the replay
-
-
 def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "replay", **request)
@@ -152,9 +149,6 @@ def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
         raise PysyncError(result["reason"])
     if result["parked"] or result["state"] == "failed":
         raise typer.Exit(1)
-
-
-# --- the dry run
 
 
 def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
-from pysync.setup.rule import Text, import_rules
+from pysync.setup.rule_config import import_rules
+from pysync.setup.rule_text import Text
 from pysync.targets.settings import Name
 
 _INPUT = "-"

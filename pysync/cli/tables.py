@@ -11,8 +11,8 @@ import typer
 from pysync.base.errors import UsageError
 from pysync.base.text import count, duration
 from pysync.cli.arguments import choice, database_or_table, number
+from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style, show
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json
-from pysync.cli.status_text import Cell, Column, Grid, Line, Part, Style, show
 from pysync.model.names import TABLE_STATES
 
 _STATES = tuple(it.replace("_", "-") for it in TABLE_STATES)

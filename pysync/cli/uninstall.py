@@ -11,10 +11,10 @@ from pysync.base import logs
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.init import ConfigDir, DryRun
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, echo, print_changes, print_json, print_table
-from pysync.setup.check import assert_stopped, unapplied
-from pysync.setup.files import RECORD_NAME, Record, read_record
+from pysync.setup.record import RECORD_NAME, Record, read_record
 from pysync.setup.removal import Uninstall, finish
 from pysync.setup.removal import uninstall as plan
+from pysync.setup.removal_check import assert_stopped, unapplied
 
 Purge = Annotated[bool, typer.Option("--purge", help="Also remove the queue, spool, token, pysync.toml and backups.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]

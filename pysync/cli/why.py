@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.text import count, local_time
-from pysync.cli.actions import lines
 from pysync.cli.arguments import database_or_table, instant
 from pysync.cli.output import AsJson, ConfigFile, ask_about, echo, one_target, print_json
+from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar
 
 _WIDEST = 100

@@ -1,4 +1,8 @@
-"""Edits of a TOML text: where its statements are, and changes that keep comments and layout. Pure."""
+"""Edits of the `[[targets]]` tables in the text of a pysync.toml. Pure: a text in, the new text out.
+
+Only the lines of what changes are touched. The result is read again, and has to say what was wanted, or the edit is
+refused: a file may be written in ways that are not known here.
+"""
 
 from __future__ import annotations
 
@@ -10,91 +14,7 @@ from typing import Any
 
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted, toml_string
-
-# --- The statements of a TOML text, with their places: what a file's parser does not say. Pure.
-#
-# The text must be one that Python's parser has taken.
-
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-Key = tuple[str, ...]
-"""The parts of a dotted key, without their quotes."""
-
-_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
-_NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
-_HEADER_LINE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]\]?")
-_KEY = re.compile(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
-# A text of several lines, one of a line, a comment, a bracket, the end of a line, and a run of anything else.
-_TOKEN = re.compile(
-    r'''"""(?:\\.|(?!""").)*"{3,5}|\'\'\'(?:(?!\'\'\').)*'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[\[{\]}\n]'''
-    r"""|[^\s"'\#\[\]{}]+""",
-    re.DOTALL,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A header, or a key and its value. `start` to `end` are its whole lines, `value` where the value is in the text.
-
-    The key of a header is the name of its table; a header of an array of tables `is_array`.
-    """
-
-    key: Key
-    start: int
-    end: int
-    value: tuple[int, int] | None = None
-    is_array: bool = False
-
-    @property
-    def is_header(self) -> bool:
-        """Whether it begins a table."""
-        return self.value is None
-
-
-def statements(text: str) -> Iterator[Statement]:
-    """The statements in their order; comments and empty lines are in none."""
-    at = 0
-    while at < len(text):
-        if header := _HEADER_LINE.match(text, at):
-            _, end = _rest(text, header.end())
-            yield Statement(parts(header[2]), at, end, is_array=header[1] == "[[")
-        elif key := _KEY.match(text, at):
-            last, end = _rest(text, key.end())
-            yield Statement(parts(key[1]), at, end, value=(key.end(), last))
-        else:
-            end = text.find("\n", at) + 1 or len(text)
-        at = end
-
-
-def parts(name: str) -> Key:
-    """The parts of a name as a TOML file has it. Raises ValueError for a text that is no name."""
-    if not re.fullmatch(_NAME, name.strip()):
-        raise ValueError("not a key")
-    matches = re.findall(_PART, name)
-    return tuple(str(tomllib.loads(f"k = {it}")["k"]) if it[0] in "\"'" else it for it in matches)
-
-
-def _rest(text: str, at: int) -> tuple[int, int]:
-    """Where what begins at `at` ends, and where its last line does."""
-    depth, last = 0, at
-    while token := _TOKEN.search(text, at):
-        at = token.end()
-        if token[0] == "\n" and depth == 0:
-            return last, at
-        if token[0] != "\n" and token[0][0] != "#":
-            last = at
-            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-    return last, len(text)
-
-
-# --- Edits of the `[[targets]]` tables in the text of a pysync.toml. Pure: a text in, the new text out.
-#
-# Only the lines of what changes are touched. The result is read again, and has to say what was wanted, or the edit is
-# refused: a file may be written in ways that are not known here.
+from pysync.config_file.statements import Key, Statement, statements
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from pysync.base.errors import UsageError
 from pysync.base.text import meant, quoted
-from pysync.config_file.edits import Key, number_of, parts, read, with_key, with_table, without_key, without_table
+from pysync.config_file.edits import number_of, read, with_key, with_table, without_key, without_table
 from pysync.config_file.file import Change
+from pysync.config_file.statements import Key, parts
 from pysync.targets.spark_request import is_secret
 
 if sys.version_info >= (3, 11):

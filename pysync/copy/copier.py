@@ -1,4 +1,9 @@
-"""The copier: a Spark session whose tasks copy files, and the progress of its copies."""
+"""Copier: brings directories of a target to what those of the source hold, with the workers of a Spark session.
+
+Readers of the target never see a file in part: it is copied beside its place under a hidden name. New files come before
+old ones go, so that there is no moment without either. Before anything is taken away, the source must have been at rest
+for a while: somebody may be overwriting it. Idempotent: what is there is not copied again.
+"""
 
 from __future__ import annotations
 
@@ -10,152 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from pysync.copy.pack import pack
-from pysync.copy.run import (
-    Copied,
-    Difference,
-    Failed,
-    File,
-    Pair,
-    Refused,
-    Removed,
-    Round,
-    Step,
-    differences,
-    encode,
-    files_missing,
-)
+from pysync.copy.progress import CopyProgress
+from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, files_missing
+from pysync.copy.round import Copied, Removed, Round, Step
+from pysync.copy.workers import Workers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
-from pysync.targets.spark.session import SparkHost, reason
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-# --- The workers that copy: tasks of a Spark session
-
-
-_CLASS = "org.pysync.copy.FileCopy"
-
-
-class Workers(Protocol):
-    """Runs methods of the Java class, from several threads at once."""
-
-    def call(self, method: str, request: str) -> str:
-        """Run a method of org.pysync.copy.FileCopy somewhere; blocks. Raises Unavailable when that cannot be."""
-
-
-class SparkWorkers:
-    """Tasks of one Spark session; any number of threads may call, a call is a job of one task."""
-
-    def __init__(self, settings: CopySettings, jar: Path, directory: Path) -> None:
-        """`directory` is for Spark's log and its scratch files. Raises UsageError when pyspark is not installed."""
-        self.host = SparkHost(settings.spark_request(), directory, [jar])
-
-    @classmethod
-    def of(cls, host: SparkHost) -> SparkWorkers:
-        """Tasks of a session that others use, too; it has the listener's jar."""
-        made = cls.__new__(cls)
-        made.host = host
-        return made
-
-    def call(self, method: str, request: str) -> str:
-        """Run a method of the Java class in a Spark task. Raises Unavailable when Spark cannot."""
-        session = self.host.session()
-        try:
-            return _run(session, method, request)
-        except Exception as error:
-            self.host.failed(session)
-            raise Unavailable(f"Spark cannot copy: {reason(error)}", f"its log: {self.host.log_file}") from error
-
-    def close(self) -> None:
-        """End the session and what runs in it; calls raise Unavailable from then on. May be called twice."""
-        self.host.close()
-
-
-def _run(session: SparkSession, method: str, request: str) -> str:
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
-
-    # `reflect` calls a static Java method within a task: executors need no Python.
-    called = sql.call_function("reflect", sql.lit(_CLASS), sql.lit(method), sql.lit(request))
-    rows = session.range(0, 1, 1, 1).select(called).collect()
-    return str(rows[0][0])
-
-
-# --- CopyProgress: how far copying is, for the terminal and for status. Written by several threads, read by others
-
-
-class CopyProgress:
-    """Counts since the start."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts = dict.fromkeys(("files", "bytes", "files_left", "bytes_left", "same", "removed", "missing"), 0)
-        self._busy = 0.0
-        self._since = 0.0
-        self._running = 0
-
-    def surveyed(self, same: int, missing: int) -> None:
-        """So many files are there already, so many directories are not at the source."""
-        self._add(same=same, missing=missing)
-
-    def deleted(self, files: int) -> None:
-        """So many files were removed at the target."""
-        self._add(removed=files)
-
-    def copied(self, files: int, size: int) -> None:
-        """So much of what is under way is copied."""
-        self._add(files=files, bytes=size, files_left=-files, bytes_left=-size)
-
-    @contextmanager
-    def under_way(self, files: int, size: int) -> Iterator[None]:
-        """So many files and bytes are copied while the block runs. What is left when no block runs is given up."""
-        self._begin(files, size)
-        try:
-            yield
-        finally:
-            self._end()
-
-    def status(self) -> dict[str, Any]:
-        """As in `pysync status --json`: the rate is that of the time in which something was copied."""
-        with self._lock:
-            busy = self._busy + (time.monotonic() - self._since if self._running else 0.0)
-            rate = self._counts["bytes"] / busy if busy else 0.0
-            seconds_left = round(self._counts["bytes_left"] / rate, 1) if rate else None
-            return {**self._counts, "bytes_per_second": round(rate), "seconds_left": seconds_left}
-
-    def _begin(self, files: int, size: int) -> None:
-        self._add(files_left=files, bytes_left=size)
-        with self._lock:
-            if not self._running:
-                self._since = time.monotonic()
-            self._running += 1
-
-    def _end(self) -> None:
-        with self._lock:
-            self._running -= 1
-            if not self._running:
-                self._busy += time.monotonic() - self._since
-                self._counts["files_left"] = self._counts["bytes_left"] = 0
-
-    def _add(self, **numbers: int) -> None:
-        with self._lock:
-            for name, number in numbers.items():
-                self._counts[name] += number
-
-
-# --- Copier: brings directories of a target to what those of the source hold, with the workers of a Spark session.
-#
-# Readers of the target never see a file in part: it is copied beside its place under a hidden name. New files come
-# before old ones go, so that there is no moment without either. Before anything is taken away, the source must have
-# been at rest for a while: somebody may be overwriting it. Idempotent: what is there is not copied again.
 
 _PAIRS_PER_CALL = 100
 _ROUNDS = 10  # how often it restarts because the source has changed meanwhile

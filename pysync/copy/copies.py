@@ -10,9 +10,10 @@ from typing import Any
 
 from pysync.base.errors import UsageError
 from pysync.base.jar import listener_jar
-from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
+from pysync.copy.workers import SparkWorkers
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.text import error_text, quoted
 from pysync.dump.manifest import Counts
-from pysync.dump.pieces import contents, reading
+from pysync.dump.own_files import contents, reading
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, refuse_unlisted
 from pysync.dump.manifest import Manifest, Piece, read_manifest
-from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece, reading
+from pysync.dump.own_files import reading
+from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece
 from pysync.dump.record import DumpDamaged, Record, What, records
 from pysync.model.names import TableName
 

@@ -1,4 +1,7 @@
-"""The manifest of a dump, as canonical JSON, and the scope that it was made with."""
+"""The manifest: what a dump is, of which files it consists, what is in them, and the scope of it. As canonical JSON.
+
+Any changed byte of it shows: the file must be exactly the canonical form of its own content, checksum included.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,6 @@ from pysync.dump.record import DumpDamaged
 from pysync.replay.window.policy import Policy
 from pysync.resync.refreshes import Scope
 from pysync.targets.settings import TableType, TargetSettings
-
-# --- The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
-#
-# Any changed byte of it shows: the file must be exactly the canonical form of its own content, checksum included.
-
 
 VERSION = 1
 
@@ -130,9 +128,6 @@ def read_manifest(data: bytes) -> Manifest:
 
 def _canonical(value: Any) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
-
-
-# --- The scope of a dump, as its manifest has it: which objects it takes, and whether two scopes are the same
 
 
 def scope_of(within: Sequence[Within]) -> Scope:

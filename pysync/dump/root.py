@@ -21,7 +21,8 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import error_text
 from pysync.dump.data import DATA, is_data_file
 from pysync.dump.manifest import read_manifest
-from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump, reading
+from pysync.dump.own_files import reading
+from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump
 from pysync.dump.record import DumpDamaged
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW

@@ -17,7 +17,8 @@ from pysync.base.errors import PysyncError
 from pysync.capture.notifications import Notification, NotificationLog, NotificationLogRefused, named, reaches, touched
 from pysync.capture.notifications.reader import LOOK_BACK
 from pysync.dump.manifest import Counts
-from pysync.dump.record import Record, Recorder, Reply, What, framed
+from pysync.dump.record import Record, Reply, What, framed
+from pysync.dump.replies import Recorder
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.names import TableName

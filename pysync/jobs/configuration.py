@@ -15,7 +15,7 @@ from typing import Any
 from pysync.base.errors import PysyncError
 from pysync.base.toml_file import read_text
 from pysync.config_file.file import Change, Draft, drafted, locked
-from pysync.control import client
+from pysync.control import reloading
 from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.queue.queue_file import FILE
 from pysync.sidecar import registry
@@ -76,13 +76,13 @@ def _running(
         ask(directory, "expect", act=noted, named=[it.name for it in draft.config.targets])
     draft.put()
     try:
-        before, answer = client.begin(directory, act=act and asdict(act), why=why)
+        before, answer = reloading.begin(directory, act=act and asdict(act), why=why)
     except (NoSidecar, Unanswered):
         raise  # it may have taken the file, or will take it when it starts
     except PysyncError as error:
         _restore(draft, error)
         raise
-    client.wait(directory, before, on_progress)
+    reloading.wait(directory, before, on_progress)
     return tuple(answer["changes"])
 
 

@@ -16,7 +16,8 @@ from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import refuse_shared
-from pysync.copy.run import Copied, Difference, Pair
+from pysync.copy.requests import Difference, Pair
+from pysync.copy.round import Copied
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.locations import SourceFiles

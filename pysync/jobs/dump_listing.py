@@ -13,7 +13,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
-from pysync.copy.run import Pair
+from pysync.copy.requests import Pair
 from pysync.dump.manifest import Counts
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads

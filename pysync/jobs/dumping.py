@@ -20,7 +20,8 @@ from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
 from pysync.dump.manifest import Counts, Manifest, Within, needs_definitions, scope_of
 from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
-from pysync.dump.record import HEAD, Recorder
+from pysync.dump.record import HEAD
+from pysync.dump.replies import Recorder
 from pysync.dump.write import Selection, Writing, changes_since, newest, newest_within, touched_tables
 from pysync.jobs.dump_carrying import Into
 from pysync.jobs.dump_listing import Lister, listing

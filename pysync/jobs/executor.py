@@ -20,10 +20,13 @@ from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
-from pysync.verify.compare import Comparator, DatabaseItem, ExtraDatabaseItem, Item, LocalExecutor, TableItem
-from pysync.verify.objects import Batch, Keyed, Seen, Tally
+from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
+from pysync.verify.executor import LocalExecutor
+from pysync.verify.findings import Compared
+from pysync.verify.partitions import Batch, Keyed, Tally
 from pysync.verify.pool import WorkerPool
-from pysync.verify.rules import Compared, Rules
+from pysync.verify.rules import Rules
+from pysync.verify.tables import Seen
 
 _OF_FILES_ALONE = CopySettings.model_fields.keys() - {"rewrite"}
 

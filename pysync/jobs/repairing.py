@@ -14,7 +14,7 @@ from pysync.base.health import DISABLED
 from pysync.base.text import count
 from pysync.config import Config
 from pysync.control.client import ask
-from pysync.verify.rules import Compared
+from pysync.verify.findings import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
 _POLL_SECONDS = 0.3

@@ -25,9 +25,11 @@ from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
 from pysync.targets.spark_request import SparkRequest
-from pysync.verify.compare import Comparator, Executor, Item
-from pysync.verify.objects import Batch, Keyed, Seen, Tally
+from pysync.verify.comparator import Comparator, Item
+from pysync.verify.executor import Executor
+from pysync.verify.partitions import Batch, Keyed, Tally
 from pysync.verify.pool import Ends, WorkerPool
+from pysync.verify.tables import Seen
 
 MOST_ITEMS = 40
 """Objects of one task."""

@@ -1,4 +1,7 @@
-"""Checks: what would keep the sidecar from its work, and what would be lost with it. Nothing is changed."""
+"""Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
+
+Of a pysync.toml with problems, too: what a section without one is about is looked at all the same.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,25 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import Owner
 from pysync.base.health import listening
-from pysync.base.rights import rights_at
 from pysync.base.text import count, error_text, without_pages
 from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Partial
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
-from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.needs import needs
-from pysync.sidecar.registry import assert_named, backlog_of, known_targets, resting
+from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.base import ChecksRights, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-
-# Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
-#
-# Of a pysync.toml with problems, too: what a section without one is about is looked at all the same.
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,33 +186,3 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
         rights = target.check_rights() if isinstance(target, ChecksRights) else ""
         lacks = [f"{it} ({reason})" for it, reason in lacks_of(target).items()]
         return "; ".join(filter(None, (target.check(), rights, f"lacks {', '.join(lacks)}" if lacks else "")))
-
-
-# Checks before the removal of a sidecar: does it run, and would changes be lost with its queue?
-
-
-def assert_stopped(directory: Path) -> None:
-    """Raise PysyncError if a sidecar runs on the queue in `directory`."""
-    try:
-        pid = ask(directory, "status")["pid"]
-    except NoSidecar:
-        return
-    raise PysyncError(
-        f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it: systemctl disable --now pysync"
-    )
-
-
-def unapplied(directory: Path, owner: Owner | None) -> list[str]:
-    """Return a line for each target that lacks events of the queue in `directory`, which belongs to `owner`.
-
-    Opens the queue, so no sidecar may run on it.
-    """
-    if not (directory / FILE).exists():
-        return []
-    with rights_at(directory / FILE, owner), resting(directory) as queue:
-        waiting = [it for name in sorted(queue.positions()) if (it := backlog_of(queue, name))]
-    return [
-        f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"
-        for it in waiting
-        if it.queued or it.parked
-    ]

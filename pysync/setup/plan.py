@@ -23,8 +23,10 @@ from pysync.config import Config, load_config
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, Edited, merge
-from pysync.setup import files as unit
-from pysync.setup.files import LISTENER, RECORD_NAME, Record, listener_settings, read_record, shipped
+from pysync.setup import conf_files
+from pysync.setup.conf_files import shipped
+from pysync.setup.listener import LISTENER, listener_settings
+from pysync.setup.record import RECORD_NAME, Record, read_record
 from pysync.setup.steps import Directory, File, HiveSite, Step, Token
 
 CONFIG = "pysync.toml"
@@ -175,9 +177,9 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
     group = _group(user)
     has_spark = any(target.spark_request() for target in config.targets)
     state = config.queue.directory.absolute()
-    service = unit.Service(executable, places.config / CONFIG, state, user, group, has_spark)
-    content = unit.unit_text(shipped(unit.UNIT_NAME), service).encode()
-    return [File(places.units / unit.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
+    service = conf_files.Service(executable, places.config / CONFIG, state, user, group, has_spark)
+    content = conf_files.unit_text(shipped(conf_files.UNIT_NAME), service).encode()
+    return [File(places.units / conf_files.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
 
 
 def _group(user: str) -> str:

@@ -20,8 +20,9 @@ from pysync.base.rights import remove
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
-from pysync.setup import files
-from pysync.setup.files import LISTENER, RECORD_NAME, Record
+from pysync.setup import conf_files
+from pysync.setup.listener import LISTENER
+from pysync.setup.record import RECORD_NAME, Record
 from pysync.setup.steps import digest
 
 _WANTS = "multi-user.target.wants"
@@ -121,13 +122,13 @@ def _plan_file(path: Path, sum_written: str, record: Record, removals: list[Remo
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
         if digest(path.read_bytes()) == sum_written:
-            what = "systemd unit" if path.name == files.UNIT_NAME else "listener jar"
+            what = "systemd unit" if path.name == conf_files.UNIT_NAME else "listener jar"
             removals.append(_removal(what, path, record))
         else:
             left.append(Leftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
-    if path.name == files.UNIT_NAME and link.is_symlink():
+    if path.name == conf_files.UNIT_NAME and link.is_symlink():
         removals.append(_removal("link to the unit", link, record))
 
 

@@ -1,116 +1,20 @@
-"""Rules of SSM's hms-sync: their text, what they mean, and the pysync.toml of the same meaning."""
+"""Rule: what a rule of SSM (Smart Storage Manager) with the action hms-sync says.
+
+    hms : name matches "db.*" | hms-sync -dest thrift://host:9083 -cascade -nameservice_rename "old new"
+
+`hms :` may be missing. What pysync has no counterpart for is a warning; what cannot be read is an error with its place.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from pysync.base.errors import UsageError
-from pysync.base.text import nearest, plain, quoted, toml_string
+from pysync.base.text import nearest, quoted
 from pysync.metastore.addresses import parse_addresses
-
-# --- Rule text: the rules in a text, and the words of a rule, each with its place. Pure
-
-_WORD = re.compile(r"""\s*(?:(?P<string>"[^"\n]*"|'[^'\n]*')|(?P<mark>[|;()])|(?P<bare>[^\s|;()"']+)|(?P<open>["']))""")
-_MARKS = frozenset("|;()")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a rule: its text without quotes, whether it had any, and where it begins in the text (0: the first)."""
-
-    text: str
-    at: int
-    is_string: bool = False
-
-    @property
-    def option(self) -> str:
-        """The option that it is, with its hyphen; "" if it is none."""
-        return self.text if self.text.startswith("-") and len(self.text) > 1 and not self.is_string else ""
-
-    def is_any_of(self, *words: str) -> bool:
-        """Whether it is one of these words, in any case, and not in quotes."""
-        return not self.is_string and self.text.lower() in words
-
-    def __str__(self) -> str:
-        return f'"{self.text}"' if self.is_string else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text with rules, and the name of its file, if it has one."""
-
-    content: str
-    name: str = ""
-
-    def unread(self, at: int, what: str, hint: str) -> UsageError:
-        """The error for what cannot be read there, with line and column, both from 1."""
-        line = self.content.count("\n", 0, at) + 1
-        column = at - (self.content.rfind("\n", 0, at) + 1) + 1
-        where = f"{plain(self.name)}: " if self.name else ""
-        return UsageError(f"{where}line {line}, column {column}: {what}", hint)
-
-    def rules(self) -> Iterator[tuple[int, int]]:
-        """Where each rule begins and ends.
-
-        A rule is a line. A line that is indented further than the first, or begins with |, continues the rule before.
-        Lines that begin with # are comments.
-        """
-        begin, end, indent, at = -1, -1, 0, 0
-        for line in self.content.splitlines(keepends=True):
-            bare = line.strip()
-            inset = len(line) - len(line.lstrip())
-            if bare and not bare.startswith("#"):
-                if begin < 0 or (inset <= indent and not bare.startswith("|")):
-                    if begin >= 0:
-                        yield begin, end
-                    indent, begin = (inset if begin < 0 else min(indent, inset)), at + inset
-                end = at + len(line.rstrip())
-            at += len(line)
-        if begin >= 0:
-            yield begin, end
-
-    def words(self, begin: int, end: int) -> list[Word]:
-        """The words between these places, without comment lines. Raises UsageError for a quote that does not end."""
-        # Blanks instead of comments keep the places.
-        shown = re.sub(r"(?m)^[ \t]*#.*$", lambda it: " " * len(it[0]), self.content[:end])
-        words, at = list[Word](), begin
-        while (match := _WORD.match(shown, at)) is not None:
-            place, at = match.start(match.lastgroup or 0), match.end()
-            if match["open"]:
-                raise self.unread(place, "the quote does not end", 'write the name in quotes, as in "db.*"')
-            text = match["string"]
-            words.append(Word(text[1:-1] if text else match[0].strip(), place, is_string=text is not None))
-        return words
-
-    def stray(self, word: Word, hint: str) -> UsageError:
-        """The error for a word that has no meaning where it is."""
-        return self.unread(word.at, f"{quoted(word.text)} is not understood here", hint)
-
-
-def parted(words: Sequence[Word], mark: str) -> list[list[Word]]:
-    """The words between the marks, in order; one list more than there are marks."""
-    parts: list[list[Word]] = [[]]
-    for word in words:
-        if word.is_any_of(mark):
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def joined(words: Sequence[Word]) -> str:
-    """The words as one line, as they were written but for blanks."""
-    return plain(" ".join(map(str, words)))
-
-
-# --- Rule: what a rule of SSM (Smart Storage Manager) with the action hms-sync says.
-#
-#     hms : name matches "db.*" | hms-sync -dest thrift://host:9083 -cascade -nameservice_rename "old new"
-#
-# `hms :` may be missing. What pysync has no counterpart for is a warning; what cannot be read is an error with its
-# place.
+from pysync.setup.rule_text import Text, Word, joined, parted
 
 ACTION = "hms-sync"
 _DEST, _CASCADE, _RENAME = "-dest", "-cascade", "-nameservice_rename"
@@ -359,104 +263,3 @@ def _value_of(option: str) -> str:
         _RENAME: f'write {_RENAME} "old new"',
     }
     return forms.get(option, f"write {option} CREATE,ALTER")
-
-
-# --- Rule conf: a pysync.toml from rules of SSM with the action hms-sync, and what becomes different
-
-_NO_LABEL = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST_NAME = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The text of a pysync.toml, and the warnings in it: what was not taken over."""
-
-    text: str
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A target, the rules that it comes from, and what it takes."""
-
-    name: str
-    rule: Rule
-    include: tuple[str, ...]
-    texts: tuple[str, ...] = field(default=())
-
-
-def import_rules(text: Text, source: str) -> Imported:
-    """A pysync.toml that does what the rules did, headed by what is different.
-
-    Rules that differ only in the names they take become one target. Raises UsageError if a rule cannot be read.
-    """
-    rules = parse_rules(text)
-    targets = _targets(rules)
-    warnings = tuple(_warnings(rules))
-    head = [f"# From rules of SSM's {ACTION} by `pysync import-rule`. Differences:", "#"]
-    notes = [f"# - {line}" for line in (*(f"WARNING: {it}" for it in warnings), *_notes(rules))]
-    lines = [*head, *notes, "", "[source]", f"name = {toml_string(source)}"]
-    for target in targets:
-        lines += ["", *_section(target)]
-    return Imported("\n".join([*lines, ""]), warnings)
-
-
-def _targets(rules: Iterable[Rule]) -> list[_Target]:
-    targets: dict[object, _Target] = {}
-    for number, rule in enumerate(rules):
-        # An exclude is for the names of its own rule only.
-        key = number if rule.exclude else (rule.destination, rule.cascade, rule.rename, rule.suppresses_drops)
-        there = targets.get(key)
-        if there is None:
-            name = _name_of(rule.destination, {it.name for it in targets.values()})
-            targets[key] = _Target(name, rule, rule.include, (rule.text,))
-        else:
-            include = tuple(dict.fromkeys((*there.include, *rule.include)))
-            targets[key] = replace(there, include=include, texts=(*there.texts, rule.text))
-    return list(targets.values())
-
-
-def _name_of(destination: str, taken: set[str]) -> str:
-    """A name for the target, from its first address: the first label of the host, or the whole of an IP address."""
-    host = parse_addresses(destination)[0].host
-    label = host if re.fullmatch(r"[\d.]+|.*:.*", host) else host.partition(".")[0]
-    name = _NO_LABEL.sub("-", label).strip("-_")[:_LONGEST_NAME] or "dr"
-    return next(it for it in (name, *(f"{name}-{at}" for at in range(2, len(taken) + 3))) if it not in taken)
-
-
-def _section(target: _Target) -> list[str]:
-    rule = target.rule
-    lines = [*(f"# {text}" for text in target.texts), "[[targets]]"]
-    lines += [f"name = {toml_string(target.name)}", 'kind = "hms"', f"metastore = {toml_string(rule.destination)}"]
-    lists = {"include": target.include, "exclude": rule.exclude}
-    lines += [f"{key} = [{', '.join(map(toml_string, them))}]" for key, them in lists.items() if them]
-    lines += [f"cascade = {str(rule.cascade).lower()}", 'on_conflict = "park"']
-    lines += ['drops = "suppress"'] if rule.suppresses_drops else []
-    if rule.rename is not None:
-        old, new = (toml_string(f"hdfs://{name}") for name in rule.rename)
-        lines.append(f"locations = {{ {old} = {new} }}")
-    return lines
-
-
-def _warnings(rules: Sequence[Rule]) -> Iterator[str]:
-    """What a person must decide before the first start."""
-    yield from dict.fromkeys(it for rule in rules for it in rule.warnings)
-    yield f"{ACTION} finds the source in the settings of SSM: set [source] metastore."
-
-
-def _notes(rules: Sequence[Rule]) -> Iterator[str]:
-    yield "Stop the rules in SSM before you start the sidecar. If both write a table, they overwrite each other."
-    yield "The source needs the listener in hive-site.xml (`pysync hive-site`), and a restart of HMS. With [source]"
-    yield '  capture = "notification-log" pysync reads the log that SSM reads instead.'
-    yield "Tables that SSM created at the target have no mark of pysync. Their events are parked until you set"
-    yield '  on_conflict = "adopt", which takes them over.'
-    if any(not rule.cascade for rule in rules):
-        yield "A rule without -cascade: cascade = false parks the drop of a database that has tables at the target."
-        yield "  From the listener, a DROP DATABASE ... CASCADE at the source is one such drop."
-    if any(rule.cascade for rule in rules):
-        yield "A rule with -cascade: the drop of a database takes only tables that this source has written. With others"
-        yield "  in it the database stays."
-    if any(rule.rename for rule in rules):
-        yield "locations change hdfs://NAMESERVICE at the beginning of a location, and in the properties that hold one."
-        yield "  Locations of other file systems stay. Data files are copied only with copy = true."
-    yield "A refused change is parked and retried (pysync parked list). No failure is passed over."

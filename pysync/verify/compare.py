@@ -1,12 +1,14 @@
-"""The comparison of source and target: threads or executors compare, and findings are counted."""
+"""Compare: every object in scope at the source against the target's, field by field, by the target's own rules.
+
+Target.differences decides what counts as equal, by the rules that also decide what is written. So a refresh makes good
+what is found here, and leaves alone what is not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
 
 from thrift.Thrift import TException
 
@@ -14,167 +16,15 @@ from pysync.base.text import count
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
-from pysync.targets.base import Rejected, Target, Unavailable
+from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings
-from pysync.verify.objects import (
-    Batch,
-    Keyed,
-    Owner,
-    Seen,
-    Tally,
-    compare_batch,
-    compare_extra,
-    compare_many,
-    compare_table,
-    compared_with,
-    excused,
-    owner_of,
-    with_partitions,
-)
+from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
+from pysync.verify.executor import Executor, LocalExecutor
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Selection
+from pysync.verify.partitions import Tally, compare_many
 from pysync.verify.pool import Ends, WorkerPool
-from pysync.verify.rules import DEFAULT, DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Rules, Selection, listed
-
-# --- Comparator: what there is to compare, and the comparison of one object. Items and answers are values
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseItem:
-    """A database with its functions; `sources` are the databases of the source that go there."""
-
-    new: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExtraDatabaseItem:
-    """A database that only the target has."""
-
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class TableItem:
-    """A table; `extra` if only the target has it."""
-
-    old: TableName
-    new: TableName
-    extra: bool = False
-
-
-Item = DatabaseItem | ExtraDatabaseItem | TableItem
-"""What there is to compare: an object with what belongs to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparator:
-    """Compares one thing at a time, by the rules of one target; any number of threads may call."""
-
-    rules: Rules
-
-    def compare_item(self, ends: Ends, item: Item) -> Seen:
-        """Compare one object, with its partitions if they are few. Raises as both ends do."""
-        if isinstance(item, DatabaseItem):
-            return Seen(tuple(self._database(ends, item)))
-        if isinstance(item, ExtraDatabaseItem):
-            return Seen(tuple(self._extra_database(ends, item.new)))
-        compare = compare_extra if item.extra else compare_table
-        return compare(ends, item.old, item.new, self.rules)
-
-    def owner(self, ends: Ends, keyed: Keyed) -> Owner:
-        """What it takes to compare partitions of a table that has many. Raises as both ends do."""
-        return owner_of(ends, keyed, self.rules)
-
-    def compare(self, ends: Ends, owner: Owner, batch: Batch) -> Tally:
-        """Compare some of them. Raises as both ends do."""
-        return compare_batch(ends, owner, self.rules, batch)
-
-    def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
-        rules, name = self.rules, item.sources[0]
-        wanted, there = ends.source.database(name), ends.target.database(item.new)
-        # Each metastore has a `default` of its own: only what is in it is compared.
-        if item.new != DEFAULT and wanted is not None:
-            blank, stays = Compared("database", item.new, EQUAL, source=name), rules.stays(wanted)
-            compared = compared_with(ends.target, rules, blank, wanted, there)
-            yield from Seen((compared,), stays=stays).judged()
-        if there is not None:
-            yield from self._functions(ends, item, ours=rules.has_parts(there))
-
-    def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
-        there, old = ends.target.database(new), self.rules.mapping.source_database(new)
-        if there is not None:
-            compared = Compared("database", new, EXTRA, source=old)
-            names = self.rules.mapping.source_databases(new)
-            yield excused(compared, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
-
-    def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
-        rules = self.rules
-        there = {function.functionName: function for function in ends.target.functions(item.new)}
-        for database in item.sources:
-            for function in ends.source.functions(database):
-                at_target = there.pop(function.functionName, None)
-                yield self._function(ends.target, database, function, at_target)
-        for name in sorted(there):
-            excuse = (
-                rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
-            )
-            yield Compared("function", f"{item.new}.{name}", EXTRA, excuse=excuse, source=item.sources[0])
-
-    def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
-        """Compare a function. It has no mark: whether its database is ours is reported with the database."""
-        result = MISSING if there is None else DIFFERENT
-        name = f"{self.rules.mapping.database(database)}.{wanted.functionName}"
-        blank = Compared("function", name, EQUAL, source=database)
-        try:
-            fields = target.differences(self.rules.rewritten(wanted), there)
-        except Rejected as error:
-            return replace(blank, result=result, excuse=error.message)
-        excuse = self.rules.excuse("function", result, database)
-        return replace(blank, result=result, fields=listed(fields) if there else (), excuse=excuse) if fields else blank
-
-
-# --- Executor: who looks at the objects of a comparison: the threads of this process, or others elsewhere
-
-R = TypeVar("R")
-
-
-class Executor(Protocol):
-    """Looks at several objects at once; reads only. All methods raise as both ends do, or what prevents a look."""
-
-    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
-        """Have a thread of this process look."""
-
-    def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """What is seen of each, in their order."""
-
-    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """What is found in batches of a table's partitions, in order; one tally may be of several batches."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalExecutor:
-    """The threads of this process."""
-
-    pool: WorkerPool
-    comparator: Comparator
-
-    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
-        """As `Executor.ask`."""
-        return self.pool.ask(read)
-
-    def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """As `Executor.objects`."""
-        return self.pool.each(lambda ends, item: (item, self.comparator.compare_item(ends, item)), items)
-
-    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """As `Executor.batches`."""
-        owner = self.pool.ask(lambda ends: self.comparator.owner(ends, keyed)).result()
-        return self.pool.each(lambda ends, batch: self.comparator.compare(ends, owner, batch), batches)
-
-
-# --- Compare: every object in scope at the source against the target's, field by field, by the target's own rules.
-#
-# Target.differences decides what counts as equal, by the rules that also decide what is written. So a refresh makes
-# good what is found here, and leaves alone what is not.
+from pysync.verify.rules import DEFAULT, Rules
+from pysync.verify.tables import with_partitions
 
 __all__ = ["DIFFERENT", "EQUAL", "EXTRA", "FOREIGN", "MISSING", "Compared", "Comparison", "Selection"]
 

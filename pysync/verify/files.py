@@ -7,9 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 
 from pysync.base.text import count
-from pysync.copy.run import Difference
+from pysync.copy.requests import Difference
 from pysync.model.names import TableName
-from pysync.verify.rules import DIFFERENT, EQUAL, Compared, listed
+from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
 
 KIND = "files"
 

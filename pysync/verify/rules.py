@@ -1,102 +1,20 @@
-"""What a comparison may find, and the rules by which it takes objects and excuses differences."""
+"""Rules: what a target shall have of the source, and which differences are no drift. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.base.errors import UsageError
 from pysync.copy.formats import Frame
 from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
-from pysync.model.names import TableName, normalized
+from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings
-
-# --- What a comparison finds about one object, and which objects it compares
-
-
-EQUAL, MISSING, EXTRA, DIFFERENT, FOREIGN = "equal", "missing", "extra", "different", "foreign"
-
-MOST_FIELDS = 20
-"""How many differences of one object are listed; the others are counted."""
-
-MORE = "and "
-"""How the line begins that counts the others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One object: what it is, its name at the target, and how it compares; `fields` names what differs.
-
-    `parts` is how many partitions of a table were compared. `excuse` says why a difference is no drift; "" if it is
-    one. `source` is the name at the source: `db.table`, or `db` for a database and its functions.
-    """
-
-    kind: str
-    name: str
-    result: str
-    parts: int = 0
-    fields: tuple[str, ...] = ()
-    excuse: str = ""
-    source: str = ""
-
-    @property
-    def drift(self) -> bool:
-        """Whether the target is not what it should be."""
-        return self.result != EQUAL and not self.excuse
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Objects by their names at the source: databases with all that is in them (`whole`) or without, and tables."""
-
-    whole: frozenset[str] = frozenset()
-    alone: frozenset[str] = frozenset()
-    tables: frozenset[TableName] = frozenset()
-
-    @classmethod
-    def parse(cls, names: Sequence[str]) -> Selection | None:
-        """The selection of names like `db` and `db.table`; None, everything, if there are none. Raises UsageError."""
-        if not names:
-            return None
-        if not all(name.strip() for name in names):
-            raise UsageError("the name is empty", "write db or db.table")
-        tables = frozenset(TableName.parse(name) for name in names if "." in name)
-        return cls(whole=frozenset(normalized(name) for name in names if "." not in name), tables=tables)
-
-    @classmethod
-    def of(cls, compared: Iterable[Compared]) -> Selection:
-        """The selection of what was compared."""
-        names = {item.source for item in compared}
-        tables = frozenset(TableName.parse(name) for name in names if "." in name)
-        return cls(alone=frozenset(name for name in names if "." not in name), tables=tables)
-
-    def not_among(self, names: Collection[str]) -> list[str]:
-        """The selected objects that are not among these names; a database is if a name is within it."""
-        within = {name.partition(".")[0] for name in names}
-        missing = [name for name in sorted(self.whole | self.alone) if name not in within]
-        return [*missing, *(str(name) for name in sorted(self.tables) if str(name) not in names)]
-
-    def has_database(self, name: str) -> bool:
-        """Whether the database itself and its functions are in it."""
-        return name in self.whole or name in self.alone
-
-    def has_table(self, name: TableName) -> bool:
-        """Whether the table is in it."""
-        return name.database in self.whole or name in self.tables
-
-
-def listed(fields: Sequence[str], count: int | None = None) -> tuple[str, ...]:
-    """The first of these differences, and how many more there are; `count` is their total (unset: these)."""
-    more = (len(fields) if count is None else count) - min(len(fields), MOST_FIELDS)
-    return (*fields[:MOST_FIELDS], *([f"{MORE}{more:,} more"] if more > 0 else []))
-
-
-# --- Rules: what a target shall have of the source, and which differences are no drift. Pure
+from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, Compared
 
 DEFAULT = "default"
 """The database that every metastore has of its own."""

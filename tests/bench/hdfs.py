@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.jar import listener_jar
-from pysync.copy.copier import Copier, SparkWorkers
-from pysync.copy.run import Pair
+from pysync.copy.copier import Copier
+from pysync.copy.requests import Pair
+from pysync.copy.workers import SparkWorkers
 from pysync.lab.metastore import find_java
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say

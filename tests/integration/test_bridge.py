@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pysync.base import logs
 from pysync.base.errors import PysyncError
-from pysync.capture import bridge as connections
+from pysync.capture import connections
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.connections import HOST
 from pysync.capture.gaps import GapWatch

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pysync.copy.copier import Copier, SparkWorkers
-from pysync.copy.run import RECORD
+from pysync.copy.copier import Copier
+from pysync.copy.round import RECORD
+from pysync.copy.workers import SparkWorkers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 from tests.integration.test_copy import Place, lake, place, spark

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pysync.copy.run import RECORD, Pair
+from pysync.copy.requests import Pair
+from pysync.copy.round import RECORD
 from pysync.jobs.dump_listing import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files
-from pysync.verify.rules import DIFFERENT
+from pysync.verify.findings import DIFFERENT
 from tests.integration.test_copy import Place, lake, place, spark
 
 pytestmark = pytest.mark.spark

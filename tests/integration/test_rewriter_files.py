@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from pysync.base.jar import listener_jar
-from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.copier import Copier
 from pysync.copy.reencoder import Reencoder
-from pysync.copy.run import RECORD, Copied, Pair
+from pysync.copy.requests import Pair
+from pysync.copy.round import RECORD, Copied
+from pysync.copy.workers import SparkWorkers
 from pysync.model.locations import Form
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings

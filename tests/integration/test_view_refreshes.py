@@ -14,7 +14,7 @@ from pysync.lab.demo.stage import Lake, Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
-from pysync.verify.rules import Compared
+from pysync.verify.findings import Compared
 from tests.conformance.objects import columns, table, view
 from tests.support import wait_until
 from tests.support.presto_views import decoded

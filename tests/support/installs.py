@@ -8,9 +8,9 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pysync.setup.files import shipped
+from pysync.setup.conf_files import shipped
+from pysync.setup.config_text import ConfigValues, config_text
 from pysync.setup.plan import Places, Plan, plan
-from pysync.setup.questions import ConfigValues, config_text
 from tests.support.hive_sites import EMR
 
 ME = pwd.getpwuid(os.geteuid()).pw_name

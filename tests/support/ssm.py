@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pysync.config import Config, load_config
-from pysync.setup.rule import Imported, Text, import_rules
+from pysync.setup.rule_config import Imported, import_rules
+from pysync.setup.rule_text import Text
 
 PLAIN = 'hms: name matches "test_db.*" | hms-sync -dest thrift://ka-adh-1.ru-central1.internal:9083'
 FULL = (

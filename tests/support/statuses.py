@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from pysync.base.health import problems
-from pysync.cli.status_text import Part, show
+from pysync.cli.grid import Part, show
 
 NOW = 1_800_000_000.0
 GRACE = 300.0

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pysync.base.errors import UsageError
 from pysync.config import load_config
 from pysync.hive_site import to_xml
-from pysync.setup.agent import LISTENER, Agent, agent_config, read_agent
+from pysync.setup.agent import LISTENER, Agent
+from pysync.setup.agent_config import agent_config, read_agent
 
 STAGING = {"glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
 SOURCE = {"source": {"name": "onprem"}}

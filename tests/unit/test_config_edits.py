@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pysync.base.errors import UsageError
 from pysync.base.text import toml_string
 from pysync.config_file import edits
-from pysync.config_file.edits import parts, statements, with_key, with_table, without_key, without_table
+from pysync.config_file.edits import with_key, with_table, without_key, without_table
+from pysync.config_file.statements import parts, statements
 from pysync.config_file.targets import added, altered, enabled, key_of, removed, renamed, setting_of
 
 if sys.version_info >= (3, 11):

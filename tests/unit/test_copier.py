@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.copier import Copier
-from pysync.copy.run import Failed, Pair, Refused
+from pysync.copy.requests import Failed, Pair, Refused
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

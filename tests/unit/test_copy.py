@@ -17,8 +17,9 @@ from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
-from pysync.copy.run import Difference as Survey
-from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, files_missing
+from pysync.copy.requests import Difference as Survey
+from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, files_missing
+from pysync.copy.round import Round
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory.store import Store
 from pysync.lab.memory.target import MemoryTarget

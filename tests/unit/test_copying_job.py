@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pysync.config import Config
-from pysync.copy.run import Copied, Pair
+from pysync.copy.requests import Pair
+from pysync.copy.round import Copied
 from pysync.jobs import copying
 from pysync.jobs.copying import Wanted, copy_now
 from pysync.model.mark import Mark

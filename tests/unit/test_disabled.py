@@ -9,8 +9,8 @@ import pytest
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import problems
+from pysync.cli.comparison_wait import wait_for
 from pysync.cli.output import chosen
-from pysync.cli.progress import wait_for
 from pysync.cli.status_text import is_late
 from pysync.config import load_config, load_partial
 from pysync.lab.faulty import FaultySettings
@@ -117,8 +117,8 @@ def test_commands_about_all_targets_leave_it_out(tmp_path: Path) -> None:
 
 
 def test_who_waits_for_a_refresh_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.cli.progress._POLL_SECONDS", 0.01)
-    monkeypatch.setattr("pysync.cli.progress._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("pysync.cli.comparison_wait._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("pysync.cli.comparison_wait._PATIENCE_SECONDS", 0.05)
     gap = {"reason": "comparison of all", "state": "closing", "upto": 9}
     off = {**target(state="disabled", parked=1), "position": 1, "queued": 8}
     on = {**target(name="on"), "position": 9, "queued": 0}

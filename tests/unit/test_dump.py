@@ -23,7 +23,8 @@ from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Piece, Within, read_manifest, scope_of
 from pysync.dump.pieces import MANIFEST, UNFINISHED, opened
 from pysync.dump.read import DumpReader
-from pysync.dump.record import HEAD, DumpDamaged, Record, Recorder, Reply, What, answer, framed, records
+from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, records
+from pysync.dump.replies import Recorder, answer
 from pysync.dump.taken import Taken
 from pysync.dump.write import Selection, changes_since, newest, newest_within, touched_tables
 from pysync.jobs import dumping

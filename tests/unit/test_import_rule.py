@@ -15,7 +15,9 @@ from pysync.config import load_config
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
-from pysync.setup.rule import Rule, Text, import_rules, parse_rules
+from pysync.setup.rule import Rule, parse_rules
+from pysync.setup.rule_config import import_rules
+from pysync.setup.rule_text import Text
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

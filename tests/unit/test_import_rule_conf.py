@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from pysync.base.errors import UsageError
 from pysync.cli.app import app
-from pysync.setup.rule import Text, import_rules
+from pysync.setup.rule_config import import_rules
+from pysync.setup.rule_text import Text
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.config import Config, load_config
-from pysync.setup.files import shipped
-from pysync.setup.questions import config_text, config_values, ignored, locations, questions
+from pysync.setup.conf_files import shipped
+from pysync.setup.config_text import config_text
+from pysync.setup.ignored import ignored
+from pysync.setup.questions import config_values, locations, questions
 
 ANSWERS = {
     "source_name": "east",

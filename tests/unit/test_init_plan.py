@@ -17,8 +17,9 @@ from pysync.base.token import read_token
 from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.setup import steps
-from pysync.setup.files import LISTENER, read_record
+from pysync.setup.listener import LISTENER
 from pysync.setup.plan import Plan, plan
+from pysync.setup.record import read_record
 from tests.support.hive_sites import CDP
 from tests.support.installs import ME, NOBODY, Host, states
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from pysync.base.errors import PysyncError
 from pysync.config import Config, load_config
-from pysync.setup import files as place
-from pysync.setup.files import Service, shipped, unit_text
-from pysync.setup.questions import KINDS, ConfigValues, config_text, hive_version
+from pysync.setup import conf_files
+from pysync.setup.conf_files import Service, shipped, unit_text
+from pysync.setup.config_text import ConfigValues, config_text
+from pysync.setup.questions import KINDS, hive_version
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -170,6 +171,6 @@ def test_the_service_may_do_what_it_has_to(differing: Mapping[str, object], line
 
 
 def test_a_file_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(place, "_PLACES", (tmp_path,))
+    monkeypatch.setattr(conf_files, "_PLACES", (tmp_path,))
     with pytest.raises(PysyncError, match=r"^conf/pysync\.toml is not installed; install pysync again$"):
         shipped("pysync.toml")

@@ -12,7 +12,8 @@ from pysync.model.names import TableName
 from pysync.replay.window.policy import Policy
 from pysync.targets.hms import HmsSettings
 from pysync.verify.compare import Compared
-from pysync.verify.rules import EXTRA, Rules
+from pysync.verify.findings import EXTRA
+from pysync.verify.rules import Rules
 from tests.support import table
 from tests.support.drains import Maker, add_partition, create_database
 from tests.support.events import change, event, settings

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.run import Copied, Difference, Pair
+from pysync.copy.requests import Difference, Pair
+from pysync.copy.round import Copied
 from pysync.dump.index import FILES, KIND, SUFFIX, indexed
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pysync.cli import manual
+from pysync.cli import man_format
 from pysync.cli.app import app
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ def test_every_text_is_shown_as_it_is(texts: list[str]) -> None:
     """Many at once, as groff takes a while to start."""
     texts = [f"<{' '.join(text.split())}>" for text in texts]
     source = ["." + it if it.startswith("TH") else it for it in (".TH A 1", ".nh", ".ad l")]
-    source += [line for text in texts for line in (".TP", "x", manual.escaped(text))]
+    source += [line for text in texts for line in (".TP", "x", man_format.escaped(text))]
     command = ["groff", "-man", "-Tutf8", "-P-cbou", "-rLL=10000n"]
     done = subprocess.run(command, input="\n".join(source), capture_output=True, text=True, check=True, timeout=60)
     assert re.findall(r"<.*>", done.stdout) == texts
@@ -139,11 +139,11 @@ def test_every_text_is_shown_as_it_is(texts: list[str]) -> None:
 
 @given(HARD)
 def test_no_line_of_prose_is_a_macro(text: str) -> None:
-    assert [line for line in manual.prose(text * 30) if line.startswith((".", "'"))] == []
+    assert [line for line in man_format.prose(text * 30) if line.startswith((".", "'"))] == []
 
 
 def test_prose_has_short_lines_and_bold_code() -> None:
-    lines = manual.prose("See `pysync status` " + "and so on " * 30)
+    lines = man_format.prose("See `pysync status` " + "and so on " * 30)
     assert lines[0].startswith(r"See \fBpysync status\fR and")
     assert max(map(len, lines)) < 80
     assert len(lines) > 3

@@ -21,8 +21,8 @@ from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress
 from pysync.replay.window.blocks import Refusal
+from pysync.verify.findings import DIFFERENT, Compared
 from pysync.verify.report import Report, junit
-from pysync.verify.rules import DIFFERENT, Compared
 from pysync.worker import Worker
 from tests.support.secret_values import HARMLESS_NAMES, HARMLESS_TEXTS, PLAIN, SECRET, SECRET_NAMES, SECRET_TEXTS
 

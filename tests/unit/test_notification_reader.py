@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.capture.notifications import Batch, Position, begin, read
-from pysync.capture.notifications import rows as reader
+from pysync.capture.notifications import Batch, Position, begin, read, reader
 from pysync.capture.notifications.reader import LOOK_BACK
 from tests.support.notifications import MemoryLog, row
 

@@ -207,7 +207,7 @@ def test_what_the_sidecar_refuses_is_taken_back_unless_somebody_was_there(
             file.write_text(file.read_text() + "# mine\n")
         raise PysyncError("no", "hint")
 
-    monkeypatch.setattr("pysync.jobs.configuration.client.begin", refuse)
+    monkeypatch.setattr("pysync.jobs.configuration.reloading.begin", refuse)
     with pytest.raises(PysyncError, match="no; .* keeps the change" if edited else "^no; hint$"):
         reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", on_progress=lambda _: None)
     assert ("# mine" in file.read_text()) is edited
@@ -224,7 +224,7 @@ def test_a_file_stays_changed_where_the_sidecar_may_have_taken_it(
     def fail(*_: object, **__: object) -> None:
         raise lost
 
-    monkeypatch.setattr("pysync.jobs.configuration.client.begin", fail)
+    monkeypatch.setattr("pysync.jobs.configuration.reloading.begin", fail)
     with pytest.raises(PysyncError, match="gone"):
         reconfigure(file, altered("dr", [setting_of("lanes=2")]), why="", on_progress=lambda _: None)
     assert "lanes = 2" in file.read_text()

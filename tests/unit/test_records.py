@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.base.text import local_time
-from pysync.cli.actions import lines, what
 from pysync.cli.arguments import instant
+from pysync.cli.record_lines import lines, what
 from pysync.journal import Record
 from pysync.journal.record import bounded, reason_of
 from pysync.model.difference import Difference, left_out

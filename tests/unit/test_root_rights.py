@@ -18,7 +18,7 @@ from pysync.base.rights import make_directory, remove, rights_at
 from pysync.cli.app import app
 from pysync.config_file.file import drafted
 from pysync.setup import removal
-from pysync.setup.files import read_record
+from pysync.setup.record import read_record
 from tests.support.installs import NOBODY, Host
 
 OTHER = 4711

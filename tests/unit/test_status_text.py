@@ -11,19 +11,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from pysync.base.health import Problem, problems, target_of
-from pysync.cli.status import by_reason, detail
-from pysync.cli.status_text import Cell, Column, Grid, Line, capture, overview, show, size, verdict
-from tests.support.statuses import (
-    INSTANCE,
-    LONG,
-    NOW,
-    error,
-    everything_wrong,
-    listener,
-    printed,
-    status,
-    target,
-)
+from pysync.cli.grid import Cell, Column, Grid, Line, show
+from pysync.cli.status_target import by_reason, detail
+from pysync.cli.status_text import capture, overview, size, verdict
+from tests.support.statuses import INSTANCE, LONG, NOW, error, everything_wrong, listener, printed, status, target
 
 QUIET = """\
 OK

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.app import app
 from pysync.queue import EventQueue
-from pysync.setup import check
-from pysync.setup.files import read_record
+from pysync.setup import removal_check
+from pysync.setup.record import read_record
 from tests.support.hive_sites import EMR
 from tests.support.installs import NOBODY, Host
 from tests.support.queues import fill
@@ -200,7 +200,7 @@ def test_nothing_is_removed_below_a_running_sidecar(
 ) -> None:
     host.init()
     before = host.tree()
-    monkeypatch.setattr(check, "ask", lambda *_: {"pid": 4711})
+    monkeypatch.setattr(removal_check, "ask", lambda *_: {"pid": 4711})
     found = uninstall(host, *options)
     assert isinstance(found.exception, PysyncError)
     assert "pid 4711; stop it: systemctl disable --now pysync" in str(found.exception)

@@ -24,7 +24,7 @@ from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify import pool
 from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Comparison, Selection
-from pysync.verify.objects import FEW
+from pysync.verify.partitions import FEW
 from pysync.verify.report import Report, junit
 from tests.support import partition, table
 from tests.support.events import database

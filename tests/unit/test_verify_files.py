@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pysync.copy.run import Difference, File, Pair
+from pysync.copy.requests import Difference, File, Pair
 from pysync.model.names import TableName
 from pysync.verify.files import compared_files
-from pysync.verify.rules import DIFFERENT, EQUAL, MOST_FIELDS, Compared
+from pysync.verify.findings import DIFFERENT, EQUAL, MOST_FIELDS, Compared
 
 T = TableName.of("db", "t")
 PAIR = Pair("hdfs://a/t", "s3a://b/t")

@@ -25,8 +25,9 @@ from pysync.sections import SourceConfig, SparkConfig
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify import pool
-from pysync.verify.compare import Compared, Comparison, DatabaseItem, ExtraDatabaseItem, TableItem
-from pysync.verify.objects import FEW
+from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem
+from pysync.verify.compare import Compared, Comparison
+from pysync.verify.partitions import FEW
 from pysync.verify.pool import WorkerPool
 from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
 

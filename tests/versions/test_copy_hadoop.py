@@ -16,8 +16,9 @@ import pytest
 from pyspark import SparkContext
 
 from pysync.base.jar import listener_jar
-from pysync.copy.copier import Copier, SparkWorkers
-from pysync.copy.run import Pair
+from pysync.copy.copier import Copier
+from pysync.copy.requests import Pair
+from pysync.copy.workers import SparkWorkers
 from pysync.lab.aws.server import EmbeddedAws
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

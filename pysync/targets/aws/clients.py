@@ -12,8 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import boto3
 import botocore.session
@@ -23,11 +22,8 @@ from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider
 from pysync import __version__
 from pysync.base.errors import PysyncError
 from pysync.targets.aws.errors import classified
+from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.settings import TargetSettings
-
-if TYPE_CHECKING:  # the settings hold the clients
-    from pysync.targets.aws.settings import AwsSettings
-
 
 ATTEMPTS = 3
 """How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation again,
@@ -35,20 +31,6 @@ which a single throttled call of a thousand should not cause."""
 _SENT_ONCE = frozenset({"athena"})
 _BEFORE_SEND = "before-send."  # and the service's name, and that of the call
 T = TypeVar("T")
-
-
-@dataclass(slots=True, eq=False)
-class Clients:
-    """What the lanes of one settings object share: clients, by their service, and whatever a kind adds."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    built: dict[str, Any] = field(default_factory=dict)
-
-    def __eq__(self, other: object) -> bool:
-        """Settings that say the same are equal, whether they are in use or not."""
-        return isinstance(other, Clients)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def client(settings: AwsSettings, service: str) -> Any:

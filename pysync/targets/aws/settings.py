@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from pysync.base.validation import Finite, Interval, Seconds, matching
-from pysync.targets.aws.clients import Clients
+from pysync.targets.aws.shared_clients import Clients
 from pysync.targets.aws.texts import s3_location
 from pysync.targets.settings import TargetSettings
 
