@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from pysync.targets.athena import execution
+from pysync.targets.athena import polling
 from pysync.targets.athena.failures import Ending
 from pysync.targets.athena.polling import Polling, Unanswered
 from pysync.targets.base import Unavailable
@@ -92,7 +92,7 @@ def test_it_does_not_ask_before_it_is_time_nor_when_nobody_waits() -> None:
 
 
 def test_a_look_that_hangs_holds_up_no_other_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "HANGS_SECONDS", 0.05)
+    monkeypatch.setattr(polling, "HANGS_SECONDS", 0.05)
     hangs, released = threading.Event(), threading.Event()
 
     def look(some: Sequence[str]) -> dict[str, Ending]:
@@ -112,7 +112,7 @@ def test_a_look_that_hangs_holds_up_no_other_lane(monkeypatch: pytest.MonkeyPatc
 
 
 def test_who_hears_nothing_for_some_time_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(polling, "SILENT_SECONDS", 0.05)
 
     def look(_: Sequence[str]) -> dict[str, Ending]:
         raise Unavailable("throttled", "wait")
@@ -130,7 +130,7 @@ def test_so_is_who_waits_no_longer_if_the_last_look_failed() -> None:
 
 
 def test_failures_make_it_ask_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(polling, "SILENT_SECONDS", 0.5)
     looks = 0
 
     def look(_: Sequence[str]) -> dict[str, Ending]:
@@ -158,7 +158,7 @@ def test_an_outage_may_last(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += 10.0
         return now[0]
 
-    monkeypatch.setattr(execution, "SILENT_SECONDS", 1e9)
+    monkeypatch.setattr(polling, "SILENT_SECONDS", 1e9)
     assert Polling(look, 1.0, clock=clock).ending("q", 1e9) == DONE
 
 

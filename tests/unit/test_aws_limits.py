@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pysync.targets.aws import texts
 from pysync.targets.aws.texts import Limit, checked, fitted, length, s3_location
 from pysync.targets.aws.value_lists import joined, parted
 from pysync.targets.base import Rejected
-from pysync.views.translation import translate
 
 MODEL = botocore.session.get_session().get_service_model("glue")
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)
@@ -21,17 +21,17 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)
 @pytest.mark.parametrize(
     ("limit", "structure", "member"),
     [
-        (translate.NAME, "TableInput", "Name"),
-        (translate.NAME, "Column", "Name"),
-        (translate.NAME, "UserDefinedFunctionInput", "ClassName"),
-        (translate.TYPE, "Column", "Type"),
-        (translate.COMMENT, "Column", "Comment"),
-        (translate.DESCRIPTION, "DatabaseInput", "Description"),
-        (translate.LOCATION, "StorageDescriptor", "Location"),
-        (translate.DATABASE_LOCATION, "DatabaseInput", "LocationUri"),
-        (translate.URI, "ResourceUri", "Uri"),
-        (translate.FORMAT, "StorageDescriptor", "InputFormat"),
-        (translate.VIEW_TEXT, "TableInput", "ViewExpandedText"),
+        (texts.NAME, "TableInput", "Name"),
+        (texts.NAME, "Column", "Name"),
+        (texts.NAME, "UserDefinedFunctionInput", "ClassName"),
+        (texts.TYPE, "Column", "Type"),
+        (texts.COMMENT, "Column", "Comment"),
+        (texts.DESCRIPTION, "DatabaseInput", "Description"),
+        (texts.LOCATION, "StorageDescriptor", "Location"),
+        (texts.DATABASE_LOCATION, "DatabaseInput", "LocationUri"),
+        (texts.URI, "ResourceUri", "Uri"),
+        (texts.FORMAT, "StorageDescriptor", "InputFormat"),
+        (texts.VIEW_TEXT, "TableInput", "ViewExpandedText"),
     ],
 )
 def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: str) -> None:
@@ -41,9 +41,9 @@ def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: s
 @pytest.mark.parametrize(
     ("limit", "shape"),
     [
-        (translate.KEY, "KeyString"),
-        (translate.VALUE, "ParametersMapValue"),
-        (translate.PARTITION_VALUE, "ValueString"),
+        (texts.KEY, "KeyString"),
+        (texts.VALUE, "ParametersMapValue"),
+        (texts.PARTITION_VALUE, "ValueString"),
     ],
 )
 def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
@@ -53,9 +53,7 @@ def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
 def of_model(limit: Limit, rules: dict[str, Any]) -> None:
     assert (limit.shortest, limit.longest) == (rules.get("min", 0), rules["max"])
     pattern = rules.get("pattern", "")
-    expected = (
-        translate.NAME if pattern and r"\r\n" not in pattern else translate.DESCRIPTION if pattern else translate.VALUE
-    )
+    expected = texts.NAME if pattern and r"\r\n" not in pattern else texts.DESCRIPTION if pattern else texts.VALUE
     assert limit.characters == expected.characters
 
 
@@ -63,34 +61,34 @@ def of_model(limit: Limit, rules: dict[str, Any]) -> None:
 @given(TEXTS)
 def test_what_fits_is_left_and_what_does_not_is_named(text: str) -> None:
     changes: list[str] = []
-    found = fitted(translate.COMMENT, text, "comment", changes)
-    assert checked(translate.COMMENT, found, "comment") == found
+    found = fitted(texts.COMMENT, text, "comment", changes)
+    assert checked(texts.COMMENT, found, "comment") == found
     assert bool(changes) == (found != text)
     assert text.startswith(found) or any("spaces" in change for change in changes)
 
 
 def test_a_comment_is_cut_between_characters() -> None:
     changes: list[str] = []
-    assert fitted(translate.COMMENT, "😀" * 200, "comment", changes) == "😀" * 127
+    assert fitted(texts.COMMENT, "😀" * 200, "comment", changes) == "😀" * 127
     assert changes == ["comment: cut from 400 to 255 characters"]
-    assert fitted(translate.COMMENT, "я" * 255, "comment", []) == "я" * 255, "it is characters that count, not bytes"
+    assert fitted(texts.COMMENT, "я" * 255, "comment", []) == "я" * 255, "it is characters that count, not bytes"
 
 
 def test_lines_become_one() -> None:
     changes: list[str] = []
-    assert fitted(translate.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
+    assert fitted(texts.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
     assert changes == ["comment: characters that Glue does not accept are replaced by spaces"]
-    assert fitted(translate.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
+    assert fitted(texts.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
 
 
 @pytest.mark.parametrize(
     ("limit", "text", "words"),
     [
-        (translate.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
-        (translate.NAME, "x" * 256, "table name has 256 characters"),
-        (translate.NAME, "a\nb", r"table name has characters that Glue does not accept: 'a\\nb'"),
-        (translate.VALUE, "x" * 512_001, "512,001 characters; Glue accepts 0 to 512,000"),
-        (translate.PARTITION_VALUE, "x" * 1025, "1,025"),
+        (texts.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
+        (texts.NAME, "x" * 256, "table name has 256 characters"),
+        (texts.NAME, "a\nb", r"table name has characters that Glue does not accept: 'a\\nb'"),
+        (texts.VALUE, "x" * 512_001, "512,001 characters; Glue accepts 0 to 512,000"),
+        (texts.PARTITION_VALUE, "x" * 1025, "1,025"),
     ],
 )
 def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, words: str) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pysync.lab.aws.rules import Strict
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized
+from pysync.targets.aws import inputs
 from pysync.targets.aws.inputs import database_input, function_input, partition_input, table_input
 from pysync.targets.aws.structs import database_of, function_of, partition_of, table_of
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
-from pysync.views.translation import translate
 from tests.conformance.objects import function, partition, table, view
 from tests.support.glue import sent
 
@@ -268,7 +268,7 @@ def test_databases_come_back_with_their_owner(definition: Any) -> None:
 
 def test_the_owner_of_a_database_is_in_its_parameters() -> None:
     found, _ = database_input(hive.Database("d", ownerName="ann", ownerType=hive.PrincipalType.USER))
-    assert found["Parameters"] == {translate.OWNER_KEY: "ann", translate.OWNER_TYPE_KEY: "USER"}
+    assert found["Parameters"] == {inputs.OWNER_KEY: "ann", inputs.OWNER_TYPE_KEY: "USER"}
 
 
 def test_a_long_description_is_cut_and_said_so() -> None:

@@ -196,7 +196,7 @@ def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
 
 
 def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.replay.window.homes._MOST_DROPPED", 2)
+    monkeypatch.setattr("pysync.replay.window.direction._MOST_DROPPED", 2)
     reported = DroppedTables()
     day = change(Kind.ADD_PARTITION, of=own(), after=[partition(own(), ["1"])], attributes={"uncommitted": "true"})
     altered = change(Kind.ALTER_TABLE, before=[own()], after=[own()], position=9)

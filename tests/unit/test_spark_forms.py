@@ -16,10 +16,10 @@ from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.diff import differences, same
+from pysync.targets.spark import forms, locations
 from pysync.targets.spark.errors import Cause, hive_error
 from pysync.targets.spark.schema import schema
 from pysync.targets.spark.stored import as_stored
-from pysync.views.translation import translate
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")
@@ -30,11 +30,11 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_si
 
 @given(st.sampled_from(["", "file:", "hdfs://nn:8020", "s3a://bucket-1"]), PATHS)
 def test_a_location_survives_as_a_uri_that_has_no_odd_character_in_it(scheme: str, path: str) -> None:
-    uri = translate.uri(scheme + path)
+    uri = locations.uri(scheme + path)
     assert uri is not None
     assert uri.isascii()
     assert not set(uri) & set(' "<>\\^`{|}\n?#')
-    assert translate.location(uri) == scheme + path
+    assert locations.location(uri) == scheme + path
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_a_location_survives_as_a_uri_that_has_no_odd_character_in_it(scheme: st
     ],
 )
 def test_a_location_comes_back_without_slashes_that_are_too_many(written: str | None, plain: str | None) -> None:
-    assert translate.plain(written) == plain
+    assert locations.plain(written) == plain
 
 
 def test_an_authority_is_no_part_of_the_path() -> None:
-    uri = translate.uri("hdfs://nn:8020/a b")
+    uri = locations.uri("hdfs://nn:8020/a b")
     assert urlsplit(uri).netloc == "nn:8020"
-    assert translate.uri(None) is None
-    assert translate.location(None) is None
+    assert locations.uri(None) is None
+    assert locations.location(None) is None
 
 
 @given(st.lists(st.tuples(VALUES, st.one_of(st.none(), st.text())), max_size=5))
@@ -74,25 +74,25 @@ def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
     of = table(NAME, PLACE, keys=[f"k{at}" for at in range(len(values))])
     wanted = as_stored(partition(of, values, location="hdfs://nn/elsewhere"))
     keys = [key.name for key in of.partitionKeys]
-    form = json.loads(json.dumps(translate.partition_form(wanted, keys)))
-    there = translate.partition({**form, "createTime": 7000}, of)
+    form = json.loads(json.dumps(forms.partition_form(wanted, keys)))
+    there = forms.partition({**form, "createTime": 7000}, of)
     assert there.values == wanted.values
     assert (there.createTime, there.sd.cols) == (7, of.sd.cols)
     assert differences(wanted, there) == []
-    assert translate.spec(partition_name(keys, wanted.values), keys) == form["spec"]
-    assert translate.name(there, of) == partition_name(keys, values)
+    assert forms.spec(partition_name(keys, wanted.values), keys) == form["spec"]
+    assert forms.name(there, of) == partition_name(keys, values)
 
 
 @given(st.dictionaries(VALUES, st.text(), max_size=4), st.one_of(st.none(), st.just("ann")))
 def test_a_database_comes_back(parameters: dict[str, str], owner: str | None) -> None:
     parameters.pop("owner", None)
     wanted = hive.Database("Db", "it's", "file:/w/a b", parameters, None, owner, hive.PrincipalType.USER)
-    form = json.loads(json.dumps(translate.database_form(as_stored(wanted), "file:/default")))
-    there = translate.database(form)
+    form = json.loads(json.dumps(forms.database_form(as_stored(wanted), "file:/default")))
+    there = forms.database(form)
     assert (there.name, there.locationUri, there.parameters) == ("db", "file:/w/a b", parameters)
     assert there.ownerName == owner
     assert differences(as_stored(wanted), there) == []
-    assert translate.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
+    assert forms.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
 
 
 def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
@@ -122,7 +122,7 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
 def test_buckets_are_kept_and_their_order_if_it_goes_up(count, columns, orders, expected) -> None:
     wanted = table(NAME, PLACE)
     wanted.sd.numBuckets, wanted.sd.bucketCols, wanted.sd.sortCols = count, columns, orders
-    form = translate.bucket_form(as_stored(wanted).sd)
+    form = forms.bucket_form(as_stored(wanted).sd)
     assert (form and tuple(form.values())) == expected
 
 
@@ -149,15 +149,15 @@ def test_formats_are_the_same_or_not() -> None:
     same_one, other, moved = (as_stored(partition(of, ["1"])) for _ in range(3))
     other.sd.serdeInfo.parameters["field.delim"] = "\t"
     moved.sd.location = "hdfs://elsewhere/"
-    assert [translate.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
+    assert [forms.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
 
 
 def test_a_function_comes_back() -> None:
     wanted = function("db", "F")
     wanted.resourceUris = [hive.ResourceUri(hive.ResourceType.JAR, "hdfs://nn/f.jar")]
-    class_name, resources = translate.function_form(wanted)
+    class_name, resources = forms.function_form(wanted)
     assert resources == [("jar", "hdfs://nn/f.jar")]
-    there = translate.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
+    there = forms.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
     assert same(as_stored(wanted), there)
 
 
