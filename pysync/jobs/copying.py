@@ -25,8 +25,7 @@ from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
-from pysync.targets.apply.owners import Ownership, ownership_for_drop
-from pysync.targets.apply.refusals import taken_by_another
+from pysync.targets.apply.refusals import refuse_unless_own
 from pysync.targets.base import Rejected, Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
@@ -165,26 +164,12 @@ def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refus
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
-            _refuse_unless_own(work.settings, there, target.table(there), mark)
+            refuse_unless_own(work.settings, there, target.table(there), mark)
             for pairs in _batches(_pairs_of(work, table)):
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
             refused.append(Refused(name, error))
-
-
-def _refuse_unless_own(settings: TargetSettings, name: TableName, there: Any | None, mark: Mark) -> None:
-    """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
-    if there is None:
-        return
-    ownership = ownership_for_drop(
-        True, there.parameters, mark
-    )  # unlike that for a put it compares the names of objects
-    if ownership is Ownership.RIVAL:
-        raise taken_by_another(settings, f"table {name}", there, mark)
-    if ownership is Ownership.FOREIGN and settings.on_conflict != "adopt":
-        hint = "drop it at the target, or give the source's table another name there (databases, tables)"
-        raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)
 
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:

@@ -16,8 +16,10 @@ from typing import Any
 import structlog
 
 from pysync.model.mark import Mark
+from pysync.model.names import TableName
 from pysync.model.operation import PutTable, TableOperation
 from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
+from pysync.targets.apply.owners import Ownership, ownership_for_drop
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import HasLinks, Store
@@ -104,6 +106,19 @@ def taken_by_another(settings: TargetSettings, name: object, existing: Any, mark
         f"{mark.object} of the source would overwrite it",
         "give one of the two another name at the target (databases, tables), or exclude it",
     )
+
+
+def refuse_unless_own(settings: TargetSettings, name: TableName, existing: Any | None, mark: Mark) -> None:
+    """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
+    if existing is None:
+        return
+    # That for a put does not compare the names of objects.
+    ownership = ownership_for_drop(True, existing.parameters, mark)
+    if ownership is Ownership.RIVAL:
+        raise taken_by_another(settings, f"table {name}", existing, mark)
+    if ownership is Ownership.FOREIGN and settings.on_conflict != "adopt":
+        hint = "drop it at the target, or give the source's table another name there (databases, tables)"
+        raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)
 
 
 def is_link(store: Store, existing: Any) -> bool:
