@@ -17,7 +17,7 @@ from pysync.model.operation import DropDatabase, Operation, Refresh
 from pysync.replay.batch import Job, Tries
 from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.progress import Progress
-from pysync.replay.recording import Done, Recorder
+from pysync.replay.recording import OperationResult, Recorder
 from pysync.replay.refresh import Refresher, SourceUnavailable
 from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import Visible
@@ -103,7 +103,7 @@ class Applier:
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(
-                job, operation, Done(outcome.value, seconds, job.tries.count + 1, changes, job.reason)
+                job, operation, OperationResult(outcome.value, seconds, job.tries.count + 1, changes, job.reason)
             )
             # A drop that is held is not done: if what follows it is tried again, it is, too.
             job.done, job.tries, job.reason = job.done + (held is None), Tries(), None
@@ -129,7 +129,9 @@ class Applier:
             self._progress.errors.add(kind_of(error))
         if changes := lane.changes():
             why = str(error.__cause__ if isinstance(error, Again) else error)
-            self._recorder.applied(job, operation, Done("failed", None, max(job.tries.count, 1), changes, why))
+            self._recorder.applied(
+                job, operation, OperationResult("failed", None, max(job.tries.count, 1), changes, why)
+            )
 
     def _ended(self, job: Job, operation: Operation, outcome: Outcome) -> None:
         self._progress.count(outcome.value)
@@ -271,5 +273,5 @@ class Shadow:
         """Log the operations of a work."""
         for operation in job.work.operations:
             log.info("operation_planned", target=self._name, operation=describe(operation))
-            self._recorder.applied(job, operation, Done("shadowed", reason=describe(operation)))
+            self._recorder.applied(job, operation, OperationResult("shadowed", reason=describe(operation)))
             self._progress.count("shadowed")

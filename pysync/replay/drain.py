@@ -29,7 +29,7 @@ from pysync.queue import EventQueue, Pause, Removal
 from pysync.replay.brake import Brake
 from pysync.replay.lanes import Lanes
 from pysync.replay.parking import related
-from pysync.replay.progress import Progress, State
+from pysync.replay.progress import DrainState, Progress
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
@@ -92,7 +92,7 @@ class Drain:
         self.translator = translator
         self.progress = Progress(settings.name, settings.kind, calls, throttle)
         if not settings.enabled:
-            self.progress.state = State.DISABLED
+            self.progress.state = DrainState.DISABLED
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._open_target = open_target
@@ -117,7 +117,7 @@ class Drain:
             self._session,
             every=0.0,
             retry=_BUG_WAIT_SECONDS,
-            failed=lambda state, reason: self.progress.failed(State(state.value), reason),
+            failed=lambda state, reason: self.progress.failed(DrainState(state.value), reason),
             ended=self._ended,
         )
 
@@ -220,7 +220,7 @@ class Drain:
 
     def _ended(self) -> None:
         self._requests.close()
-        self.progress.state = State.STOPPED
+        self.progress.state = DrainState.STOPPED
 
     def _session(self) -> None:
         self._replayer.restart_retries()  # a restart may have fixed what is parked
@@ -253,11 +253,11 @@ class Drain:
             self._replayer.retry_in_time()
         self._replayer.step(lanes)
         if paused:
-            self.progress.state = State.PAUSED
+            self.progress.state = DrainState.PAUSED
             self._replayer.wait(_IDLE_SECONDS)
             return
-        if not (self._replayer.busy and self.progress.state is State.WAITING):  # until an operation succeeds
-            self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
+        if not (self._replayer.busy and self.progress.state is DrainState.WAITING):  # until an operation succeeds
+            self.progress.state = DrainState.SHADOW if self._replayer.shadow else DrainState.RUNNING
         self._next_window(lanes)
 
     def _next_window(self, lanes: Lanes) -> None:

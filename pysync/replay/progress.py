@@ -22,7 +22,7 @@ _OTHERS_KEPT = 1000  # tables of which the mark of another queue is remembered
 log = structlog.get_logger(__name__)
 
 
-class State(str, Enum):
+class DrainState(str, Enum):
     """What a drain is doing."""
 
     STARTING = "starting"
@@ -71,7 +71,7 @@ class Progress:
     def __init__(self, name: str, kind: str, calls: Counts | None = None, throttle: Throttle | None = None) -> None:
         self.name = name
         self.kind = kind
-        self.state = State.STARTING
+        self.state = DrainState.STARTING
         self.latency = Latency()
         self.calls = calls or Counts()
         self.throttle = throttle or Throttle()
@@ -136,26 +136,26 @@ class Progress:
 
     def waits(self, error: BaseException, attempt: int = 1) -> None:
         """The target is unavailable for an operation, at this attempt of the operation's."""
-        self.failed(State.WAITING, str(error))
+        self.failed(DrainState.WAITING, str(error))
         if self._target_outage.is_logged(attempt):
             log.warning("target_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
     def waits_for_source(self, error: BaseException, attempt: int) -> None:
         """The source is unavailable for a refresh, at this attempt of the refresh's."""
-        self.failed(State.WAITING, str(error))
+        self.failed(DrainState.WAITING, str(error))
         if self._source_outage.is_logged(attempt):
             log.warning("source_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
     def succeeds(self, *, read_source: bool) -> None:
         """The target has answered an operation: it is available, and so is the source if it was read."""
-        self.state = State.RUNNING
+        self.state = DrainState.RUNNING
         self._waiting_since = None
         if (seconds := self._target_outage.end()) is not None:
             log.info("target_available", target=self.name, seconds=seconds)
         if read_source and (seconds := self._source_outage.end()) is not None:
             log.info("source_available", target=self.name, seconds=seconds)
 
-    def failed(self, state: State, reason: str) -> None:
+    def failed(self, state: DrainState, reason: str) -> None:
         """Nothing goes on; `state` is waiting or failing. Whoever sees it sees the reason."""
         self.refused(reason)
         with self._lock:
@@ -182,7 +182,7 @@ class Progress:
                 "name": self.name,
                 "kind": self.kind,
                 "state": str(self.state),
-                "waiting_since": self._waiting_since if self.state is State.WAITING else None,
+                "waiting_since": self._waiting_since if self.state is DrainState.WAITING else None,
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
                 "stale_since": self._stale_at[0] if len(self._stale_at) == _MANY_STALE else None,

@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class OperationResult:
     """How an operation ended: after how many seconds and attempts, what it changed, and the reason to record."""
 
     outcome: str
@@ -62,7 +62,7 @@ class Recorder:
         self._target, self._mapping, self._append = target, mapping, append
         self._failures = 0
 
-    def applied(self, job: Job, operation: Operation, done: Done) -> None:
+    def applied(self, job: Job, operation: Operation, done: OperationResult) -> None:
         """An operation of a job has ended."""
         if self._append is not None:
             self._add(self._append, lambda: [self._of_applied(job, operation, done)])
@@ -81,7 +81,7 @@ class Recorder:
             if self._failures & (self._failures - 1) == 0:  # the 1st, 2nd, 4th, 8th …
                 log.error("record_failed", target=self._target, traceback=traceback.format_exc())
 
-    def _of_applied(self, job: Job, operation: Operation, done: Done) -> Record:
+    def _of_applied(self, job: Job, operation: Operation, done: OperationResult) -> Record:
         positions = job.work.positions
         queued, change = job.batch.draft.changes[max(positions)]
         source, former = self._sources(operation, change)

@@ -22,7 +22,7 @@ from pysync.model.names import TableName, normalized, partition_values
 from pysync.model.operation import DropDatabase, DropTable, Operation, PutDatabase, PutTable, Refresh
 from pysync.replay.contents import Contents, TableAtSource
 from pysync.replay.functions import Functions
-from pysync.replay.statistics import Counts, wants_statistics
+from pysync.replay.statistics import StatisticsAtSource, wants_statistics
 from pysync.replay.window.leaving import leaving
 from pysync.replay.window.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.window.policy import Policy, typed_keys
@@ -313,9 +313,9 @@ class Rereading:
             return iter(())
         return self._counts(old, new, at_source, self.origins.of(at_source)).changed(self.refresh.partitions)
 
-    def _counts(self, old: TableName, new: TableName, at_source: Any, origin: dict[str, Any]) -> Counts:
+    def _counts(self, old: TableName, new: TableName, at_source: Any, origin: dict[str, Any]) -> StatisticsAtSource:
         takes = partial(self.translator.policy.takes_partition, old, typed_keys(at_source))
-        return replace(Counts.of(self.source, old, new, at_source, origin), takes=takes)
+        return replace(StatisticsAtSource.of(self.source, old, new, at_source, origin), takes=takes)
 
 
 def there_again(source: Reads, translator: Translator, database: str) -> set[str]:

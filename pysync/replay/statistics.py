@@ -39,7 +39,7 @@ def wants_statistics(target: Target) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StatisticsAtSource:
     """The column statistics that a source has for its table `old`, for the target's table `new`.
 
     None if the source does not know. Raises MetastoreError if the source cannot be read. `takes` decides by values
@@ -55,7 +55,9 @@ class Counts:
     takes: Callable[[Sequence[str]], bool] = lambda _: True
 
     @classmethod
-    def of(cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]) -> Counts:
+    def of(
+        cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]
+    ) -> StatisticsAtSource:
         """The counts of a table that was read. A view may have no storage, and has no statistics."""
         columns = [column.name for column in (table.sd and table.sd.cols) or ()]
         return cls(source, old, new, columns, bool(table.partitionKeys), origin)

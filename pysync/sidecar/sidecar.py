@@ -35,7 +35,7 @@ from pysync.notify import Notifier, ReceiverNotes
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
@@ -284,7 +284,7 @@ class Sidecar:
     def _done(self) -> int:
         """The position of the slowest target that is at work."""
         positions = self.queue.positions()
-        running = [positions[drain.name] for drain in self.drains if drain.progress.state is State.RUNNING]
+        running = [positions[drain.name] for drain in self.drains if drain.progress.state is DrainState.RUNNING]
         # Where no target is at work, none holds anything back.
         return min(running, default=self.queue.last)
 

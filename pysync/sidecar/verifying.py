@@ -23,7 +23,7 @@ from pysync.config import Config
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison, Selection
@@ -169,7 +169,7 @@ class Verifier:
     def _is_at_rest(self) -> bool:
         """Whether the target has everything that the source has sent, and the source has sent everything."""
         drain = self._drain
-        running = drain.progress.state is State.RUNNING and drain.paused() is None
+        running = drain.progress.state is DrainState.RUNNING and drain.paused() is None
         # An open gap: changes may be missing for which there is no event.
         behind = self._queue.target(drain.name).depth().queued or any(
             gap.upto is None and gap.target in {None, drain.name} for gap in self._queue.gaps.unclosed()

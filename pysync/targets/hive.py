@@ -30,7 +30,7 @@ from pysync.targets.diff import (
     sources_of,
 )
 from pysync.targets.halving import ENOUGH, Halving, may_pass
-from pysync.targets.store import Capability, Exists, Refused, Store, Written, refused_as_one
+from pysync.targets.store import Capability, Exists, RefusedPartition, Store, Written, refused_as_one
 
 T = TypeVar("T")
 
@@ -200,7 +200,7 @@ class HiveStore(Store):
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions of the table these columns."""
-        name, changed, refused = name_of(table), False, list[Refused]()
+        name, changed, refused = name_of(table), False, list[RefusedPartition]()
         for names in slices(self.partition_names(table), self.batch):
             others = [it for it in self.partitions_by_name(name, names) if not same(columns, it.sd.cols)]
             for partition in others:
@@ -213,14 +213,14 @@ class HiveStore(Store):
 
     def _refused_of(
         self, table: Any, partitions: Sequence[Any], write: Callable[[Sequence[Any]], object]
-    ) -> list[Refused]:
+    ) -> list[RefusedPartition]:
         """Write partitions of a table by a call for many of them, and return those that the server refuses.
 
         Raises one error for them if there are so many that no other was tried.
         """
         halving = Halving(write, partial(self._error_of, table))
         halving.write(partitions)
-        refused = [Refused(tuple(item.values), error) for item, error in halving.refused]
+        refused = [RefusedPartition(tuple(item.values), error) for item, error in halving.refused]
         if len(refused) >= ENOUGH:
             raise refused_as_one(name_of(table), refused)
         return refused
@@ -325,7 +325,7 @@ def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _without(partitions: Sequence[Any], refused: Sequence[Refused]) -> list[Any]:
+def _without(partitions: Sequence[Any], refused: Sequence[RefusedPartition]) -> list[Any]:
     """The partitions that were not refused."""
     values = {it.values for it in refused}
     return [item for item in partitions if tuple(item.values) not in values]

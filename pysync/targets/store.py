@@ -52,7 +52,7 @@ class Exists(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedPartition:
     """A partition of a batch that was not written, and the reason; the others were written."""
 
     values: tuple[str, ...]
@@ -64,7 +64,7 @@ class Written:
     """The result of a batch: whether anything was written, and what was refused."""
 
     any: bool
-    refused: Sequence[Refused] = ()
+    refused: Sequence[RefusedPartition] = ()
 
 
 class Store(ABC):
@@ -292,7 +292,7 @@ class Store(ABC):
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions of the table these columns; returns whether any had others."""
         name = TableName.of(table.dbName, table.tableName)
-        partitions, changed, refused = self.partitions(name), False, list[Refused]()
+        partitions, changed, refused = self.partitions(name), False, list[RefusedPartition]()
         while some := list(islice(partitions, self.batch)):
             others = [it for it in some if not same(list(columns), it.sd.cols)]
             pairs = [(self.as_stored(_with_columns(it, columns), table), it) for it in others]
@@ -405,7 +405,7 @@ class SendsMessages(Protocol):
         """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""
 
 
-def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
+def refused_as_one(name: TableName, refused: Sequence[RefusedPartition]) -> PysyncError:
     """One error for the refused partitions of a table, with the place's own error as its cause, if there is one."""
     problem = f"{count(len(refused), 'partition')} of {name} failed"
     reasons = "; ".join(str(item.error) for item in refused[:3])

@@ -8,7 +8,7 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from pysync.capture.bridge import ANSWERS
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from pysync.targets.base import Outcome
 from pysync.worker import WorkerState
 
@@ -261,7 +261,7 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
     )
     for it in targets:
         held.add_metric([it["name"]], it["brake"]["drops"] if it["brake"] else 0)
-        for state in State:
+        for state in DrainState:
             states.add_metric([it["name"], str(state)], it["state"] == state)
         for result in RESULTS:
             operations.add_metric([it["name"], result], it["counts"].get(result, 0))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pysync.model.event import Kind
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop
 from tests.support.events import event
@@ -41,7 +41,7 @@ def at_once(bench: FaultyDrain, *makers: Any) -> None:
     """Have these events come in one window."""
     assert bench.drain is not None
     bench.drain.pause("so that all comes in one window")
-    wait_until(lambda: bench.drain.progress.state is State.PAUSED, what="the pause")
+    wait_until(lambda: bench.drain.progress.state is DrainState.PAUSED, what="the pause")
     bench.append(*makers)
     bench.drain.resume()
     bench.finish()

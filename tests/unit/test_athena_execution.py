@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from pysync.base import logs
 from pysync.targets.athena import AthenaSettings
 from pysync.targets.athena.api import ATTEMPTS, MOST_AT_ONCE, AthenaApi
-from pysync.targets.athena.execution import Athena
+from pysync.targets.athena.execution import StatementRunner
 from pysync.targets.athena.statements import summary
 from pysync.targets.aws.clients import provide
 from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
@@ -102,7 +102,7 @@ def settings_of(scripted, **values):
 
 
 def athena(scripted, **values):
-    return Athena(settings_of(scripted, **values))
+    return StatementRunner(settings_of(scripted, **values))
 
 
 def test_a_statement_that_is_done():
@@ -172,11 +172,11 @@ def test_it_is_the_same_on_another_lane_unless_another_came_between():
     settings = settings_of(scripted)
     for _ in range(2):
         with pytest.raises(OutcomeUnknown):
-            Athena(settings).run(DDL, "db")
+            StatementRunner(settings).run(DDL, "db")
     (token,) = {request["ClientRequestToken"] for request in scripted.requests}
     scripted.answers["start"] = []
-    Athena(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
-    Athena(settings).run(DDL, "db")
+    StatementRunner(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
+    StatementRunner(settings).run(DDL, "db")
     tokens = [request["ClientRequestToken"] for request in scripted.requests[-2:]]
     assert token not in tokens
     assert len(set(tokens)) == 2
@@ -234,7 +234,7 @@ def test_without_the_right_to_ask_together_it_asks_one_by_one_and_says_so_once()
     settings = settings_of(scripted)
     with capture_logs() as lines:
         for _ in range(2):
-            Athena(settings).run(DDL, "db")
+            StatementRunner(settings).run(DDL, "db")
     assert scripted.calls == {"start": 2, "look": 1, "get": 4, "single": 4}
     (line,) = [it for it in lines if it["event"] != "statement_finished"]
     assert (line["event"], line["target"], line["fallback"]) == ("poll_denied", "lake", "GetQueryExecution")
@@ -267,12 +267,12 @@ def test_nor_on_another_lane_but_other_tables_go_on(monkeypatch):
     scripted = Scripted([RUNNING], stop=[refused("ThrottlingException")])
     settings = settings_of(scripted, statement_timeout_seconds=0.1)
     with pytest.raises(OutcomeUnknown):
-        Athena(settings).run(DDL, "db")
+        StatementRunner(settings).run(DDL, "db")
     with pytest.raises(Unavailable, match="query q1 on target 'lake' was cancelled but has not ended yet"):
-        Athena(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
+        StatementRunner(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
     assert scripted.calls["start"] == 1
     scripted.answers["get"] = [SUCCEEDED]
-    Athena(settings).run("DROP TABLE IF EXISTS `db`.`t2`", "db")
+    StatementRunner(settings).run("DROP TABLE IF EXISTS `db`.`t2`", "db")
     assert scripted.asked[-1] == ["q2"]
 
 

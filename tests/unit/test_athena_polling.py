@@ -13,7 +13,7 @@ import pytest
 
 from pysync.targets.athena import polling
 from pysync.targets.athena.failures import Ending
-from pysync.targets.athena.polling import Polling, Unanswered
+from pysync.targets.athena.polling import Polling, QueryUnanswered
 from pysync.targets.base import Unavailable
 
 RUNNING, DONE, FAILED = Ending("RUNNING"), Ending("SUCCEEDED"), Ending("FAILED", "no", 1003, 2)
@@ -117,7 +117,7 @@ def test_who_hears_nothing_for_some_time_is_told_why(monkeypatch: pytest.MonkeyP
     def look(_: Sequence[str]) -> dict[str, Ending]:
         raise Unavailable("throttled", "wait")
 
-    with pytest.raises(Unanswered, match="query q1: throttled; wait"):
+    with pytest.raises(QueryUnanswered, match="query q1: throttled; wait"):
         Polling(look, EVERY).ending("q1", PATIENCE)
 
 
@@ -125,7 +125,7 @@ def test_so_is_who_waits_no_longer_if_the_last_look_failed() -> None:
     def look(_: Sequence[str]) -> dict[str, Ending]:
         raise Unavailable("denied")
 
-    with pytest.raises(Unanswered, match="query q1: denied"):
+    with pytest.raises(QueryUnanswered, match="query q1: denied"):
         Polling(look, EVERY).ending("q1", 0.1)
 
 
@@ -138,7 +138,7 @@ def test_failures_make_it_ask_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
         looks += 1
         raise Unavailable("throttled")
 
-    with pytest.raises(Unanswered):
+    with pytest.raises(QueryUnanswered):
         Polling(look, EVERY).ending("q1", PATIENCE)
     assert looks <= 8, "each pause is at least half of twice the one before: 0.01 s becomes 0.5 s within some looks"
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.targets.aws import texts
-from pysync.targets.aws.texts import Limit, checked, fitted, length, s3_location
+from pysync.targets.aws.texts import TextLimit, checked, fitted, length, s3_location
 from pysync.targets.aws.value_lists import joined, parted
 from pysync.targets.base import Rejected
 
@@ -34,7 +34,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)
         (texts.VIEW_TEXT, "TableInput", "ViewExpandedText"),
     ],
 )
-def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: str) -> None:
+def test_limits_are_those_of_glues_model(limit: TextLimit, structure: str, member: str) -> None:
     of_model(limit, MODEL.shape_for(structure).members[member].metadata)
 
 
@@ -46,11 +46,11 @@ def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: s
         (texts.PARTITION_VALUE, "ValueString"),
     ],
 )
-def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
+def test_limits_of_what_is_in_lists_and_maps(limit: TextLimit, shape: str) -> None:
     of_model(limit, MODEL.shape_for(shape).metadata)
 
 
-def of_model(limit: Limit, rules: dict[str, Any]) -> None:
+def of_model(limit: TextLimit, rules: dict[str, Any]) -> None:
     assert (limit.shortest, limit.longest) == (rules.get("min", 0), rules["max"])
     pattern = rules.get("pattern", "")
     expected = texts.NAME if pattern and r"\r\n" not in pattern else texts.DESCRIPTION if pattern else texts.VALUE
@@ -91,7 +91,7 @@ def test_lines_become_one() -> None:
         (texts.PARTITION_VALUE, "x" * 1025, "1,025"),
     ],
 )
-def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, words: str) -> None:
+def test_what_cannot_be_held_is_refused_in_a_line(limit: TextLimit, text: str, words: str) -> None:
     with pytest.raises(Rejected, match=words) as refused:
         checked(limit, text, "table name")
     assert len(str(refused.value)) < 200

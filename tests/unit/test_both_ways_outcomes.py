@@ -24,7 +24,7 @@ from pysync.model.operation import (
 )
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hms.store import HmsStore
-from pysync.targets.store import Refused, Written
+from pysync.targets.store import RefusedPartition, Written
 from tests.support import partition, table
 
 NAME = TableName("db", "t")
@@ -179,7 +179,7 @@ def test_a_requested_rename_is_done_if_table_and_name_are_as_they_were_there(
 
 
 def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = Written(any=False, refused=[Refused(("1",), Rejected("the day is not known"))])
+    refused = Written(any=False, refused=[RefusedPartition(("1",), Rejected("the day is not known"))])
     monkeypatch.setattr(HmsStore, "put_partitions", lambda *_: refused)
     with pytest.raises(Rejected, match=r"1 partition of db.t failed: the day is not known"):
         target.apply(put("partition", 3))

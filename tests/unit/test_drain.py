@@ -12,7 +12,7 @@ from pysync.queue import QueueFull
 from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
-from pysync.replay.progress import Progress, State
+from pysync.replay.progress import DrainState, Progress
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_for_value, wait_until
@@ -260,7 +260,7 @@ def test_who_reads_that_a_target_waits_reads_why():
     class Noted(Progress):
         def __setattr__(self, name, value):
             super().__setattr__(name, value)
-            if name == "state" and value is State.WAITING:
+            if name == "state" and value is DrainState.WAITING:
                 errors.append(self._last_error["reason"])
 
     progress = Noted("dr", "hms")

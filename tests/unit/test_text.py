@@ -19,7 +19,7 @@ from pysync.base.text import LONGEST, error_text, meant, nearest, one_line, plai
 from pysync.cli.output import echo, print_table, progress
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
-from pysync.targets.store import Refused, refused_as_one
+from pysync.targets.store import RefusedPartition, refused_as_one
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
@@ -46,7 +46,7 @@ def test_a_text_that_is_too_long_loses_its_end(text: str, longest: int) -> None:
 
 @pytest.mark.parametrize("kind", [Rejected, Unavailable])
 def test_the_refusal_of_many_partitions_is_no_longer_than_that_of_one(kind: type[PysyncError]) -> None:
-    refused = [Refused((day,), kind("x" * LONGEST, "a hint")) for day in "1234"]
+    refused = [RefusedPartition((day,), kind("x" * LONGEST, "a hint")) for day in "1234"]
     found = refused_as_one(TableName("db", "t"), refused)
     assert isinstance(found, kind)
     assert found.message.startswith("4 partitions of db.t failed: xxx")

@@ -27,7 +27,7 @@ class Gone:
 
 
 @dataclass(slots=True)
-class State:
+class FoldedState:
     """What the events of one object have in common: their `positions`, and the clusters that all of them have
     `visited`.
 
@@ -64,7 +64,7 @@ class State:
 
 
 @dataclass(slots=True, kw_only=True)
-class DatabaseState(State):
+class DatabaseState(FoldedState):
     """A database: the drop of the old one, then the definition, or either of them.
 
     A drop that cascades absorbs what the window did to its tables before; their `positions` are in it, too, and the
@@ -80,7 +80,7 @@ class DatabaseState(State):
 
 
 @dataclass(slots=True, kw_only=True)
-class TableState(State):
+class TableState(FoldedState):
     """A table: the drop of the old one, then its definition, partitions and statistics, as far as there are any.
 
     `definitions` holds the last definition. Before it may be that of the last cascade, if the columns have changed

@@ -84,7 +84,7 @@ class Partition:
         return _sign(value, literal)
 
 
-class Condition(Protocol):
+class PartitionCondition(Protocol):
     """A condition on a partition."""
 
     def holds(self, of: Partition) -> bool:
@@ -92,7 +92,7 @@ class Condition(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class KeyComparison:
     """A key compared with a literal. What cannot be compared does not hold."""
 
     key: str
@@ -122,7 +122,7 @@ class Like:
 class All:
     """Several conditions, all of which must hold."""
 
-    parts: Sequence[Condition]
+    parts: Sequence[PartitionCondition]
 
     def holds(self, of: Partition) -> bool:
         """Whether all hold."""
@@ -133,7 +133,7 @@ class All:
 class Any:
     """Several conditions, one of which must hold."""
 
-    parts: Sequence[Condition]
+    parts: Sequence[PartitionCondition]
 
     def holds(self, of: Partition) -> bool:
         """Whether one holds."""
@@ -145,7 +145,7 @@ class PartitionFilter:
     """A filter: its `text`, the `keys` that it names, and whether it is relative to today."""
 
     text: str
-    condition: Condition = field(compare=False)
+    condition: PartitionCondition = field(compare=False)
     keys: frozenset[str]
     is_relative: bool
 
@@ -183,19 +183,19 @@ class _Reading:
         self.keys: set[str] = set()
         self.is_relative = False
 
-    def either(self) -> Condition:
+    def either(self) -> PartitionCondition:
         parts = [self._both()]
         while self.cursor.has_keyword("OR"):
             parts.append(self._both())
         return Any(parts) if len(parts) > 1 else parts[0]
 
-    def _both(self) -> Condition:
+    def _both(self) -> PartitionCondition:
         parts = [self._one()]
         while self.cursor.has_keyword("AND"):
             parts.append(self._one())
         return All(parts) if len(parts) > 1 else parts[0]
 
-    def _one(self) -> Condition:
+    def _one(self) -> PartitionCondition:
         if self.cursor.has_symbol("("):
             condition = self.either()
             self.cursor.symbol(")")
@@ -205,9 +205,9 @@ class _Reading:
         literal = self._literal("the name of a key", "a value")
         sign, test = self._operator()
         turned = sign.translate(str.maketrans("<>", "><")) if sign not in {"<>", "!="} else sign
-        return Compared(self._key(), _OPERATORS.get(turned, test), literal)
+        return KeyComparison(self._key(), _OPERATORS.get(turned, test), literal)
 
-    def _of_key(self, key: str) -> Condition:
+    def _of_key(self, key: str) -> PartitionCondition:
         cursor = self.cursor
         negated = cursor.has_keyword("NOT")
         if cursor.has_keyword("BETWEEN"):
@@ -215,8 +215,8 @@ class _Reading:
             cursor.keyword("AND")
             high = self._literal()
             if negated:
-                return Any([Compared(key, _OPERATORS["<"], low), Compared(key, _OPERATORS[">"], high)])
-            return All([Compared(key, _OPERATORS[">="], low), Compared(key, _OPERATORS["<="], high)])
+                return Any([KeyComparison(key, _OPERATORS["<"], low), KeyComparison(key, _OPERATORS[">"], high)])
+            return All([KeyComparison(key, _OPERATORS[">="], low), KeyComparison(key, _OPERATORS["<="], high)])
         if cursor.has_keyword("IN"):
             return self._of_list(key, negated=negated)
         if negated:
@@ -224,15 +224,15 @@ class _Reading:
         if cursor.has_keyword("LIKE"):
             return Like(key, _like(cursor.string("a pattern in quotes")))
         _, test = self._operator()
-        return Compared(key, test, self._literal())
+        return KeyComparison(key, test, self._literal())
 
-    def _of_list(self, key: str, *, negated: bool) -> Condition:
+    def _of_list(self, key: str, *, negated: bool) -> PartitionCondition:
         self.cursor.symbol("(")
         literals = [self._literal()]
         while self.cursor.has_symbol(","):
             literals.append(self._literal())
         self.cursor.symbol(")")
-        parts = [Compared(key, _OPERATORS["<>" if negated else "="], it) for it in literals]
+        parts = [KeyComparison(key, _OPERATORS["<>" if negated else "="], it) for it in literals]
         return All(parts) if negated else Any(parts)
 
     def _operator(self) -> tuple[str, _Test]:

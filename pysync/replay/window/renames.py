@@ -61,7 +61,7 @@ class Glob:
 
 
 @dataclass(frozen=True, slots=True)
-class Rename:
+class RenameEntry:
     """One entry of `databases` or `tables`; `rule` is the entry as it is in pysync.toml."""
 
     old: tuple[Glob, ...]
@@ -92,8 +92,8 @@ class Rename:
 class Entries:
     """The entries of one setting: exact ones by their names, patterns with the most specific first."""
 
-    exact: Mapping[Parts, Rename] = field(default_factory=dict)
-    patterns: tuple[Rename, ...] = ()
+    exact: Mapping[Parts, RenameEntry] = field(default_factory=dict)
+    patterns: tuple[RenameEntry, ...] = ()
 
     @classmethod
     def of(cls, setting: str, entries: Mapping[str, str], parts: int) -> Entries:
@@ -122,12 +122,12 @@ class Entries:
     def __bool__(self) -> bool:
         return bool(self.exact or self.patterns)
 
-    def all(self) -> Iterator[Rename]:
+    def all(self) -> Iterator[RenameEntry]:
         """All entries, in the order in which they are asked."""
         yield from self.exact.values()
         yield from self.patterns
 
-    def entry(self, names: Parts) -> Rename | None:
+    def entry(self, names: Parts) -> RenameEntry | None:
         """The entry that renames a name of the source; None if it keeps its name."""
         return self.exact.get(names) or next((it for it in self.patterns if it.map(names) is not None), None)
 
@@ -141,7 +141,7 @@ class Entries:
         sources = (old for it in self.all() if (old := it.back(names)) is not None and self.map(old) == names)
         return list(dict.fromkeys(sources))
 
-    def _refuse_collision(self, one: Rename, other: Rename) -> None:
+    def _refuse_collision(self, one: RenameEntry, other: RenameEntry) -> None:
         met = _common(one.new, other.new)
         mine, others = (None, None) if met is None else (one.back(met), other.back(met))
         # An entry counts only for names that no other entry takes before it.
@@ -152,7 +152,7 @@ class Entries:
                 "give them different names; only databases that are named without '*' may be merged into one",
             )
 
-    def _wins(self, rename: Rename, names: Parts | None) -> bool:
+    def _wins(self, rename: RenameEntry, names: Parts | None) -> bool:
         return names is not None and self.entry(names) is rename
 
 
@@ -242,7 +242,7 @@ class Renames:
         within = [TableName(database, name.table) for database in self.source_databases(name.database)]
         return [it for it in dict.fromkeys((*moved, *within)) if self.table(it) == name]
 
-    def _moving(self) -> Iterator[Rename]:
+    def _moving(self) -> Iterator[RenameEntry]:
         return chain.from_iterable(it.tables.all() for it in self.settings)
 
     def databases_of(self, sources: Iterable[str]) -> set[str]:
@@ -263,7 +263,7 @@ class Renames:
                 yield it.old[0].filled(carried), it.old[1].before if it.old[1].after is None else None
 
 
-def _rename(setting: str, old: str, new: str, parts: int) -> Rename:
+def _rename(setting: str, old: str, new: str, parts: int) -> RenameEntry:
     rule = f"{setting} {old} = {new}"
     sides = [_globs(text, parts) for text in (old, new)]
     if any((one.after is None) != (other.after is None) for one, other in zip(*sides, strict=True)):
@@ -271,7 +271,7 @@ def _rename(setting: str, old: str, new: str, parts: int) -> Rename:
             f"{rule!r} has a '*' on one side only",
             "a '*' carries its text over, so each part has one on both sides, or on neither",
         )
-    return Rename(sides[0], sides[1], rule)
+    return RenameEntry(sides[0], sides[1], rule)
 
 
 def _globs(text: str, parts: int) -> tuple[Glob, ...]:
@@ -294,7 +294,7 @@ def _moved(names: Parts, old: tuple[Glob, ...], new: tuple[Glob, ...]) -> Parts 
     return tuple(parts)
 
 
-def _database_of(rename: Rename, source: str) -> str | None:
+def _database_of(rename: RenameEntry, source: str) -> str | None:
     """The target's database to which an entry of `tables` brings tables of this database of the source."""
     carried = rename.old[0].carried(source)
     return None if carried is None else rename.new[0].filled(carried)

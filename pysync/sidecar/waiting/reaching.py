@@ -11,7 +11,7 @@ from pysync.base.text import count
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
@@ -120,7 +120,7 @@ class Reaching:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
             return cannot("paused", f"{name} is paused: {pause.reason}", f"pysync resume {name}", position)
-        if self.drain.progress.state in {State.WAITING, State.FAILING, State.STOPPED}:
+        if self.drain.progress.state in {DrainState.WAITING, DrainState.FAILING, DrainState.STOPPED}:
             return waits("target_away", f"{name} is {self.drain.progress.state}", "pysync status", position)
         left = max(0, position - self.position())
         return waits("replay", f"{name} has {count(left, 'event')} to replay first", position=position)

@@ -13,7 +13,7 @@ from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
-from pysync.replay.progress import State
+from pysync.replay.progress import DrainState
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
@@ -28,7 +28,7 @@ from pysync.sidecar.why.reasons import reasons
 
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
-_SILENT = frozenset({State.WAITING, State.FAILING, State.DISABLED, State.STOPPED})
+_SILENT = frozenset({DrainState.WAITING, DrainState.FAILING, DrainState.DISABLED, DrainState.STOPPED})
 _NOTHING = Scan((), 0, True)
 
 Request = Mapping[str, Any]

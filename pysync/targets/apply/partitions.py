@@ -15,7 +15,7 @@ from pysync.targets.apply.judge import OUTCOMES, Judge, Verdict
 from pysync.targets.base import Held, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
-from pysync.targets.store import Exists, Refused, Written, refused_as_one
+from pysync.targets.store import Exists, RefusedPartition, Written, refused_as_one
 
 Values = tuple[str, ...]
 
@@ -100,17 +100,17 @@ def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None
 
 def as_stored(
     store: Door, name: TableName, table: Any, partitions: Sequence[Any]
-) -> tuple[dict[Values, Any], list[Refused]]:
+) -> tuple[dict[Values, Any], list[RefusedPartition]]:
     """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
     by_key: dict[Values, Any] = {}
-    refused: list[Refused] = []
+    refused: list[RefusedPartition] = []
     for partition in partitions:
         try:
             fitting(name, table.partitionKeys or (), partition.values)
             expected = store.reads.as_stored(partition, table)
             by_key[key_of(expected.values)] = expected
         except Rejected as error:
-            refused.append(Refused(tuple(partition.values), error))
+            refused.append(RefusedPartition(tuple(partition.values), error))
     return by_key, refused
 
 
@@ -132,7 +132,7 @@ class _PartitionPut:
     operation: PutPartitions
     table: Any
     judge: Judge
-    refused: list[Refused]
+    refused: list[RefusedPartition]
 
     def without_reading(self, wanted: Mapping[Values, Any]) -> Outcome:
         """Add the partitions without a look. If one of them exists, none is added, and they are compared."""

@@ -21,7 +21,7 @@ _SHOWN = 3
 
 
 class Statements(Protocol):
-    """Whatever runs statements: pysync.targets.athena.execution.Athena."""
+    """Whatever runs statements: pysync.targets.athena.execution.StatementRunner."""
 
     def check(self) -> str:
         """Say in a few words by what they run."""
@@ -37,7 +37,7 @@ class Statements(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CatalogWrite:
     """One write: how the object is read, how its statements are decided, and how the Glue API would do it."""
 
     description: str
@@ -57,7 +57,7 @@ class Changer:
         self._name = settings.name
         self._athena = athena
 
-    def make(self, change: Change, existing: Any) -> bool:
+    def make(self, change: CatalogWrite, existing: Any) -> bool:
         """Bring the object, which is `existing` now, to what the change says. Returns whether anything was done.
 
         A statement that Athena refuses is left to the Glue API as well. Idempotent. Raises Rejected.

@@ -11,7 +11,7 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.targets.athena.api import AthenaApi, Request
 from pysync.targets.athena.failures import Ending, failure
-from pysync.targets.athena.polling import Polling, Unanswered
+from pysync.targets.athena.polling import Polling, QueryUnanswered
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.statements import subject, summary
 from pysync.targets.aws.clients import shared
@@ -36,7 +36,7 @@ class _Common:
         """The queries whose end nobody has seen."""
 
 
-class Athena:
+class StatementRunner:
     """Runs statements for one lane, one at a time."""
 
     def __init__(self, settings: AthenaSettings) -> None:
@@ -94,7 +94,7 @@ class Athena:
         try:
             ending = self._polling.ending(query, self._seconds)
             return ending if ending.is_final else self._cancelled(query)
-        except Unanswered as error:
+        except QueryUnanswered as error:
             log.info("statement_unconfirmed", target=self._name, statement=statement, query=query, reason=error.message)
             action = f"{statement} on target {self._name!r}"
             raise OutcomeUnknown(f"{action}: the result of query {query} is unknown: {error.message}"[:500]) from error
@@ -112,7 +112,7 @@ class Athena:
             return
         try:
             ending = self._cancelled(query)
-        except Unanswered as error:
+        except QueryUnanswered as error:
             raise Unavailable(error.message, error.hint) from error
         if not ending.is_final:
             raise Unavailable(f"query {query} on target {self._name!r} was cancelled but has not ended yet")

@@ -25,7 +25,7 @@ _MIN_POLLS = 4  # in that time: a machine that was suspended has asked for none
 _MOST_DOUBLINGS = 10
 
 
-class Unanswered(PysyncError):
+class QueryUnanswered(PysyncError):
     """Athena does not report the end of a query."""
 
 
@@ -130,4 +130,6 @@ class Polling:
         if awaited.ending.is_final or not (is_silent or (last and awaited.error is not None)):
             return
         message = awaited.error.message if awaited.error else "Athena says nothing of it"
-        raise Unanswered(f"query {query}: {message}", awaited.error.hint if awaited.error else None) from awaited.error
+        raise QueryUnanswered(
+            f"query {query}: {message}", awaited.error.hint if awaited.error else None
+        ) from awaited.error

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pysync.base.text import shortened
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.changes import Change, Changer, Statements
+from pysync.targets.athena.changes import CatalogWrite, Changer, Statements
 from pysync.targets.athena.compared_decision import decision_of
 from pysync.targets.athena.decisions import Decision, some_of
 from pysync.targets.athena.partition_decisions import decide_drop, decide_put
@@ -98,7 +98,7 @@ class AthenaStore(CatalogStore):
 
     def drop_database(self, name: str) -> None:
         """Drop it, never with CASCADE, which would take what somebody else has just put there."""
-        drop = Change(
+        drop = CatalogWrite(
             f"database {name}",
             lambda: self.database(name),
             lambda existing: Decision() if existing is None else Decision((ddl.drop_database(name),)),
@@ -182,7 +182,7 @@ class AthenaStore(CatalogStore):
             self._by_glue(f"partitions of {name_of(table)}", [reason])
             by_glue(existing)
             return Written(any=True, refused=refused)
-        put = Change(
+        put = CatalogWrite(
             f"partitions of {name_of(table)}",
             lambda: self._existing_partitions(table, wanted),
             lambda existing: decide_put(table, wanted, existing, only_ddl=self._changer.only_ddl),
@@ -201,7 +201,7 @@ class AthenaStore(CatalogStore):
                 table, existing, delete_data=delete_data
             )
             return
-        drop = Change(
+        drop = CatalogWrite(
             f"partitions of {name_of(table)}",
             lambda: self._existing_partitions(table, existing),
             lambda remaining: decide_drop(table, sorted(remaining)),
@@ -241,7 +241,7 @@ class AthenaStore(CatalogStore):
             self._by_glue(name, [it.description for it in leftovers])
             by_glue(existing)
             return True
-        return self._changer.make(Change(name, lambda: self.database(wanted.name), decide, by_glue), existing)
+        return self._changer.make(CatalogWrite(name, lambda: self.database(wanted.name), decide, by_glue), existing)
 
     def _put_table(self, wanted: Any, existing: Any | None) -> bool:
         name = name_of(wanted)
@@ -256,7 +256,7 @@ class AthenaStore(CatalogStore):
 
         if existing is None or is_another(wanted, existing):
             self.extras.forget(name)  # the statements make another table
-        put = Change(
+        put = CatalogWrite(
             f"table {name}",
             lambda: self.table(name),
             lambda existing: decide_table(wanted, existing),

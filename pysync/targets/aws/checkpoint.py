@@ -33,7 +33,7 @@ _MOST_SECONDS = 120.0
 _NOT_INSTALLED, _DAMAGED, _TOO_LARGE = 3, 4, 5
 
 
-class Unreadable(Exception):
+class UnreadableCheckpoint(Exception):
     """The checkpoint cannot be read; the text says why."""
 
 
@@ -53,7 +53,7 @@ def read_schema(content: IO[bytes]) -> str | None:
         return schema.decode() or None
     if child.returncode == _NOT_INSTALLED:
         raise ImportError("pyarrow")
-    raise Unreadable(
+    raise UnreadableCheckpoint(
         f"it is too large: at most {MOST_BYTES:,} bytes of schemas are read"
         if child.returncode == _TOO_LARGE
         else "it is damaged"

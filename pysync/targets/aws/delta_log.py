@@ -104,7 +104,7 @@ def _of_parquet(log: Files, name: str) -> str | None:
             return checkpoint.read_schema(content)
         except ImportError as error:
             raise NoSchema("only a checkpoint has its schema: pip install 'pysync[delta]'") from error
-        except checkpoint.Unreadable as error:
+        except checkpoint.UnreadableCheckpoint as error:
             raise NoSchema(f"its checkpoint {name}: {error}") from error
 
 

@@ -31,7 +31,7 @@ from pysync.targets.aws.texts import (
     URI,
     VALUE,
     VIEW_TEXT,
-    Limit,
+    TextLimit,
     checked,
     fitted,
     s3_location,
@@ -224,7 +224,7 @@ def _column_name(name: str | None, kind: str) -> str:
     return checked(NAME, text if text.strip() else "", f"{kind} name")
 
 
-def _location(location: str | None, limit: Limit) -> str:
+def _location(location: str | None, limit: TextLimit) -> str:
     return checked(limit, s3_location(location), "location") if location else ""
 
 

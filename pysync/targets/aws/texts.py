@@ -22,7 +22,7 @@ _SHOWN = 60  # characters of a text that an error quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TextLimit:
     """How long one kind of text may be, and which characters it may have."""
 
     longest: int
@@ -30,24 +30,24 @@ class Limit:
     shortest: int = 0
 
 
-NAME = Limit(255, shortest=1)
-OPTIONAL_NAME = Limit(255)  # left out where it is empty
-KEY = Limit(255, shortest=1)
-VALUE = Limit(512_000, _ANY)
-TYPE = Limit(131_072)
-COMMENT = Limit(255)
-DESCRIPTION = Limit(2048, _LINES)
-LOCATION = Limit(2056, _LINES)
-DATABASE_LOCATION = Limit(1024, _LINES, shortest=1)
-URI = Limit(1024, _LINES, shortest=1)
-FORMAT = Limit(128)
-VIEW_TEXT = Limit(409_600, _ANY)
+NAME = TextLimit(255, shortest=1)
+OPTIONAL_NAME = TextLimit(255)  # left out where it is empty
+KEY = TextLimit(255, shortest=1)
+VALUE = TextLimit(512_000, _ANY)
+TYPE = TextLimit(131_072)
+COMMENT = TextLimit(255)
+DESCRIPTION = TextLimit(2048, _LINES)
+LOCATION = TextLimit(2056, _LINES)
+DATABASE_LOCATION = TextLimit(1024, _LINES, shortest=1)
+URI = TextLimit(1024, _LINES, shortest=1)
+FORMAT = TextLimit(128)
+VIEW_TEXT = TextLimit(409_600, _ANY)
 RESOURCES = 1000
 """The most files that a function has."""
-PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
+PARTITION_VALUE = TextLimit(1024, _ANY, shortest=1)
 
 
-def checked(limit: Limit, text: str, name: str) -> str:
+def checked(limit: TextLimit, text: str, name: str) -> str:
     """The text, if Glue takes it. Raises Rejected, which says what it is and what is wrong with it."""
     if not limit.shortest <= length(text) <= limit.longest:
         raise Rejected(
@@ -58,7 +58,7 @@ def checked(limit: Limit, text: str, name: str) -> str:
     return text
 
 
-def fitted(limit: Limit, text: str, name: str, changes: list[str]) -> str:
+def fitted(limit: TextLimit, text: str, name: str, changes: list[str]) -> str:
     """The text as Glue takes it, other characters made spaces and the end cut off; what was done goes to `changes`."""
     plain = re.sub(f"[^{limit.characters}]", " ", text)
     if plain != text:

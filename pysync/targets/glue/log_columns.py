@@ -24,14 +24,14 @@ from pysync.targets.aws.errors import classified
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.aws.texts import s3_location
 from pysync.targets.base import Forbidden, Unavailable
-from pysync.targets.glue.s3_directory import Changed, Directory
+from pysync.targets.glue.s3_directory import Changed, S3Directory
 from pysync.targets.hive import name_of
 
 FRESH_SECONDS = 5.0
 """How long columns count that were just read: an operation reads them several times."""
 _MOST_CACHED = 1000
 
-Open = Callable[[str], Directory]
+Open = Callable[[str], S3Directory]
 """A directory of a table, by its name."""
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ class LogColumns:
         s3 = client(self._settings, "s3")
         try:
             with classified(f"cannot read the transaction log of {location}", reading=True):
-                return read(lambda name: Directory(s3, f"{location.rstrip('/')}/{name}"))
+                return read(lambda name: S3Directory(s3, f"{location.rstrip('/')}/{name}"))
         except NoSchema as error:
             return error
         except Changed as error:

@@ -18,7 +18,7 @@ from pysync.model.names import TableName
 from pysync.targets.aws.errors import EXISTS, INVALID, NOT_FOUND, code, of_code
 from pysync.targets.aws.texts import shown
 from pysync.targets.glue.catalog import _MOST_BYTES, Catalog
-from pysync.targets.store import Refused, refused_as_one
+from pysync.targets.store import RefusedPartition, refused_as_one
 
 Values = tuple[str, ...]
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PartitionCall:
     """One of Glue's calls for many partitions: how many it takes at a time, and in which form."""
 
     method: str
@@ -74,10 +74,13 @@ class Failures:
         }
         return taken
 
-    def as_refused(self) -> list[Refused]:
+    def as_refused(self) -> list[RefusedPartition]:
         """Each with its error."""
         failures = self.errors_by_values.items()
-        return [Refused(values, of_code(name, message, shown(list(values)))) for values, (name, message) in failures]
+        return [
+            RefusedPartition(values, of_code(name, message, shown(list(values))))
+            for values, (name, message) in failures
+        ]
 
     def raise_any(self) -> None:
         """Raise what was refused as one error."""
@@ -85,9 +88,9 @@ class Failures:
             raise refused_as_one(self.table, self.as_refused())
 
 
-_CREATE = Batch("batch_create_partition", 100, "PartitionInputList", lambda item: item, "PartitionValues")
+_CREATE = PartitionCall("batch_create_partition", 100, "PartitionInputList", lambda item: item, "PartitionValues")
 
-_UPDATE = Batch(
+_UPDATE = PartitionCall(
     "batch_update_partition",
     100,
     "Entries",
@@ -95,7 +98,7 @@ _UPDATE = Batch(
     "PartitionValueList",
 )
 
-_DELETE = Batch(
+_DELETE = PartitionCall(
     "batch_delete_partition", 25, "PartitionsToDelete", lambda item: {"Values": item["Values"]}, "PartitionValues"
 )
 
@@ -134,7 +137,7 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def _send(send: Sender, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
+def _send(send: Sender, name: TableName, batch: PartitionCall, items: Sequence[Any], failures: Failures) -> None:
     sending = _Sending(send.catalog, name, batch, failures)
     send.in_parallel(sending.send, list(_batches(items, batch.size)))
 
@@ -160,7 +163,7 @@ class _Sending:
 
     catalog: Catalog
     name: TableName
-    batch: Batch
+    batch: PartitionCall
     failures: Failures
 
     def send(self, items: Sequence[Any]) -> None:

@@ -20,7 +20,7 @@ class Changed(Exception):
     """A file was replaced or removed while it was read."""
 
 
-class Directory:
+class S3Directory:
     """What is directly in a directory. Calls raise botocore's errors; what is not there is none."""
 
     def __init__(self, client: Any, location: str) -> None:
