@@ -109,7 +109,7 @@ class Drain:
             clock=clock,
             clock_offset=clock_offset,
         )
-        self.standing, self.holds, self.reads = self._replayer.standing, self._replayer.holds, self._replayer.reads
+        self.pending, self.holds, self.reads = self._replayer.pending, self._replayer.holds, self._replayer.reads
         self._requests: Requests[Lanes] = Requests()
         self._begun = -math.inf  # when the last window began
         self.worker = Worker(
@@ -265,9 +265,9 @@ class Drain:
         replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
         if not replayer.wants(lanes):
             replayer.wait(_IDLE_SECONDS)
-        elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.taken < self.settings.window:
+        elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.pending.taken < self.settings.window:
             replayer.wait(pace)  # a window that is not full grows for a moment
-        elif self._target_queue.wait(replayer.patience(_IDLE_SECONDS), after=replayer.taken):
+        elif self._target_queue.wait(replayer.patience(_IDLE_SECONDS), after=replayer.pending.taken):
             self._begun = self._clock()
             if not replayer.window(lanes):
                 replayer.wait(_IDLE_SECONDS)

@@ -10,7 +10,6 @@ import math
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 
@@ -26,6 +25,7 @@ from pysync.replay.batch import Batch, Job
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.parking import Parking, keys_left, note, report_parked
+from pysync.replay.pending import Pending
 from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append, Recorder
@@ -40,7 +40,6 @@ from pysync.replay.window.draft import Draft, draft
 from pysync.replay.window.holds import Holds
 from pysync.replay.window.order import keys_of
 from pysync.replay.window.run import refreshes_all, removals, removes
-from pysync.replay.window.standing import Standing
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.guard import guarded
@@ -66,7 +65,7 @@ class Replayer:
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not say. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
     `open_lanes` makes the lanes; `ledger` knows the drops of late; `record` takes what is for the journal;
-    `clock_offset` knows the clocks of listeners. Other threads may use `standing`, `holds` and `reads`, which say how
+    `clock_offset` knows the clocks of listeners. Other threads may use `pending`, `holds` and `reads`, which say how
     far objects are, keep them there, and say which were read at the source.
     """
 
@@ -113,13 +112,9 @@ class Replayer:
             first_new=queue.last + 1,
             chance=chance,
         )
-        self.standing, self.holds = Standing(), Holds(self._target_queue.wake)
+        self.pending, self.holds = Pending(self._target_queue), Holds(self._target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
-        self._windows: deque[Batch] = deque()  # those that the position has not passed
-        self._done: int | None = None  # the target's position; None: ask the queue
-        self._finished: Set[int] = frozenset()  # the positions behind it that an earlier run had finished
-        self._taken = 0  # the last position that is in `_windows`
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
@@ -150,7 +145,7 @@ class Replayer:
     @property
     def busy(self) -> bool:
         """Whether anything is under way."""
-        return bool(self._windows or self._retry or self._scheduler.busy)
+        return bool(self.pending or self._retry or self._scheduler.busy)
 
     @property
     def retrying(self) -> bool:
@@ -160,16 +155,7 @@ class Replayer:
     @property
     def done(self) -> int:
         """The target's position."""
-        if self._done is None:
-            self._done = self._taken = self._target_queue.position()
-            self._finished = self._target_queue.finished()
-            self.standing.stored(self._done)
-        return self._done
-
-    @property
-    def taken(self) -> int:
-        """The position of the last event that was taken; later ones wait in the queue."""
-        return max(self.done, self._taken)
+        return self.pending.done
 
     def step(self, lanes: Lanes) -> None:
         """Note what has ended, and begin what may begin; does not wait."""
@@ -205,11 +191,10 @@ class Replayer:
         self._retries.interrupted()
         self._stop_lanes(lanes)
         parked = self._settle()
-        if self._windows:
-            # The first window is unfinished, so the position ends in it. What is done behind it is recorded.
-            batch = self._windows[0]
+        if (batch := self.pending.first) is not None:
+            # It is unfinished, so the position ends in it. What is done behind it is recorded.
             parked += self._advance([batch], batch.done_upto())
-            self._record()
+            self.pending.record()
         self._forget()
         return parked
 
@@ -224,14 +209,12 @@ class Replayer:
     def _forget(self) -> None:
         self._parking.forget()
         self._refresher.rest()
-        self.holds.forget(self._done or 0)
-        self.standing.forget(self._done or 0)
+        self.holds.forget(self.pending.forget())
         self._scheduler = self._new_scheduler()
-        self._windows.clear()
-        self._retry = self._done = None
+        self._retry = None
 
     def _new_scheduler(self) -> Scheduler:
-        return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.standing.end)
+        return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.pending.end)
 
     # --- windows
 
@@ -241,42 +224,39 @@ class Replayer:
         At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
         Not if one of them has to be tried again: the others need not wait for that.
         """
-        if not self._scheduler.wants(lanes) or any(batch.alone for batch in self._windows):
+        if not self._scheduler.wants(lanes) or self.pending.is_alone:
             return False
         if self._retry is not None and self._retry.is_alone:
             return False
         if self._retries.first and self.retrying and not self._scheduler.resting:
             return False
-        within_reach = not self._windows or self.taken - self.done < self.reach
-        return within_reach and sum(batch.size for batch in self._windows) < _FLIGHT_BYTES
+        within_reach = not self.pending or self.pending.taken - self.done < self.reach
+        return within_reach and self.pending.size < _FLIGHT_BYTES
 
     def window(self, lanes: Lanes) -> bool:
         """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
-        after = self.taken
+        after = self.pending.taken
         most = min(self._settings.window, self.reach - (after - self.done))
         events = self.holds.take(self._queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
             return False
         self._parking.recall()
-        window = draft(events, self._translator, self._writer(), self._parking.blocks, self._finished)
+        window = draft(events, self._translator, self._writer(), self._parking.blocks, self.pending.finished)
         crash_point("window.read")
         if not self._is_judged(window):
             return False
         self._parking.take(window)
         batch = Batch(window, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
-        self._taken = batch.last
         self.leaves_some = batch.last < events[-1].position
-        self._windows.append(batch)
-        works = ((job, min(job.work.positions), job.work.keys) for job in batch.left)
-        self.standing.begin(batch.last, works, ((it.event.position, it.keys) for it in batch.refused))
+        self.pending.take(batch)
         self._add(batch)
         self._scheduler.begin(lanes)
         return True
 
     def _add(self, batch: Batch) -> None:
         # First: a work of the batch must not begin before the end of one that it would have waited for is on disk.
-        self._record()
+        self.pending.record()
         self._scheduler.add(batch)
 
     def _is_judged(self, window: Draft, *, parked: bool = False) -> bool:
@@ -298,11 +278,9 @@ class Replayer:
         A refused event is parked, and so retried, only when the position passes it. Parked events are not retried
         while a refresh under way makes some of them good.
         """
-        if self._waits_for_all or self.taken - self.done >= self.reach:
+        if self._waits_for_all or self.pending.taken - self.done >= self.reach or self.pending.has_refused:
             return True
-        if any(batch.refused for batch in self._windows):
-            return True
-        return self._retry is not None and self._parking.heals(self.taken)
+        return self._retry is not None and self._parking.heals(self.pending.taken)
 
     def _park_what_others_wait_for(self) -> None:
         """Park works that are tried again and again, if the target answers: nothing may wait for one object for ever.
@@ -335,27 +313,11 @@ class Replayer:
         If other works wait for works that have ended, these ends are recorded, too: so after a crash no event comes
         again behind which another was applied.
         """
-        done = []
-        while self._windows and not self._windows[0].left:
-            done.append(self._windows.popleft())
-        if done:
-            return self._advance(done, done[-1].last)
+        if ended := self.pending.ended():
+            return self._advance(ended, ended[-1].last)
         if self._scheduler.frees:
-            self._record()
+            self.pending.record()
         return 0
-
-    def _record(self) -> None:
-        """Record the works that have ended behind the position."""
-        finished = self._take_finished()
-        if finished:
-            self._target_queue.advance(self.done, finished=finished)
-
-    def _take_finished(self) -> set[int]:
-        finished = set[int]()
-        for batch in self._windows:
-            finished |= batch.finished
-            batch.finished = set()
-        return finished
 
     def _advance(self, batches: Sequence[Batch], done: int) -> int:
         if done <= self.done:
@@ -364,9 +326,7 @@ class Replayer:
         refused = self._parking.store(done, refused)
         # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
-        self._target_queue.advance(done, self._parking.park(refused), self._take_finished())
-        self._done = done
-        self.standing.stored(done)
+        self.pending.advance(done, self._parking.park(refused))
         self.brake.passed(done)
         report_parked(self._name, self._progress, refused)
         self._recorder.parked(refused)
@@ -436,7 +396,7 @@ class Replayer:
         alone: it may be waiting for this retry.
         """
         while self._retry is not None and not self._retry.is_busy:
-            if self._scheduler.broken or any(batch.alone for batch in self._windows) or self._parking.heals(self.taken):
+            if self._scheduler.broken or self.pending.is_alone or self._parking.heals(self.pending.taken):
                 return
             batch = self._retry.next()
             if batch is None:
@@ -483,9 +443,7 @@ class Replayer:
             if held and not keys:
                 continue
             job.batch.blocks.refuse(position, keys)
-            job.batch.refused.append(Refusal.of(event, keys, kind, reason))
-            if not job.batch.parked:
-                self.standing.refuse(position, keys)
+            self.pending.refuse(job, Refusal.of(event, keys, kind, reason))
             if not held:  # what the brake holds is held for each of these events
                 kind, reason = self._applier.reason(None)
 

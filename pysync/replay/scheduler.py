@@ -30,8 +30,8 @@ class Scheduler:
     """The works under way, for one thread. `holds` says which would have to wait behind what is parked.
 
     `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
-    `waits_for_hold` says which may not begin now, for a while (see `Holds`). `left` is called for each that is done or
-    refused.
+    `waits_for_hold` says which may not begin now, for a while (see `Holds`). `end` notes each that is done or
+    refused in its batch.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Scheduler:
         holds: Callable[[Job], bool],
         refuse: Callable[[Job, Exception | None], None],
         waits_for_hold: Callable[[Job], bool] = lambda _: False,
-        left: Callable[[Job], object] = lambda _: None,
+        end: Callable[[Job], object] = lambda job: job.batch.end(job),
     ) -> None:
         self._clock = clock
         self._holds = holds
         self._refuse = refuse
         self._waits_for_hold = waits_for_hold
-        self._left = left
+        self._end_job = end
         self._waiting: list[Job] = []
         self._freed: list[Job] = []
         self._order: Order[Job] = Order()
@@ -200,6 +200,5 @@ class Scheduler:
                 self._ready.append(job)
 
     def _leave(self, job: Job) -> list[Job]:
-        self._left(job)
-        job.batch.end(job)
+        self._end_job(job)
         return self._order.end(job, job.work.keys)

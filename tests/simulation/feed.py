@@ -106,16 +106,16 @@ class Feed:
     @property
     def refuses(self) -> bool:
         """Whether an event was refused that is parked only when the position passes it."""
-        return any(batch.refused for batch in self._replayer._windows)
+        return self._replayer.pending.has_refused
 
     @property
     def is_full(self) -> bool:
         """Whether as much is under way as may be."""
-        return self._replayer.taken - self._replayer.done >= self._replayer.reach
+        return self._replayer.pending.taken - self._replayer.done >= self._replayer.reach
 
     def _check_bounds(self) -> None:
         """What is under way is bounded, in events and in works."""
-        ahead = self._replayer.taken - self._replayer.done
+        ahead = self._replayer.pending.taken - self._replayer.done
         assert ahead <= self._replayer.reach, f"{ahead} events are under way: they fill the memory"
         assert self._lanes.begun <= _IN_FLIGHT * self._lanes.count + _RESTING, (
             f"{self._lanes.begun} works are in flight"

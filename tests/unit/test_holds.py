@@ -1,4 +1,4 @@
-"""Holds and standing: a held database shows exactly what it was at an event, and everything else goes on."""
+"""Holds and pending works: a held database shows exactly what it was at an event, and everything else goes on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from pysync.queue import Queued
 from pysync.replay.batch import Batch, Job
 from pysync.replay.lanes import Ended
+from pysync.replay.pending import Pending
 from pysync.replay.scheduler import Scheduler
-from pysync.replay.window.blocks import Blocks
+from pysync.replay.window.blocks import Blocks, Refusal
+from pysync.replay.window.concerns import concerns
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.holds import Hold, Holds
 from pysync.replay.window.order import database_of
 from pysync.replay.window.plan import Work
-from pysync.replay.window.standing import Standing, concerns
 
 DATABASES = ("a", "b")
 TABLES = tuple(f"{database}.{table}" for database in DATABASES for table in "xyz")
@@ -102,14 +103,19 @@ def test_a_hold_does_not_survive_that_events_come_again(holds: Holds) -> None:
 
 
 def test_a_refused_event_is_not_taken_for_applied_until_it_is_parked() -> None:
-    standing = Standing()
-    standing.begin(2, [("work", 1, {"a.x"}), ("other", 2, {"a.y"})], [])
-    standing.refuse(1, {"a.x"})
-    standing.end("work")
-    assert (standing.upto(concerns({"a.x"})), standing.upto(concerns({"a.y"}))) == (0, 1)
-    standing.end("other")
-    standing.stored(2)
-    assert standing.upto(concerns({"a"})) == 2
+    pending, events = Pending(NoQueue()), queued(1, 2)
+    works = [Work(frozenset({"a.x"}), (), (1,)), Work(frozenset({"a.y"}), (), (2,))]
+    batch = Batch(Draft(events, works, {}, [], 0, {}), Blocks(), 1)
+    pending.take(batch)
+    refused, other = batch.left
+    pending.refuse(refused, Refusal.of(events[0], frozenset({"a.x"}), "rejected", "no"))
+    pending.end(refused)
+    assert (pending.upto(concerns({"a.x"})), pending.upto(concerns({"a.y"}))) == (0, 1)
+    pending.end(other)
+    assert pending.upto(concerns({"a"})) == 0
+    assert pending.ended() == [batch]
+    pending.advance(2, ())
+    assert (pending.upto(concerns({"a"})), bool(pending)) == (2, False)
 
 
 @pytest.mark.parametrize(
@@ -163,16 +169,29 @@ class Site:
         self.over.append((job, None))
 
 
+class NoQueue:
+    """Where a target's position is kept: from the first event on, and whatever it becomes is taken."""
+
+    def position(self) -> int:
+        return 0
+
+    def finished(self) -> frozenset[int]:
+        return frozenset()
+
+    def advance(self, *_: object, **__: object) -> None:
+        pass
+
+
 class World:
     """A queue of events of one table each (of two, for a rename), its windows, and a target."""
 
     def __init__(self, events: list[frozenset[str]], window: int) -> None:
         self.events, self.window, self.taken = events, window, 0
-        self.site, self.standing = Site(), Standing()
+        self.site, self.pending = Site(), Pending(NoQueue())
         self.holds = Holds(lambda: None, lambda: 0.0)
         self.held: list[Hold] = []
         self.scheduler = Scheduler(
-            lambda: 0.0, lambda _: False, self._no_refusal, self._waits_for_hold, self.standing.end
+            lambda: 0.0, lambda _: False, self._no_refusal, self._waits_for_hold, self.pending.end
         )
 
     def take(self) -> None:
@@ -181,7 +200,7 @@ class World:
             events = list(self.holds.take(events))
             batch = Batch(Draft(events, self._works(events), {}, [], 0, {}), Blocks(), 1)
             self.taken = batch.last
-            self.standing.begin(batch.last, ((it, min(it.work.positions), it.work.keys) for it in batch.left), ())
+            self.pending.take(batch)
             self.scheduler.add(batch)
 
     def turn(self) -> None:
@@ -209,7 +228,7 @@ class World:
             tables = {it for it in TABLES if database_of(it) in hold.databases}
             there = {key: at for key, at in self.site.tables.items() if key in tables}
             assert all(at <= hold.upto for at in there.values()), (hold, there)
-            if self.standing.upto(concerns(hold.databases)) >= hold.upto:
+            if self.pending.upto(concerns(hold.databases)) >= hold.upto:
                 assert there == self.wanted(hold.upto, tables), hold
 
     def _works(self, events: list[Queued]) -> list[Work]:
@@ -264,7 +283,7 @@ def test_a_held_database_is_what_it_was_at_one_event(
         world.check()
     world.rest()
     for hold in sorted(world.held, key=lambda it: it.upto):  # what is before one may wait for the end of another
-        assert world.standing.upto(concerns(hold.databases)) >= hold.upto, "what is before a hold is applied"
+        assert world.pending.upto(concerns(hold.databases)) >= hold.upto, "what is before a hold is applied"
         world.check()
         world.holds.end(hold)
         world.rest()
@@ -279,4 +298,4 @@ def test_other_databases_go_on_while_one_is_held(events: list[frozenset[str]], w
     world.rest()
     others = {it for it in TABLES if it.startswith("b.")}
     assert {key: at for key, at in world.site.tables.items() if key in others} == world.wanted(len(alone), others)
-    assert world.standing.upto(concerns({"b"})) == len(alone)
+    assert world.pending.upto(concerns({"b"})) == len(alone)

@@ -317,7 +317,7 @@ def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_befor
             while replayer.wants(hanging) and replayer.window(hanging):
                 pass
             replayer.step(hanging)
-            assert replayer.taken - queue.done <= replayer.reach
+            assert replayer.pending.taken - queue.done <= replayer.reach
             assert all(queue.done < min(job.work.positions) for job in hanging.held)
         hanging.let_go()
         fly(replayer, hanging, order, lambda: queue.left)
@@ -359,11 +359,11 @@ def replay_with_refusals(queue: ShortQueue, target: ModelTarget, order: random.R
 
     def change() -> None:
         if halt.is_set():
-            note(f"halted at {replayer.taken}")
+            note(f"halted at {replayer.pending.taken}")
             replayer.stop_works(lanes)
             halt.clear()
         target.refuses = set(order.sample([*names, *DATABASES], order.choice([0, 0, 1, 2])))
-        note(f"{queue.done}, {replayer.taken}: refuses {sorted(target.refuses)}")
+        note(f"{queue.done}, {replayer.pending.taken}: refuses {sorted(target.refuses)}")
         target.halts = (halt, order.randint(0, 6)) if order.random() < 0.2 else None
         if order.random() < 0.2 and not replayer.retrying:
             note("retry")

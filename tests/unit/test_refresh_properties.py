@@ -134,7 +134,7 @@ def replay_all(
 
     def go_on() -> None:
         replayer.brake.decide([], keep=False)
-        last = min(replayer.taken + replayer._settings.window, queue.last)
+        last = min(replayer.pending.taken + replayer._settings.window, queue.last)
         losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))
 
     fly(replayer, lanes, order, lambda: queue.left, go_on)

@@ -14,7 +14,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.capture.gaps import GapWatch
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.replay.window.standing import concerns
+from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
 from pysync.sidecar.waiting import reaching as reaching_module
 from pysync.sidecar.waiting import waits as waits_module

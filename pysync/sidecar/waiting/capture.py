@@ -13,7 +13,7 @@ from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.metastore.access import MetastoreRef
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.replay.window.standing import Concerns
+from pysync.replay.window.concerns import Concerns
 from pysync.resync.healing import REQUESTED, reading
 from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
 

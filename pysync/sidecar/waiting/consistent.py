@@ -15,8 +15,8 @@ from pysync.base.errors import UsageError
 from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.window.concerns import concerns
 from pysync.replay.window.holds import Hold
-from pysync.replay.window.standing import concerns
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.proof import doubt
 from pysync.sidecar.waiting.reaching import Objects, Reaching

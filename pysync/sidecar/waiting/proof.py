@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.model.event import Kind
+from pysync.replay.window.concerns import concerns
 from pysync.replay.window.order import is_database
-from pysync.replay.window.standing import concerns
 
 _CALL_SECONDS = 0.1
 """The callbacks of one call follow each other at once."""

@@ -12,10 +12,10 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
+from pysync.replay.window.concerns import Concerns, concerns
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
-from pysync.replay.window.standing import Concerns, concerns
 from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
 
 _PATIENCE_SECONDS = 5.0
@@ -86,7 +86,7 @@ class Reaching:
 
     def position(self) -> int:
         """The position up to which the objects are at the target, but for what is parked."""
-        return self.drain.standing.upto(self.objects.concerned)
+        return self.drain.pending.upto(self.objects.concerned)
 
     def parked(self, position: int | None = None) -> dict[int, set[str]]:
         """The parked events that concern the objects, by position, up to this one."""

@@ -16,7 +16,7 @@ from pysync.base.text import meant, quoted, shortened, shown
 from pysync.model.names import normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.window.standing import concerns
+from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.reaching import Objects, Reaching

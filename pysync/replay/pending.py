@@ -1,0 +1,139 @@
+"""Pending: what a target has taken from the queue and not finished, and the position that moves past what is done.
+
+The drain's thread changes it. Other threads ask up to which event objects are at the target.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence, Set
+
+from pysync.queue import Park
+from pysync.queue.target_queue import TargetQueue
+from pysync.replay.batch import Batch, Job
+from pysync.replay.window.blocks import Refusal
+from pysync.replay.window.concerns import Concerns
+
+
+class Pending:
+    """The windows under way for one target, in order, and its position in the queue."""
+
+    def __init__(self, queue: TargetQueue) -> None:
+        self._queue = queue
+        self._windows: deque[Batch] = deque()  # those that the position has not passed
+        self._done: int | None = None  # the target's position; None: ask the queue
+        self._taken = 0  # the last position that is in `_windows`, or that was
+        self._lock = threading.Lock()
+        self.finished: Set[int] = frozenset()
+        """The positions behind the target's that an earlier run had finished."""
+
+    def __bool__(self) -> bool:
+        """Whether any window is under way."""
+        return bool(self._windows)
+
+    @property
+    def done(self) -> int:
+        """The target's position."""
+        if self._done is None:
+            position = self._queue.position()
+            self.finished = self._queue.finished()
+            with self._lock:
+                self._done = self._taken = position
+        return self._done
+
+    @property
+    def taken(self) -> int:
+        """The position of the last event that was taken; later ones wait in the queue."""
+        return max(self.done, self._taken)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is a window beside which nothing else may be under way."""
+        return any(batch.alone for batch in self._windows)
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether events are refused that are not stored as parked."""
+        return any(batch.refused for batch in self._windows)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that the windows hold."""
+        return sum(batch.size for batch in self._windows)
+
+    @property
+    def first(self) -> Batch | None:
+        """The window in which the position is."""
+        return self._windows[0] if self._windows else None
+
+    def take(self, batch: Batch) -> None:
+        """A window is under way."""
+        with self._lock:
+            self._windows.append(batch)
+            self._taken = batch.last
+
+    def refuse(self, job: Job, refusal: Refusal) -> None:
+        """An event of a job is to be parked; call it before the `end` of the job."""
+        with self._lock:
+            job.batch.refused.append(refusal)
+
+    def end(self, job: Job) -> None:
+        """A job is done, or its events are refused."""
+        with self._lock:
+            job.batch.end(job)
+
+    def ended(self) -> Sequence[Batch]:
+        """The first windows, as far as all their works are done or refused."""
+        return list(_ended(self._windows))
+
+    def record(self) -> None:
+        """Store the works that have ended behind the position."""
+        finished = self._take_finished(self.done)
+        if finished:
+            self._queue.advance(self.done, finished=finished)
+
+    def advance(self, done: int, parked: Sequence[Park]) -> None:
+        """Store that all up to `done` is applied, or parked as these rows; and the works that have ended behind it."""
+        self._queue.advance(done, parked, self._take_finished(done))
+        with self._lock:
+            self._done = done
+            while self._windows and self._windows[0].last <= done:
+                self._windows.popleft()
+
+    def forget(self) -> int:
+        """Forget what is not done: everything after the position, which is returned, is replayed again."""
+        with self._lock:
+            self._windows.clear()
+            self._taken, self._done = self._done or 0, None
+            return self._taken
+
+    def upto(self, concerned: Concerns) -> int:
+        """The position up to which all events that are concerned are applied or parked; from any thread.
+
+        A refused event counts as under way until it is stored as parked, so that nobody takes it for applied.
+        """
+        with self._lock:
+            positions = [at for at, keys in self._left() if concerned(keys)]
+            return min(positions) - 1 if positions else self._taken
+
+    def _left(self) -> Iterator[tuple[int, Set[str]]]:
+        for batch in self._windows:
+            yield from ((min(job.work.positions), job.work.keys) for job in batch.left)
+            refused = ((it.event.position, it.keys) for it in batch.refused)
+            yield from ((at, keys) for at, keys in refused if at > (self._done or 0))
+
+    def _take_finished(self, done: int) -> set[int]:
+        finished = set[int]()
+        for batch in self._windows:
+            if batch.last > done:
+                finished |= batch.finished
+                batch.finished = set()
+        return finished
+
+
+def _ended(windows: deque[Batch]) -> Iterator[Batch]:
+    for batch in windows:
+        if batch.left:
+            return
+        yield batch
