@@ -67,8 +67,9 @@ def demo(
     With --copy the data files are copied, too: a Spark session that knows only the second metastore reads the rows.
     """
     _assert_installed("pysync demo", "embedded-aws" if target in {"glue", "athena"} else "embedded")
+    from pysync.lab.demo.lake import Lake  # noqa: PLC0415
     from pysync.lab.demo.show import Show  # noqa: PLC0415
-    from pysync.lab.demo.stage import Lake, Stage  # noqa: PLC0415
+    from pysync.lab.demo.stage import Stage  # noqa: PLC0415
 
     if copy and target not in {"hms", "spark"}:
         raise UsageError(f"--copy does not work with --target {target}", "leave --target out, or give --target spark")

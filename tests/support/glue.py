@@ -15,7 +15,7 @@ import botocore.session
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.rules import Refusal
+from pysync.lab.aws.refusals import Refusal
 from pysync.targets.aws.clients import provide
 from pysync.targets.glue import GlueSettings, GlueStore, glue_target
 from pysync.targets.target import StoreTarget

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.lab.aws.catalog import page
-from pysync.lab.aws.ddl import Node, NotForAthena, failure, identifier, read_statement, read_view
+from pysync.lab.aws.application import Application
+from pysync.lab.aws.ddl import failure
+from pysync.lab.aws.faults import Calls, Fault, Faults, fault_of
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.rules import Calls, Fault, Faults, Refusal, Strict, fault_of
-from pysync.lab.aws.server import Application
+from pysync.lab.aws.paging import page
+from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.statements import Node, NotForAthena, identifier, read_statement, read_view
+from pysync.lab.aws.strict import Strict
 
 LINE = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"), max_size=255)
 CONTROL = st.sampled_from([chr(number) for number in range(32) if chr(number) != "\t"] + ["\ufffe", "\uffff"])

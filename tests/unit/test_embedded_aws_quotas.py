@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pysync.lab.aws.athena import Athena
-from pysync.lab.aws.rules import ACTIVE_DDL, CALLS, Faults, Quotas, Rate, Refusal
+from pysync.lab.aws.faults import Faults
+from pysync.lab.aws.quotas import ACTIVE_DDL, CALLS, Quotas, Rate
+from pysync.lab.aws.refusals import Refusal
 
 
 def taken(quotas: Quotas, operation: str, count: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysync.web.sign_in import (
+from pysync.web.sessions import (
     FAILURE_SECONDS,
     LIFE_SECONDS,
     MOST_FAILURES,

@@ -10,7 +10,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
-from pysync.lab.memory.objects import PartitionCalls
+from pysync.lab.memory.partitions import PartitionCalls
 from pysync.lab.memory.store import Store
 from pysync.lab.memory.target import MemoryTarget
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable

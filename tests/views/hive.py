@@ -15,7 +15,7 @@ from py4j.java_collections import ListConverter
 from pysync import lab
 from pysync.lab.aws.hive import Refused
 from pysync.lab.aws.hive_process import HiveProcess
-from pysync.lab.metastore import find_java, find_spark_jars
+from pysync.lab.java import find_java, find_spark_jars
 from pysync.model.wire import decode
 from tests.versions.releases import RELEASES
 from tests.views.bring import bring, bring_hive

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pysync.lab.aws.ddl import Failure, failure
-from pysync.lab.aws.rules import ACTIVE_DDL, Fault, Faults, Quotas, Refusal, Strict
+from pysync.lab.aws.faults import Fault, Faults
+from pysync.lab.aws.quotas import ACTIVE_DDL, Quotas
+from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.strict import Strict
 
 LONGEST_BYTES = 262_144
 _PAGE = 1000

@@ -10,9 +10,15 @@ from typing import Any, TypeAlias
 from moto.core.exceptions import JsonRESTError
 from moto.glue.models import glue_backends
 
-from pysync.lab.aws.catalog import Batches, Databases, PartitionIndexes, Partitions, Tables
-from pysync.lab.aws.extras import ColumnStatistics, Functions
-from pysync.lab.aws.rules import Fault, Refusal, Strict, invalid
+from pysync.lab.aws.batches import Batches
+from pysync.lab.aws.column_statistics import ColumnStatistics
+from pysync.lab.aws.faults import Fault
+from pysync.lab.aws.functions import Functions
+from pysync.lab.aws.partition_indexes import PartitionIndexes
+from pysync.lab.aws.partitions import Partitions
+from pysync.lab.aws.refusals import Refusal, invalid
+from pysync.lab.aws.strict import Strict
+from pysync.lab.aws.tables import Databases, Tables
 
 ACCOUNT = "123456789012"
 REGION = "us-east-1"

@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from py4j.protocol import Py4JJavaError
 
 from pysync.lab.aws.hive_process import HiveProcess
-from pysync.lab.metastore import class_path, find_java, find_spark_jars
+from pysync.lab.java import class_path, find_java, find_spark_jars
 from pysync.model.wire import decode, encode
 
 _SOURCES = Path(__file__).with_name("java")

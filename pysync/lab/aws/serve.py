@@ -9,12 +9,13 @@ from pathlib import Path
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import make_server
 
+from pysync.lab.aws.application import Application, Service
 from pysync.lab.aws.athena import Athena
 from pysync.lab.aws.ddl import Ddl
+from pysync.lab.aws.faults import Calls, Faults
 from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive
-from pysync.lab.aws.rules import Calls, Faults, Quotas
-from pysync.lab.aws.server import Application, Service
+from pysync.lab.aws.quotas import Quotas
 
 HOST = "127.0.0.1"
 URL_FILE = "url"

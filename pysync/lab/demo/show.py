@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.lab.demo.acts import ACTS, Act
 from pysync.lab.demo.ends import compared, compared_apart
 from pysync.lab.demo.rows import RowsCompared, compare_rows, rows_at, spark_session
-from pysync.lab.demo.stage import ACTS, SOURCE, Act, Stage
+from pysync.lab.demo.stage import SOURCE, Stage
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import EQUAL, Compared
 

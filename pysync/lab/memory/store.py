@@ -1,4 +1,7 @@
-"""What a metastore in memory holds, who hears of its changes, and the locks of its calls."""
+"""What a metastore in memory holds, who gets its changes, and what the calls of a connection share.
+
+A struct that is held is never altered, only replaced: so an event can hold it as it was.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,6 @@ from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import TableName, normalized
 from pysync.model.objects import as_stored
-
-# --- What a metastore in memory holds, and who gets its changes.
-#
-# A struct that is held is never altered, only replaced: so an event can hold it as it was.
-
 
 DEFAULT = "default"
 
@@ -130,9 +128,6 @@ def name_of(table: Any) -> TableName:
 def environment_of(context: Any) -> dict[str, str]:
     """The properties of an EnvironmentContext; none of None."""
     return dict(context.properties or {}) if context is not None else {}
-
-
-# --- What the calls of a connection share: the store, the user, and what reports to the listener
 
 
 class Calls:

@@ -7,13 +7,19 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pysync.lab.memory.constraints import ConstraintCalls
-from pysync.lab.memory.objects import DatabaseCalls, PartitionCalls, TableCalls
+from pysync.lab.memory.databases import DatabaseCalls
+from pysync.lab.memory.partitions import PartitionCalls
 from pysync.lab.memory.store import Store
+from pysync.lab.memory.tables import TableCalls
 from pysync.metastore.client import Metastore
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
+
+T = TypeVar("T")
+
+_NOWHERE = "thrift://memory:9083"
 
 
 class Client(DatabaseCalls, TableCalls, PartitionCalls, ConstraintCalls):
@@ -21,13 +27,6 @@ class Client(DatabaseCalls, TableCalls, PartitionCalls, ConstraintCalls):
 
     Arguments are kept, and answers given, as copies. Not to be called outside of the store's lock.
     """
-
-
-# --- The target kind `hms` on a metastore in memory
-
-T = TypeVar("T")
-
-_NOWHERE = "thrift://memory:9083"
 
 
 class MemoryMetastore(Metastore):

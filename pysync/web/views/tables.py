@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pysync.web.site import segment
-from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
+from pysync.web.words import segment
 
 PAGE = 100
 """Tables of one page."""
