@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pysync.views.renaming import with_new_names
 from structlog.testing import capture_logs
 
 from pysync.model.event import Kind
@@ -20,6 +19,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import Order
 from pysync.replay.window.plan import plan
 from pysync.replay.window.renames import Renames
+from pysync.views.renaming import with_new_names
 from pysync.views.types import CannotTranslate
 from tests.support.events import change
 from tests.support.hive_views import view
