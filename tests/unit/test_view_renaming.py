@@ -145,7 +145,7 @@ def test_a_text_that_cannot_be_read_stays_and_the_log_says_so(text: str) -> None
 
 
 def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pysync.views.translation", None)
+    monkeypatch.setitem(__import__("sys").modules, "pysync.views.renaming", None)
     with capture_logs() as logs:
         found = mapped(view("select a from db.u", {"a": "int"}))
     assert found.viewExpandedText == "select a from db.u"
