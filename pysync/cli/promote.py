@@ -23,7 +23,7 @@ from pysync.cli.output import (
     write_private,
 )
 from pysync.jobs.promoting import HandedOver, Promotion
-from pysync.verify.compare import Compared
+from pysync.verify.compare import ComparedObject
 from pysync.verify.report import difference
 
 _MOST = 20
@@ -94,7 +94,7 @@ def promote(
 
 
 def _print(
-    promotion: Promotion, out: Path, drift: list[Compared], handed: HandedOver, *, is_done: bool, as_json: bool
+    promotion: Promotion, out: Path, drift: list[ComparedObject], handed: HandedOver, *, is_done: bool, as_json: bool
 ) -> None:
     source, target = promotion.config.source.name, promotion.settings.name
     if as_json:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pysync.base.errors import UsageError
 from pysync.base.text import count
-from pysync.cli.arguments import Setting, choice, number, path
+from pysync.cli.arguments import KeyValue, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, echo, print_json, print_table
 from pysync.hive_site.document import parse
@@ -180,7 +180,7 @@ def embedded(
         ),
     ] = None,
     setting: Annotated[
-        list[Setting] | None,
+        list[KeyValue] | None,
         typer.Option(
             "--set", metavar="KEY=VALUE", parser=parsed_setting, help="Property for hive-site.xml. May be repeated."
         ),

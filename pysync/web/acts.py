@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pysync.base.text import count, one_line
-from pysync.web.sessions import Notice
+from pysync.web.sessions import PageMessage
 from pysync.web.site import Site, back_to, form_of
 from pysync.web.views.tones import BAD, GOOD
 
@@ -32,7 +32,7 @@ NEEDS_TICK: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class PageAct:
     """What can be done: the command, which fields of the form it takes, and what its answer means."""
 
     command: str
@@ -72,16 +72,16 @@ def _decided(answer: Mapping[str, Any]) -> ActResult:
     return GOOD, f"{answer['target']} {what} {count(len(answer['objects']), 'object')}"
 
 
-ACTS: Mapping[str, Act] = {
-    "pause": Act("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
-    "resume": Act("resume", ("target",), _resumed),
-    "keep": Act("held decide", ("target", "names", "keep"), _decided),
-    "drop": Act("held decide", ("target", "names", "seen"), _decided),
-    "retry": Act("parked retry", ("target", "table", "reason"), _released),
-    "skip": Act("parked skip", ("target", "table", "position", "reason"), _released),
-    "adopt": Act("parked adopt", ("target", "table", "reason"), _adopted),
-    "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
-    "verify": Act(
+ACTS: Mapping[str, PageAct] = {
+    "pause": PageAct("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
+    "resume": PageAct("resume", ("target",), _resumed),
+    "keep": PageAct("held decide", ("target", "names", "keep"), _decided),
+    "drop": PageAct("held decide", ("target", "names", "seen"), _decided),
+    "retry": PageAct("parked retry", ("target", "table", "reason"), _released),
+    "skip": PageAct("parked skip", ("target", "table", "position", "reason"), _released),
+    "adopt": PageAct("parked adopt", ("target", "table", "reason"), _adopted),
+    "refresh": PageAct("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
+    "verify": PageAct(
         "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")
     ),
 }
@@ -114,18 +114,18 @@ class Acts:
             raise HTTPException(404, "pysync has no such act")
         refused = NEEDS_TICK.get(request.path_params["act"])
         if refused is not None and form.get("sure") != "yes":
-            session.messages.append(Notice(BAD, f"{refused}: tick the box to say that you are sure"))
+            session.messages.append(PageMessage(BAD, f"{refused}: tick the box to say that you are sure"))
             return back_to(form.get("back"))
         tone, text = await run_in_threadpool(self._done, act, form, f"{session.user} (page)")
-        session.messages.append(Notice(tone, text))
+        session.messages.append(PageMessage(tone, text))
         return back_to(form.get("back"))
 
-    def _done(self, act: Act, form: Mapping[str, str], who: str) -> ActResult:
+    def _done(self, act: PageAct, form: Mapping[str, str], who: str) -> ActResult:
         answer = self._site.ask(act.command, **request_for(act, form), who=who)
         return (BAD, f"refused: {answer.problem}") if answer.value is None else act.result(answer.value)
 
 
-def request_for(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
+def request_for(act: PageAct, form: Mapping[str, str]) -> dict[str, Any]:
     """The command's arguments, of the fields of a form; an empty field is none."""
     request: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
     for key in request.keys() & {"tables", "names"}:

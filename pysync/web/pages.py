@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pysync.web.site import Answer, Site
+from pysync.web.site import CommandAnswer, Site
 from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
 from pysync.web.views.charts import DEFAULT_RANGE, RANGES
 from pysync.web.views.overview import overview
@@ -65,7 +65,11 @@ class Pages:
         chosen = chosen if chosen in RANGES else DEFAULT_RANGE
         history = self._site.ask("history", target=name, hours=RANGES[chosen])
         # It reads a window of events: not for everybody who reaches the port.
-        plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
+        plan = (
+            self._site.ask("plan", target=name)
+            if self._site.session(request)
+            else CommandAnswer(None, "sign in to see it")
+        )
         now = self._site.clock()
         view = target_view(target, status.get("gaps") or (), history.value, plan.value, now, hours=RANGES[chosen])
         values: dict[str, Any] = {"view": view, "history": history, "plan": plan, "ranges": RANGES, "range": chosen}
@@ -141,7 +145,7 @@ class Pages:
     def suggestions(self, request: Request) -> Response:
         """A few names of tables with this text in them, as JSON; none where the source does not answer."""
         name = request.query_params.get("name", "").strip()
-        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else Answer(None)
+        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else CommandAnswer(None)
         names = [it["object"] for it in (answer.value or {}).get("objects", ())]
         return JSONResponse(names, headers={"Cache-Control": "no-store"})
 

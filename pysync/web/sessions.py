@@ -25,7 +25,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(slots=True)
-class Notice:
+class PageMessage:
     """What an act came to, for the next page: `tone` is good or bad."""
 
     tone: str
@@ -40,10 +40,10 @@ class Session:
     proof: str
     ends: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    messages: deque[Notice] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
+    messages: deque[PageMessage] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
     by_proxy: bool = False
 
-    def taken(self) -> list[Notice]:
+    def taken(self) -> list[PageMessage]:
         """The messages, which are shown once."""
         messages = list(self.messages)
         self.messages.clear()

@@ -42,7 +42,7 @@ Status = Callable[[], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """What a command answered: its value, or in words why there is none; `is_missing`: there is no such command."""
 
     value: Mapping[str, Any] | None
@@ -74,18 +74,18 @@ class Site:
         """The name of the session's cookie. A browser does not tell ports apart, and a host may have two sidecars."""
         return f"pysync_session_{self.port}"
 
-    def ask(self, command: str, **request: Any) -> Answer:
+    def ask(self, command: str, **request: Any) -> CommandAnswer:
         """The answer of a command. Never raises: a page shows what it can."""
         answer = self.commands.get(command)
         if answer is None:
-            return Answer(None, f"{UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
+            return CommandAnswer(None, f"{UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
         try:
-            return Answer(answer(request))
+            return CommandAnswer(answer(request))
         except PysyncError as error:
-            return Answer(None, str(error))
+            return CommandAnswer(None, str(error))
         except Exception as error:  # noqa: BLE001 - the caller gets a line, and the log has the traceback
             log.error("request_failed", traceback=traceback.format_exc())
-            return Answer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
+            return CommandAnswer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
 
     def session(self, request: Request) -> Session | None:
         """The visitor's session; None also if the user was removed, or has another password since."""

@@ -18,8 +18,8 @@ from typing import Any, Protocol, TypeAlias
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from pysync.lab.aws.faults import Calls, Fault, Faults, fault_of
-from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.faults import AwsFault, AwsFaults, CallCounts, fault_of
+from pysync.lab.aws.refusals import AwsRefusal
 
 Environ: TypeAlias = dict[str, Any]
 StartResponse: TypeAlias = Callable[[str, list[tuple[str, str]]], Any]
@@ -30,17 +30,19 @@ _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error"}
 _logger = logging.getLogger(__name__)
 
 
-class Service(Protocol):
+class AwsService(Protocol):
     """What answers the calls of one service."""
 
-    def answer(self, operation: str, request: dict[str, Any], fault: Fault | None = None) -> dict[str, Any]:
-        """Carry out one operation; Refusal if it cannot be."""
+    def answer(self, operation: str, request: dict[str, Any], fault: AwsFault | None = None) -> dict[str, Any]:
+        """Carry out one operation; AwsRefusal if it cannot be."""
 
 
 class Application:
     """The WSGI application; `services` by their names, "Glue" and "Athena"."""
 
-    def __init__(self, services: dict[str, Service], faults: Faults, calls: Calls, statements: Calls) -> None:
+    def __init__(
+        self, services: dict[str, AwsService], faults: AwsFaults, calls: CallCounts, statements: CallCounts
+    ) -> None:
         self._services = services
         self._faults = faults
         self._calls = calls
@@ -60,7 +62,7 @@ class Application:
     def _bench(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         try:
             answer = self._control(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}", environ)
-        except Refusal as refusal:
+        except AwsRefusal as refusal:
             return _refuse(refusal, start_response)
         return _respond(200, answer, start_response)
 
@@ -75,7 +77,7 @@ class Application:
         elif route == "GET /_bench/calls":
             return {"calls": self._calls.counted(), "statements": self._statements.counted()}
         else:
-            raise Refusal("UnknownOperationException", f"the embedded AWS does not know {route}")
+            raise AwsRefusal("UnknownOperationException", f"the embedded AWS does not know {route}")
         return {}
 
     def _call(self, service: str, operation: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -88,16 +90,16 @@ class Application:
             answer = self._answer(service, operation, _json(environ), fault)
             if fault:
                 _happens_after(fault, environ)
-        except Refusal as refusal:
+        except AwsRefusal as refusal:
             return _refuse(refusal, start_response)
         except Exception:
             _logger.exception("%s failed", name)
-            return _refuse(Refusal("InternalServiceException", "see the log of the embedded AWS"), start_response)
+            return _refuse(AwsRefusal("InternalServiceException", "see the log of the embedded AWS"), start_response)
         return _respond(200, answer, start_response)
 
-    def _answer(self, service: str, operation: str, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def _answer(self, service: str, operation: str, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         if service not in self._services:
-            raise Refusal("UnknownOperationException", f"the embedded AWS runs without {service}")
+            raise AwsRefusal("UnknownOperationException", f"the embedded AWS runs without {service}")
         return self._services[service].answer(operation, request, fault)
 
     def _pass_on(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -111,19 +113,19 @@ class Application:
         return answer
 
 
-def _happens_before(fault: Fault, environ: Environ) -> None:
+def _happens_before(fault: AwsFault, environ: Environ) -> None:
     time.sleep(fault.delay_seconds)
     if fault.after:
         return
     if fault.loses_answer:
         _hang_up(environ)
         # Nobody gets this answer, but the call is not carried out.
-        raise Refusal("InternalFailure", "the connection is broken")
+        raise AwsRefusal("InternalFailure", "the connection is broken")
     if fault.refusal:
         raise fault.refusal
 
 
-def _happens_after(fault: Fault, environ: Environ) -> None:
+def _happens_after(fault: AwsFault, environ: Environ) -> None:
     if fault.after and fault.loses_answer:
         _hang_up(environ)
     if fault.after and fault.refusal:
@@ -141,18 +143,18 @@ def _json(environ: Environ) -> dict[str, Any]:
     try:
         read: Any = json.loads(environ["wsgi.input"].read(length) or b"{}")
     except ValueError as error:
-        raise Refusal("SerializationException", f"the request is not JSON: {error}") from error
+        raise AwsRefusal("SerializationException", f"the request is not JSON: {error}") from error
     if not isinstance(read, dict):
-        raise Refusal("SerializationException", "the request is not a JSON object")
+        raise AwsRefusal("SerializationException", "the request is not a JSON object")
     return read
 
 
-def _refuse(refusal: Refusal, start_response: StartResponse) -> Iterable[bytes]:
+def _refuse(refusal: AwsRefusal, start_response: StartResponse) -> Iterable[bytes]:
     answer = {"__type": refusal.code, "message": refusal.message, **refusal.members}
     return _respond(refusal.status, answer, start_response)
 
 
-def _refuse_xml(refusal: Refusal, start_response: StartResponse) -> Iterable[bytes]:
+def _refuse_xml(refusal: AwsRefusal, start_response: StartResponse) -> Iterable[bytes]:
     body = f"<Error><Code>{refusal.code}</Code><Message>{refusal.message}</Message></Error>".encode()
     return _send(refusal.status, body, "application/xml", start_response)
 

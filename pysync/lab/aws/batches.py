@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pysync.lab.aws.faults import Fault
+from pysync.lab.aws.faults import AwsFault
 from pysync.lab.aws.partitions import check_values, replace
-from pysync.lab.aws.refusals import Refusal, already_exists, not_found
+from pysync.lab.aws.refusals import AwsRefusal, already_exists, not_found
 
 
 class Batches:
@@ -16,7 +16,7 @@ class Batches:
     def __init__(self, store: Any) -> None:
         self._store = store
 
-    def delete_tables(self, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def delete_tables(self, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         """BatchDeleteTable."""
         database = self._store.get_database(request["DatabaseName"])
 
@@ -26,7 +26,7 @@ class Batches:
 
         return _errors(request["TablesToDelete"], delete, lambda name: {"TableName": name}, fault)
 
-    def delete_versions(self, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def delete_versions(self, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         """BatchDeleteTableVersion."""
         table = self._table(request)
 
@@ -42,7 +42,7 @@ class Batches:
 
         return _errors(request["VersionIds"], delete, name, fault)
 
-    def create_partitions(self, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def create_partitions(self, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         """BatchCreatePartition."""
         table, items = self._table(request), request["PartitionInputList"]
         for item in items:
@@ -55,7 +55,7 @@ class Batches:
 
         return _errors(items, create, lambda item: {"PartitionValues": item["Values"]}, fault)
 
-    def update_partitions(self, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def update_partitions(self, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         """BatchUpdatePartition."""
         table, items = self._table(request), request["Entries"]
         for item in items:
@@ -70,7 +70,7 @@ class Batches:
 
         return _errors(items, update, name, fault)
 
-    def delete_partitions(self, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def delete_partitions(self, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         """BatchDeletePartition."""
         table, items = self._table(request), request["PartitionsToDelete"]
         for item in items:
@@ -90,7 +90,7 @@ def _errors(
     items: list[Any],
     apply: Callable[[Any], None],
     name: Callable[[Any], dict[str, Any]],
-    fault: Fault | None,
+    fault: AwsFault | None,
 ) -> dict[str, Any]:
     """Carry out every item but those that the fault is for; the answer names those that failed, and why."""
     errors: list[dict[str, Any]] = []
@@ -104,9 +104,9 @@ def _errors(
     return {"Errors": errors} if errors else {}
 
 
-def _applied(apply: Callable[[Any], None], item: Any) -> Refusal | None:
+def _applied(apply: Callable[[Any], None], item: Any) -> AwsRefusal | None:
     try:
         apply(item)
-    except Refusal as refusal:
+    except AwsRefusal as refusal:
         return refusal
     return None

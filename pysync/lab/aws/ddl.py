@@ -10,12 +10,12 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.lab.aws.faults import Calls
+from pysync.lab.aws.faults import CallCounts
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.hive import Hive, Refused
+from pysync.lab.aws.hive import Hive, HiveRefused
 from pysync.lab.aws.mirror import Mirror
-from pysync.lab.aws.refusals import Refusal
-from pysync.lab.aws.statements import NotForAthena, Statement, View, identifier, read_statement, read_view
+from pysync.lab.aws.refusals import AwsRefusal
+from pysync.lab.aws.statements import DdlStatement, NotForAthena, View, identifier, read_statement, read_view
 
 _USER = 2
 _SYSTEM = 1
@@ -54,7 +54,7 @@ def failure(reason: str) -> Failure:
 class Ddl:
     """Runs statements one after another, whichever thread asks; counts them by kind in `counted`."""
 
-    def __init__(self, glue: Glue, hive: Hive, counted: Calls) -> None:
+    def __init__(self, glue: Glue, hive: Hive, counted: CallCounts) -> None:
         self._glue = glue
         self._hive = hive
         self._mirror = Mirror(glue, hive)
@@ -66,9 +66,9 @@ class Ddl:
         with self._lock:
             try:
                 return self._run(database.lower(), text.strip().removesuffix(";").rstrip())
-            except (NotForAthena, Refused) as refused:
+            except (NotForAthena, HiveRefused) as refused:
                 raise failure(str(refused)) from refused
-            except Refusal as refusal:
+            except AwsRefusal as refusal:
                 raise failure(_wrapped(refusal)) from refusal
 
     def _run(self, database: str, text: str) -> list[str]:
@@ -88,7 +88,7 @@ class Ddl:
             return self._drop_view(statement)
         return self._through_hive(statement, database, text)
 
-    def _through_hive(self, statement: Statement, database: str, text: str) -> list[str]:
+    def _through_hive(self, statement: DdlStatement, database: str, text: str) -> list[str]:
         databases = list(dict.fromkeys([database, *statement.databases, *(owner for owner, _ in statement.tables)]))
         try:
             self._bring(statement, databases)
@@ -97,7 +97,7 @@ class Ddl:
                 self._mirror.take_database(name)
             for owner, name in statement.tables:
                 self._mirror.take_table(owner, name)
-        except Refused:
+        except HiveRefused:
             self._mirror.forget((), statement.tables)
             raise
         except BaseException:
@@ -105,7 +105,7 @@ class Ddl:
             raise
         return rows
 
-    def _bring(self, statement: Statement, databases: list[str]) -> None:
+    def _bring(self, statement: DdlStatement, databases: list[str]) -> None:
         for name in databases:
             self._mirror.bring_database(name)
         if statement.kind == "DROP DATABASE":
@@ -113,7 +113,7 @@ class Ddl:
         for owner, name in statement.tables:
             self._mirror.bring_table(owner, name)
 
-    def _show(self, statement: Statement, database: str) -> list[str]:
+    def _show(self, statement: DdlStatement, database: str) -> list[str]:
         """SHOW DATABASES and SHOW TABLES, from Glue itself: Hive has only what statements named."""
         texts = [node.text for node in statement.tree.children]
         source = [identifier(texts[number + 1]) for number, text in enumerate(texts) if text == "TOK_FROM"]
@@ -150,7 +150,7 @@ class Ddl:
         self._glue.answer(operation, {"DatabaseName": view.database, "TableInput": table})
         return []
 
-    def _drop_view(self, statement: Statement) -> list[str]:
+    def _drop_view(self, statement: DdlStatement) -> list[str]:
         database, name = statement.tables[0]
         kind = self._type_of(database, name)
         if kind == "VIRTUAL_VIEW":
@@ -163,7 +163,7 @@ class Ddl:
         """The type of a table, "" if it has none, or None if there is no table."""
         try:
             table = self._glue.answer("GetTable", {"DatabaseName": database, "Name": name})["Table"]
-        except Refusal as refusal:
+        except AwsRefusal as refusal:
             if refusal.code != "EntityNotFoundException":
                 raise
             return None
@@ -171,7 +171,7 @@ class Ddl:
         return kind
 
 
-def _wrapped(refusal: Refusal) -> str:
+def _wrapped(refusal: AwsRefusal) -> str:
     """What Glue refused, in the words in which Athena hands it on."""
     details = f"Service: AmazonDataCatalog; Status Code: {refusal.status}; Error Code: {refusal.code}; Request ID: none"
     task = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask."

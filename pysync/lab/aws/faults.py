@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.refusals import AwsRefusal
 
 _REASON = "an injected fault"
 
 
 @dataclass(slots=True, kw_only=True)
-class Fault:
+class AwsFault:
     """What goes wrong with the next `count` calls of `target`, for example `Glue.BatchCreatePartition`.
 
     - `code`, `reason`: the error answer. For `Athena.exec`, the run of a statement, `reason` is the state's change
@@ -38,14 +38,14 @@ class Fault:
     retryable: bool = False
 
     @property
-    def refusal(self) -> Refusal | None:
+    def refusal(self) -> AwsRefusal | None:
         """The error answer, if there is to be one."""
-        return Refusal(self.code, self.reason or _REASON) if self.code and not self.items else None
+        return AwsRefusal(self.code, self.reason or _REASON) if self.code and not self.items else None
 
-    def item_refusal(self, number: int) -> Refusal | None:
+    def item_refusal(self, number: int) -> AwsRefusal | None:
         """Why an item of a batch fails, if it does."""
         failing = number in self.items
-        return Refusal(self.code or "InternalServiceException", self.reason or _REASON) if failing else None
+        return AwsRefusal(self.code or "InternalServiceException", self.reason or _REASON) if failing else None
 
     @property
     def loses_answer(self) -> bool:
@@ -53,27 +53,27 @@ class Fault:
         return self.lose or (self.after and not self.code)
 
 
-def fault_of(values: dict[str, Any]) -> Fault:
-    """The fault that was asked for; Refusal if its members are not those of a Fault."""
-    known = {item.name for item in fields(Fault)}
+def fault_of(values: dict[str, Any]) -> AwsFault:
+    """The fault that was asked for; AwsRefusal if its members are not those of an AwsFault."""
+    known = {item.name for item in fields(AwsFault)}
     if "target" not in values or not known.issuperset(values):
-        raise Refusal("InvalidFault", f"a fault needs a target, and may have {', '.join(sorted(known))}")
-    return Fault(**values)
+        raise AwsRefusal("InvalidFault", f"a fault needs a target, and may have {', '.join(sorted(known))}")
+    return AwsFault(**values)
 
 
 @dataclass(slots=True)
-class Faults:
+class AwsFaults:
     """The faults that are still to come; safe to use from any thread."""
 
-    _waiting: list[Fault] = field(default_factory=list)
+    _waiting: list[AwsFault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: AwsFault) -> None:
         """Add a fault, to happen after those with the same target that were added before."""
         with self._lock:
             self._waiting.append(fault)
 
-    def take(self, target: str) -> Fault | None:
+    def take(self, target: str) -> AwsFault | None:
         """The fault of this call, if it has one; counted as used."""
         with self._lock:
             for fault in self._waiting:
@@ -91,7 +91,7 @@ class Faults:
 
 
 @dataclass(slots=True)
-class Calls:
+class CallCounts:
     """How often each call was made since the last reset; safe to use from any thread."""
 
     _counted: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,7 @@ from pysync.lab.aws.refusals import already_exists, not_found
 _PAGE = 100
 
 
-class Functions:
+class GlueFunctions:
     """The functions of all databases; `need_database` refuses the name of a database that is not there."""
 
     def __init__(self, need_database: Callable[[str], object], account: str) -> None:

@@ -20,8 +20,8 @@ from pysync.lab.aws.conversion import (
     table_to_hive,
 )
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.hive import Hive, Refused
-from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.hive import Hive, HiveRefused
+from pysync.lab.aws.refusals import AwsRefusal
 
 _DEFAULT = "default"  # Hive will not be without it
 _ADDED_AT_ONCE = 100
@@ -113,14 +113,14 @@ class Mirror:
         self._hive.drop_table(database, name)
         if seen.fields:
             if not seen.fields.get("TableType"):
-                raise Refused("FAILED: NullPointerException Name is null")  # Athena's own words for it
+                raise HiveRefused("FAILED: NullPointerException Name is null")  # Athena's own words for it
             table = table_to_hive(seen.fields)
             parts = [partition_to_hive(part, table) for part in seen.partitions.values()]
             self._hive.put_table(table, parts)
         self._tables[database, name] = Known(seen, self._table_in_hive(database, name))
 
     def take_database(self, name: str) -> None:
-        """Write to Glue what a statement did to a database; Refusal if Glue will not have it."""
+        """Write to Glue what a statement did to a database; AwsRefusal if Glue will not have it."""
         # Out until all is written: what fails in between is brought again before the next statement.
         known = self._databases.pop(name)
         now, current = self._database_in_hive(name), known.glue.fields
@@ -139,7 +139,7 @@ class Mirror:
         self._databases[name] = Known(Picture(self._get_or_none("GetDatabase", "Database", Name=name)), now)
 
     def take_table(self, database: str, name: str) -> None:
-        """Write to Glue what a statement did to a table and its partitions; Refusal if Glue will not have it."""
+        """Write to Glue what a statement did to a table and its partitions; AwsRefusal if Glue will not have it."""
         known = self._tables.pop((database, name), None)
         if known is None:
             return
@@ -180,7 +180,7 @@ class Mirror:
 
     def _batch(self, operation: str, request: dict[str, Any]) -> None:
         for error in self._glue.answer(operation, request).get("Errors", ()):
-            raise Refusal(error["ErrorDetail"]["ErrorCode"], error["ErrorDetail"]["ErrorMessage"])
+            raise AwsRefusal(error["ErrorDetail"]["ErrorCode"], error["ErrorDetail"]["ErrorMessage"])
 
     def _forget_database(self, name: str) -> None:
         self._databases.pop(name, None)
@@ -218,7 +218,7 @@ class Mirror:
     def _get_or_none(self, operation: str, member: str, **request: str) -> dict[str, Any] | None:
         try:
             item: dict[str, Any] = self._glue.answer(operation, request)[member]
-        except Refusal as refusal:
+        except AwsRefusal as refusal:
             if refusal.code != "EntityNotFoundException":
                 raise
             return None

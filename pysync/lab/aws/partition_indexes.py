@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysync.lab.aws.refusals import Refusal, already_exists, invalid
+from pysync.lab.aws.refusals import AwsRefusal, already_exists, invalid
 
 _MOST = 3
 
@@ -39,14 +39,14 @@ class PartitionIndexes:
 
 
 def add(table: Any, index: dict[str, Any]) -> None:
-    """Add an index to a table of moto's. Refusal if it has that one, too many, or no such partition keys."""
+    """Add an index to a table of moto's. AwsRefusal if it has that one, too many, or no such partition keys."""
     indexes, names = _partition_indexes(table), {key["Name"] for key in _keys(table)}
     if not names.issuperset(index["Keys"]):
         raise invalid(f"Index keys {index['Keys']} are not partition keys of the table.")
     if any(index["IndexName"] == it["IndexName"] or index["Keys"] == it["Keys"] for it in indexes):
         raise already_exists("Index")
     if len(indexes) >= _MOST:
-        raise Refusal("ResourceNumberLimitExceededException", f"A table can have {_MOST} partition indexes.")
+        raise AwsRefusal("ResourceNumberLimitExceededException", f"A table can have {_MOST} partition indexes.")
     indexes.append(index)
 
 

@@ -82,7 +82,7 @@ def check_values(table: Any, values: list[str]) -> None:
 
 
 def replace(table: Any, values: list[str], new: dict[str, Any]) -> None:
-    """Put the definition `new` in the place of the partition of these values; Refusal if there is none.
+    """Put the definition `new` in the place of the partition of these values; AwsRefusal if there is none.
 
     moto forgets the partition if the new values are taken, so that is looked at first.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 SERVER_FAULTS = ("InternalService", "InternalServer", "InternalFailure", "OperationTimeout", "ServiceUnavailable")
 
 
-class Refusal(Exception):
+class AwsRefusal(Exception):
     """An error answer: its code and message as the real service words them, and further members of the answer."""
 
     def __init__(self, code: str, message: str, **members: str) -> None:
@@ -20,16 +20,16 @@ class Refusal(Exception):
         return 500 if self.code.startswith(SERVER_FAULTS) else 400
 
 
-def invalid(message: str) -> Refusal:
+def invalid(message: str) -> AwsRefusal:
     """Glue's refusal of a request that keeps to the model but makes no sense."""
-    return Refusal("InvalidInputException", message)
+    return AwsRefusal("InvalidInputException", message)
 
 
-def not_found(message: str) -> Refusal:
+def not_found(message: str) -> AwsRefusal:
     """Glue's refusal of a name that nothing has."""
-    return Refusal("EntityNotFoundException", message)
+    return AwsRefusal("EntityNotFoundException", message)
 
 
-def already_exists(kind: str) -> Refusal:
+def already_exists(kind: str) -> AwsRefusal:
     """Glue's refusal of a name that something has."""
-    return Refusal("AlreadyExistsException", f"{kind} already exists.")
+    return AwsRefusal("AlreadyExistsException", f"{kind} already exists.")

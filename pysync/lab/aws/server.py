@@ -136,7 +136,7 @@ class EmbeddedAws:
         )
 
     def fault(self, target: str, *, items: Sequence[int] = (), **members: Any) -> None:
-        """Let the next call of `target` go wrong; the members are those of `pysync.lab.aws.faults.Fault`."""
+        """Let the next call of `target` go wrong; the members are those of `pysync.lab.aws.faults.AwsFault`."""
         self._control("POST", "faults", {"target": target, "items": list(items), **members})
 
     def clear_faults(self) -> None:

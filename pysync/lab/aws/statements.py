@@ -56,7 +56,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Statement:
+class DdlStatement:
     """One statement: its kind in words, the databases and tables that it names, and its tree."""
 
     kind: str
@@ -90,7 +90,7 @@ def read_view(text: str, database: str) -> View | None:
     return View(names[0] if len(names) > 1 else database, names[-1], match[3], bool(match[1]))
 
 
-def read_statement(lines: str, database: str) -> Statement:
+def read_statement(lines: str, database: str) -> DdlStatement:
     """The statement whose tree Hive wrote as `lines`, run in a database; NotForAthena if Athena does not know it."""
     root = _tree(lines)
     for node in root.walk():
@@ -104,7 +104,7 @@ def read_statement(lines: str, database: str) -> Statement:
         _check_create(root)
     tables = [_table(node, database) for node in root.walk() if node.text == "TOK_TABNAME"]
     databases = [identifier(root.children[0].text)] if root.text in _OF_DATABASES else []
-    return Statement(kind, databases, list(dict.fromkeys(tables)), root)
+    return DdlStatement(kind, databases, list(dict.fromkeys(tables)), root)
 
 
 def identifier(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import botocore.session
 
-from pysync.lab.aws.refusals import Refusal
+from pysync.lab.aws.refusals import AwsRefusal
 
 _SHOWN = 200  # characters of a value in a message
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -39,14 +39,14 @@ class Strict:
         self._code = code
 
     def check(self, operation: str, request: dict[str, Any]) -> None:
-        """Refusal with all that is wrong with the request; UnknownOperationException if there is no such operation."""
+        """AwsRefusal with all that is wrong with the request; UnknownOperationException if there is none such."""
         if operation not in self._model.operation_names:
-            raise Refusal("UnknownOperationException", f"{operation} is not an operation of this service")
+            raise AwsRefusal("UnknownOperationException", f"{operation} is not an operation of this service")
         shape = self._model.operation_model(operation).input_shape
         broken = list(_broken(shape, request, "")) if shape else []
         if broken:
             count = f"{len(broken)} validation error{'s' * (len(broken) > 1)} detected"
-            raise Refusal(self._code, f"{count}: {'; '.join(broken)}")
+            raise AwsRefusal(self._code, f"{count}: {'; '.join(broken)}")
 
 
 def _broken(shape: Any, value: Any, path: str) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _broken(shape: Any, value: Any, path: str) -> Iterator[str]:
     kinds = _KINDS.get(shape.type_name)
     is_number = not isinstance(value, float) or math.isfinite(value)  # JSON has neither NaN nor infinity
     if kinds is not None and not (isinstance(value, kinds) and is_number):
-        raise Refusal("SerializationException", f"{path or 'the request'} is not a {shape.type_name}")
+        raise AwsRefusal("SerializationException", f"{path or 'the request'} is not a {shape.type_name}")
     yield from _broken_constraint(shape, value, path)
     yield from _broken_inside(shape, value, path)
 

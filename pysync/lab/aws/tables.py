@@ -7,7 +7,7 @@ from typing import Any
 
 from pysync.lab.aws.paging import page
 from pysync.lab.aws.partition_indexes import add
-from pysync.lab.aws.refusals import Refusal, invalid, not_found
+from pysync.lab.aws.refusals import AwsRefusal, invalid, not_found
 
 _PAGE = 100
 _OF_NAMES = {"NAME": ("Name",), "TABLE_TYPE": ("Name", "TableType")}
@@ -64,7 +64,7 @@ class Tables:
         try:
             for index in request.get("PartitionIndexes") or ():
                 add(made, index)
-        except Refusal:
+        except AwsRefusal:
             self._store.delete_table(request["DatabaseName"], table["Name"])
             raise
         return {}
@@ -87,7 +87,7 @@ class Tables:
         present = table._current_version
         if "VersionId" in request and request["VersionId"] != str(present - 1):
             reason = "Update table failed due to concurrent modifications."
-            raise Refusal("ConcurrentModificationException", reason)
+            raise AwsRefusal("ConcurrentModificationException", reason)
         self._store.update_table(database, new["Name"], new)
         # moto has added a version: without archive the one that was present before goes.
         if request.get("SkipArchive"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class DemoAct:
     """Some statements, and what happens to the sidecar before them."""
 
     title: str
@@ -15,7 +15,7 @@ class Act:
 
 
 ACTS = (
-    Act(
+    DemoAct(
         "databases, tables, views",
         "runs",
         (
@@ -29,7 +29,7 @@ ACTS = (
             "CREATE VIEW shop.cheap AS SELECT id, name FROM shop.items WHERE price < 10",
         ),
     ),
-    Act(
+    DemoAct(
         "inserts and partitions",
         "runs",
         (
@@ -41,7 +41,7 @@ ACTS = (
             "INSERT INTO lab.events VALUES (1, 'start'), (2, 'stop')",
         ),
     ),
-    Act(
+    DemoAct(
         "changes while the sidecar is down",
         "is killed",
         (
@@ -54,7 +54,7 @@ ACTS = (
             "INSERT INTO shop.orders PARTITION (day='2026-01-04', region='east') VALUES (9, 2, 3)",
         ),
     ),
-    Act(
+    DemoAct(
         "changes after the restart",
         "starts again",
         (

@@ -66,7 +66,7 @@ def _nobody(_: Notice) -> None:
     """The listener of a metastore without one."""
 
 
-class Store:
+class MemoryStore:
     """The objects of one metastore; `lock` is held during each call.
 
     `listener` is called in the thread of the call, after the change, in the order of the changes. `clock` gives the
@@ -133,7 +133,7 @@ def environment_of(context: Any) -> dict[str, str]:
 class Calls:
     """One connection."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._user = ""
 

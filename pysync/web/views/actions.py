@@ -20,7 +20,7 @@ _SHOWN_PARTITIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """A field, what it was at the target and what it became."""
 
     field: str
@@ -29,7 +29,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ActionRow:
     """One record. Times are seconds since 1970, or None."""
 
     id: int | None
@@ -47,7 +47,7 @@ class Row:
     visible: str  # from the commit until it was done
     reason: str
     who: str
-    differences: tuple[Difference, ...]
+    differences: tuple[FieldDifference, ...]
 
     @property
     def differed(self) -> int:
@@ -78,18 +78,18 @@ def page_link(query: Mapping[str, str], before: Any = None) -> str:
     return "/actions" + (f"?{urlencode(values)}" if values else "")
 
 
-def rows_of(records: Sequence[Mapping[str, Any]]) -> list[Row]:
+def rows_of(records: Sequence[Mapping[str, Any]]) -> list[ActionRow]:
     """The records as they are shown, in their order."""
     return [action_row(it) for it in records]
 
 
-def action_row(record: Mapping[str, Any]) -> Row:
+def action_row(record: Mapping[str, Any]) -> ActionRow:
     """One record; whatever field an older journal lacks is left empty."""
     name = str(record.get("source_object") or record.get("object") or "")
     outcome = str(record.get("outcome") or "")
     committed, at = record.get("committed_at"), record.get("at")
     milliseconds = record.get("milliseconds")
-    return Row(
+    return ActionRow(
         id=record.get("id"),
         at=at,
         tone=tone_of_outcome(outcome),
@@ -109,10 +109,12 @@ def action_row(record: Mapping[str, Any]) -> Row:
     )
 
 
-def differences_of(record: Mapping[str, Any]) -> tuple[Difference, ...]:
+def differences_of(record: Mapping[str, Any]) -> tuple[FieldDifference, ...]:
     """What differed, field by field."""
     differences = record.get("differences") or ()
-    return tuple(Difference(_text(it.get("field")), _text(it.get("old")), _text(it.get("new"))) for it in differences)
+    return tuple(
+        FieldDifference(_text(it.get("field")), _text(it.get("old")), _text(it.get("new"))) for it in differences
+    )
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageView:
     """A box of the picture: one figure that matters, and the facts below it."""
 
     title: str
@@ -54,8 +54,8 @@ class Overview:
     tone: str
     verdict: str
     needs: tuple[Need, ...]
-    stages: tuple[Stage, ...]  # source, spool, queue
-    targets: tuple[Stage, ...]
+    stages: tuple[StageView, ...]  # source, spool, queue
+    targets: tuple[StageView, ...]
 
 
 def overview(status: Status, now: float) -> Overview:
@@ -79,7 +79,7 @@ def need(problem: Problem) -> Need:
     return Need(problem.text, _TONES[problem.severity], link, label, problem.hint)
 
 
-def source_stage(status: Status, now: float) -> Stage:
+def source_stage(status: Status, now: float) -> StageView:
     """What comes from the source, and when something came last."""
     instances = status.get("instances") or ()
     last = max((it["last_at"] for it in instances), default=None)
@@ -90,19 +90,19 @@ def source_stage(status: Status, now: float) -> Stage:
     log = status.get("notification_log")
     if log:
         facts.append(("captured by", "notification log"))
-        return Stage(_title(status), tone_of_state(log["state"]), log["state"], "1", "log is read", tuple(facts))
+        return StageView(_title(status), tone_of_state(log["state"]), log["state"], "1", "log is read", tuple(facts))
     listeners = status.get("listeners") or ()
     silent = sum(it["state"] == "silent" for it in listeners)
     reporting = len(listeners) - silent
     if silent:
         facts.append(("lost listeners", number(silent)))
     tone, state = (WARN, "lost") if silent else (GOOD, "heard") if reporting else (WARN, "nobody reports")
-    return Stage(
+    return StageView(
         _title(status), tone, state, number(reporting), "listener" if reporting == 1 else "listeners", tuple(facts)
     )
 
 
-def spool_stage(status: Status, now: float) -> Stage:
+def spool_stage(status: Status, now: float) -> StageView:
     """What waits at the listeners, and since when."""
     listeners = status.get("listeners") or ()
     waiting = sum(it.get("waiting_events") or 0 for it in listeners)
@@ -113,12 +113,12 @@ def spool_stage(status: Status, now: float) -> Stage:
     if lost:
         facts.append(("lost events", number(lost)))
     if status.get("notification_log"):
-        return Stage("Spool", IDLE, "not used", "-", "", (("why", "the log is polled"),))
+        return StageView("Spool", IDLE, "not used", "-", "", (("why", "the log is polled"),))
     tone, state = (WARN, "delivering") if held else (GOOD, "empty")
-    return Stage("Spool", BAD if lost else tone, state, number(waiting), "waiting", tuple(facts))
+    return StageView("Spool", BAD if lost else tone, state, number(waiting), "waiting", tuple(facts))
 
 
-def queue_stage(status: Status) -> Stage:
+def queue_stage(status: Status) -> StageView:
     """What waits for the slowest target, and the room on the disk."""
     queue = status["queue"]
     waiting = max((it["queued"] for it in status.get("targets") or ()), default=0)
@@ -131,7 +131,7 @@ def queue_stage(status: Status) -> Stage:
     if gaps:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     tone, state = (BAD, "full") if is_full else (WARN, "gap") if gaps else (GOOD, "takes events")
-    return Stage("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
+    return StageView("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
 
 
 def _gaps(status: Status, target: str | None) -> list[Status]:
@@ -139,7 +139,7 @@ def _gaps(status: Status, target: str | None) -> list[Status]:
     return [it for it in status.get("gaps") or () if it["state"] != "closed" and it.get("target") == target]
 
 
-def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence[Problem] = ()) -> Stage:
+def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence[Problem] = ()) -> StageView:
     """A target: how far it is behind, what waits and what is parked; `gaps` are those that concern it alone.
 
     It has the tone of the worst of its `problems`, too.
@@ -154,7 +154,7 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     link = f"/targets/{segment(target['name'])}"
     tones = [_TONES[it.severity] for it in problems if it.target == target["name"]]
-    return Stage(
+    return StageView(
         target["name"],
         worst_tone([tone_of_target(target), *tones, *(WARN for _ in gaps[:1])]),
         state_of(target),

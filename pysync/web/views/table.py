@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.web.views.actions import Row, action_row
+from pysync.web.views.actions import ActionRow, action_row
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, worst_tone
 
 _REASONS = {
@@ -19,7 +19,7 @@ _COMPARED = {True: "it had drifted", False: "no drift", None: "not known whether
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReasonView:
     """Why a target has the table as it has it, and what to type about it."""
 
     tone: str
@@ -29,28 +29,28 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class AtTarget:
+class TargetHistory:
     """What one target has done with it."""
 
     target: str
     tone: str
     object: str
     verdict: str
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReasonView, ...]
     parked: tuple[Mapping[str, Any], ...]
     compared: str  # what the last comparison found; empty if there was none
     compared_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimelineEntry:
     """A point of the timeline: an event of the source, or (`row`) a record of a target."""
 
     at: float
     where: str
     text: str
     tone: str
-    row: Row | None = None
+    row: ActionRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class TableView:
 
     name: str
     names: tuple[str, ...]
-    targets: tuple[AtTarget, ...]
-    timeline: tuple[Moment, ...]
+    targets: tuple[TargetHistory, ...]
+    timeline: tuple[TimelineEntry, ...]
 
 
 def table_view(why: Mapping[str, Any]) -> TableView:
@@ -76,10 +76,10 @@ def table_view(why: Mapping[str, Any]) -> TableView:
     )
 
 
-def _at_target(target: Mapping[str, Any]) -> AtTarget:
+def _at_target(target: Mapping[str, Any]) -> TargetHistory:
     verify = target.get("verify") or {}
     reasons = tuple(_reason(it) for it in target.get("reasons") or ())
-    return AtTarget(
+    return TargetHistory(
         target=target["target"],
         tone=worst_tone(it.tone for it in reasons) if reasons else IDLE,
         object=str(target.get("object") or ""),
@@ -91,22 +91,22 @@ def _at_target(target: Mapping[str, Any]) -> AtTarget:
     )
 
 
-def _reason(reason: Mapping[str, Any]) -> Reason:
+def _reason(reason: Mapping[str, Any]) -> ReasonView:
     code = str(reason.get("code") or "unknown")
-    return Reason(
+    return ReasonView(
         _REASONS.get(code, IDLE), code.replace("_", " "), str(reason.get("text") or ""), reason.get("hint") or ""
     )
 
 
-def _of_source(source: Mapping[str, Any]) -> list[Moment]:
+def _of_source(source: Mapping[str, Any]) -> list[TimelineEntry]:
     events: Sequence[Mapping[str, Any]] = source.get("events") or ()
     return [
-        Moment(it["at"], "source", f"{it.get('kind') or 'event'} (event {it.get('position')})", IDLE)
+        TimelineEntry(it["at"], "source", f"{it.get('kind') or 'event'} (event {it.get('position')})", IDLE)
         for it in events
         if it.get("at") is not None
     ]
 
 
-def _of_target(target: Mapping[str, Any]) -> list[Moment]:
+def _of_target(target: Mapping[str, Any]) -> list[TimelineEntry]:
     rows = [action_row(it) for it in target.get("records") or ()]
-    return [Moment(it.at, target["target"], it.operation, it.tone, it) for it in rows if it.at is not None]
+    return [TimelineEntry(it.at, target["target"], it.operation, it.tone, it) for it in rows if it.at is not None]

@@ -29,7 +29,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanView:
     """The next window in words; `lines` are its first operations."""
 
     summary: str
@@ -56,7 +56,7 @@ class TargetView:
     counts: tuple[tuple[str, int], ...]
     failures: tuple[tuple[str, str], ...]
     last_error: Mapping[str, Any] | None
-    plan: Plan | None
+    plan: PlanView | None
     gaps: tuple[Mapping[str, Any], ...]
     verify: Mapping[str, Any] | None
 
@@ -145,7 +145,7 @@ def failures(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(rows)
 
 
-def plan_view(plan: Mapping[str, Any]) -> Plan:
+def plan_view(plan: Mapping[str, Any]) -> PlanView:
     """The plan of the next window; the target is the only one in the answer."""
     target_plan = plan["targets"][0]
     lines = [it["text"] for work in target_plan["works"] for it in work["operations"]]
@@ -164,7 +164,7 @@ def plan_view(plan: Mapping[str, Any]) -> Plan:
         parts.append(f"{count(more, 'more event')} {'waits' if more == 1 else 'wait'}")
     if not target_plan["events"]:
         parts = ["Nothing is to be done."]
-    return Plan("; ".join(parts), tuple(lines[:MOST_OPERATIONS]), max(0, len(lines) - MOST_OPERATIONS))
+    return PlanView("; ".join(parts), tuple(lines[:MOST_OPERATIONS]), max(0, len(lines) - MOST_OPERATIONS))
 
 
 def _quantile(quantiles: Mapping[str, Any], key: str) -> str:
