@@ -1,4 +1,4 @@
-"""Ends: whether source and target have an object now, asked where queue and journal know nothing of it."""
+"""Presence: whether source and target have an object now, asked where queue and journal know nothing of it."""
 
 from __future__ import annotations
 
