@@ -20,7 +20,7 @@ import pytest
 import structlog
 from hypothesis import settings as hypothesis_settings
 
-from pysync.lab import EmbeddedMetastore, metastore
+from pysync.lab import EmbeddedMetastore, ports
 from pysync.lab.aws import EmbeddedAws
 from tests.support.drains import Bench, FaultyDrain, shorten_waits
 from tests.support.examples import EXAMPLES
@@ -86,9 +86,9 @@ class Metastores:
 def ports_of_this_worker() -> Iterator[None]:
     """Keep the ports of xdist's workers apart: one must not take what another's server left for a restart."""
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _MOST_WORKERS
-    each = len(metastore.PORTS) // _MOST_WORKERS
+    each = len(ports.PORTS) // _MOST_WORKERS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metastore, "PORTS", metastore.PORTS[number * each : (number + 1) * each])
+        patch.setattr(ports, "PORTS", ports.PORTS[number * each : (number + 1) * each])
         yield
 
 

@@ -20,7 +20,7 @@ from py4j.protocol import Py4JNetworkError
 
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
-from pysync.capture.connections import HOST, Door, Server
+from pysync.capture.connections import HOST, Admission, Server
 from pysync.capture.gaps import MOST, GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.model.event import SIDECAR, Event, Kind
@@ -197,8 +197,8 @@ class Bridge:
         self._listening = threading.Event()
         methods: dict[str, Callable[..., str]]
         methods = {"append": reception.append, "ping": reception.ping, "report": reception.report}
-        self._door = Door(token.encode(), methods)
-        self._server = Server(self._door, port)
+        self._admission = Admission(token.encode(), methods)
+        self._server = Server(self._admission, port)
 
     def start(self) -> int:
         """Listen; returns the port. Raises PysyncError when the port is taken."""
@@ -234,15 +234,15 @@ class Bridge:
         return {
             "port": int(self._server.get_listening_port()),
             "connections": len(self._server.connections),
-            "refused_connections": self._door.refusals.total,
-            "refused_last_at": self._door.refusals.last_at,
+            "refused_connections": self._admission.refusals.total,
+            "refused_last_at": self._admission.refusals.last_at,
             "answers": self._reception.answers(),
             "differing": self._reception.differing(),
         }
 
     def log_refused(self) -> None:
         """Log how many callers were refused since the last line about that, if any. For whoever keeps house."""
-        self._door.refusals.log_repeated()
+        self._admission.refusals.log_repeated()
 
     def _raise_backlog(self, **_: Any) -> None:
         self._server.server_socket.listen(_BACKLOG)

@@ -67,7 +67,7 @@ class Refusals:
                 log.warning("caller_refused", reason=reason, more=more, refused=self._total)
 
 
-class Crowd:
+class BridgeConnections:
     """The connections that are open, from any thread; at most `most` (not given: as fits the descriptors)."""
 
     def __init__(self, most: int | None = None) -> None:

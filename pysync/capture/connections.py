@@ -19,7 +19,7 @@ import structlog
 from py4j.java_gateway import CallbackConnection, CallbackServer, CallbackServerParameters, PythonProxyPool
 from py4j.protocol import ENTRY_POINT_OBJECT_ID, unescape_new_line
 
-from pysync.capture.callers import Crowd, Refusals
+from pysync.capture.callers import BridgeConnections, Refusals
 from pysync.capture.handshake import SidecarSide, Unproven, check
 from pysync.capture.seal import SealedInput, SealedSocket
 
@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Admission:
     """Who may come in, and what they may call: a function for each name, which takes strings and returns one."""
 
     secret: bytes
@@ -44,18 +44,18 @@ class Door:
 
 
 class Server(CallbackServer):  # type: ignore[misc]
-    """py4j's server on loopback, behind the door."""
+    """py4j's server on loopback, for callers that the admission lets in."""
 
-    def __init__(self, door: Door, port: int) -> None:
+    def __init__(self, admission: Admission, port: int) -> None:
         parameters = CallbackServerParameters(address=HOST, port=port, daemonize=True, daemonize_connections=True)
         # Without a gateway client: nothing here calls Java.
         super().__init__(PythonProxyPool(), None, callback_server_parameters=parameters)
-        self.door = door
-        self.crowd = Crowd()
+        self.admission = admission
+        self.open_connections = BridgeConnections()
 
     def _create_connection(self, socket: Any, stream: BinaryIO) -> CallbackConnection:
         made = _Connection(self.pool, stream, socket, None, self.callback_server_parameters, self)
-        self.crowd.enter(socket)
+        self.open_connections.enter(socket)
         return made
 
 
@@ -69,7 +69,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         """Let the caller prove itself, then obey it, until it leaves or breaks the rules."""
         refused = ""
         try:
-            self._serve(self.callback_server.door)
+            self._serve(self.callback_server.admission)
         except Unproven as error:  # a broken seal, too
             refused = str(error)
         except TimeoutError:
@@ -79,14 +79,14 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         finally:
             self._close(refused)
 
-    def _serve(self, door: Door) -> None:
-        calls = self._let_in(door)
+    def _serve(self, admission: Admission) -> None:
+        calls = self._let_in(admission)
         while call := calls.next():
-            self.socket.sendall(_answered(door, call))
+            self.socket.sendall(_answered(admission, call))
 
-    def _let_in(self, door: Door) -> _Calls:
+    def _let_in(self, admission: Admission) -> _Calls:
         greeting = _Greeting(self.input, self.socket)
-        answer, keys = SidecarSide(door.secret).answer(greeting.line())
+        answer, keys = SidecarSide(admission.secret).answer(greeting.line())
         self.socket.sendall(f"{answer}\n".encode())
         check(keys.proof_of_listener(), greeting.line())
         with self.callback_server.lock:
@@ -94,13 +94,13 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
             self.socket = self.socket and SealedSocket(self.socket, keys.from_sidecar())
             self.input = io.BufferedReader(SealedInput(self.input, keys.from_listener()))
         greeting.over()
-        # The plain socket: `self.socket` is sealed by now, and the crowd does not know that one.
-        self.callback_server.crowd.greeted(greeting.socket)
+        # The plain socket: `self.socket` is sealed by now, and the open connections are known by the plain one.
+        self.callback_server.open_connections.greeted(greeting.socket)
         return _Calls(self.input)
 
     def _close(self, refused: str) -> None:
         if refused and not self.callback_server.is_shutdown:
-            self.callback_server.door.refusals.add(refused)
+            self.callback_server.admission.refusals.add(refused)
         self.close(reset=bool(refused))
 
     def close(self, reset: bool = False) -> None:
@@ -110,7 +110,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
                 return
             socket = self.socket
             super().close(reset)
-        self.callback_server.crowd.leave(socket.plain if isinstance(socket, SealedSocket) else socket)
+        self.callback_server.open_connections.leave(socket.plain if isinstance(socket, SealedSocket) else socket)
 
 
 class _Greeting:
@@ -184,9 +184,9 @@ def _text(argument: str) -> str:
     return unescape_new_line(argument[1:]) if "\\" in argument else argument[1:]
 
 
-def _answered(door: Door, call: _Call) -> bytes:
+def _answered(admission: Admission, call: _Call) -> bytes:
     """What goes back: `!ys` and the answer, or `!xs` and a word for what is wrong. Never more, whatever happens."""
-    method = door.methods.get(call.method)
+    method = admission.methods.get(call.method)
     if method is None:
         return b"!xsno_such_method\n"
     try:

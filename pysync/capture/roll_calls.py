@@ -20,7 +20,7 @@ _HEARD = re.compile(r"([0-9a-f]{8})-([0-9]{1,15})")
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class HeardCall:
     """The newest roll call that a listener has heard, and the last number that it had given to an event since then."""
 
     call: int
@@ -33,7 +33,7 @@ class RollCalls:
 
     _process: str = field(default_factory=lambda: secrets.token_hex(4))
     _newest: int = 0
-    _answers: dict[str, Answered] = field(default_factory=dict)
+    _answers: dict[str, HeardCall] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> int:
@@ -54,11 +54,11 @@ class RollCalls:
         call = self._number_of(answer)
         with self._lock:
             if len(self._answers) < MOST_LISTENERS or instance in self._answers:
-                self._answers[instance] = Answered(call, sequence)
+                self._answers[instance] = HeardCall(call, sequence)
             newest = self._newest
         return f"ok {self._process}-{newest}" + (" soon" if call < newest else "")
 
-    def answered(self, instance: str) -> Answered | None:
+    def answered(self, instance: str) -> HeardCall | None:
         """What a listener has answered last; None if it has not reported to this process."""
         with self._lock:
             return self._answers.get(instance)

@@ -13,7 +13,7 @@ from typer.exceptions import TyperException
 from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, one_line, quoted
-from pysync.cli.commands import Commands
+from pysync.cli.commands import CommandGroup
 from pysync.cli.family import Family, name_of, place
 from pysync.cli.output import complain, echo, print_json
 
@@ -25,7 +25,7 @@ replays the changes to the targets that pysync.toml names. See it work first: `p
 """
 
 app = Family(
-    cls=Commands,
+    cls=CommandGroup,
     help=_HELP,
     epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments.",
     add_completion=True,

@@ -144,18 +144,18 @@ def choice(*known: str) -> Callable[[Any], str]:
     return read
 
 
-class Setting(NamedTuple):
+class KeyValue(NamedTuple):
     """A property."""
 
     key: str
     value: str
 
 
-def setting(value: Any) -> Setting:
+def setting(value: Any) -> KeyValue:
     """A property, written KEY=VALUE."""
     key, equals, text = str(value).partition("=")
     if not equals or not key.strip():
         raise typer.BadParameter(
             f"{quoted(str(value))} is not a setting; write KEY=VALUE, as in hive.metastore.try.direct.sql=false"
         )
-    return Setting(key, text)
+    return KeyValue(key, text)

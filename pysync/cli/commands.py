@@ -70,7 +70,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 MODULES = {name: module for commands in SECTIONS.values() for name, (module, _) in commands.items()}
 
 
-class Commands(Group):
+class CommandGroup(Group):
     """The group of all commands, each of them found when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's

@@ -14,7 +14,7 @@ from pysync.cli.output import echo, print_json, progress
 from pysync.config_file.file import Change, drafted
 from pysync.config_file.statements import Key
 from pysync.config_file.targets import Setting, key_of, setting_of
-from pysync.jobs.configuration import Done, reconfigure
+from pysync.jobs.configuration import Reconfigured, reconfigure
 from pysync.sidecar.registry import Act
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show how the file would change.")]
@@ -31,7 +31,7 @@ class Edit:
     change: Change
     act: Act | None = None
 
-    def run(self, decided: str | None = None) -> Done:
+    def run(self, decided: str | None = None) -> Reconfigured:
         """Make the change; raises what `reconfigure` raises."""
         logs.configure("error", "console")
         why = f"target {self.target} {self.effect}"
@@ -49,13 +49,13 @@ class Edit:
         for line in lines or [f"{self.config} would not change"]:
             echo(line)
 
-    def print(self, done: Done, **more: Any) -> None:
+    def print(self, done: Reconfigured, **more: Any) -> None:
         """Print what came of it as JSON, with `more`."""
         taken = None if done.taken is None else list(done.taken)
         fields = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
         print_json({**fields, **more})
 
-    def print_result(self, done: Done) -> None:
+    def print_result(self, done: Reconfigured) -> None:
         """Say what came of it."""
         if not done.written and not done.taken:
             echo(f"target {self.target} is as it should be; nothing was changed")

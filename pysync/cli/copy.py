@@ -18,7 +18,7 @@ from pysync.cli.arguments import table
 from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.config import load_config
 from pysync.copy.round import Copied
-from pysync.jobs.copying import Refused, Wanted, copy_now
+from pysync.jobs.copying import CopyRequest, RefusedTable, copy_now
 from pysync.model.names import TableName
 
 
@@ -50,7 +50,7 @@ def copy(
     """
     loaded = load_config(config)
     name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
-    wanted = Wanted(tables or [], delete=delete, dry_run=dry_run)
+    wanted = CopyRequest(tables or [], delete=delete, dry_run=dry_run)
     logs.configure("error", loaded.log.format)
     with _progress() as on_progress:
         done, refused = copy_now(loaded, name, wanted, on_progress)
@@ -91,7 +91,7 @@ def _progress() -> Iterator[Callable[[dict[str, Any]], None]]:
         yield show
 
 
-def _as_json(done: Copied, refused: Sequence[Refused]) -> dict[str, Any]:
+def _as_json(done: Copied, refused: Sequence[RefusedTable]) -> dict[str, Any]:
     missing = [{"source": it.source, "target": it.target} for it in done.missing]
     return {
         "files": done.files,
@@ -105,7 +105,7 @@ def _as_json(done: Copied, refused: Sequence[Refused]) -> dict[str, Any]:
     }
 
 
-def _print(done: Copied, refused: Sequence[Refused], dry_run: bool) -> None:
+def _print(done: Copied, refused: Sequence[RefusedTable], dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
     echo(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
     if done.removed:

@@ -34,9 +34,9 @@ from pysync.cli.output import (
 from pysync.cli.progress import is_in_vain, left_out
 from pysync.config import Config, load_config
 from pysync.dump.index import Dump, not_taken, open_dump
-from pysync.dump.manifest import Counts, Manifest, Within, scope_of
+from pysync.dump.manifest import DumpCounts, Manifest, Within, scope_of
 from pysync.dump.root import held
-from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.dumping import DumpRequest, dump_once
 from pysync.jobs.loading import Loaded, load_once
 from pysync.jobs.plans import load_plans
 
@@ -155,7 +155,7 @@ def dump(
     """
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
-    wanted = Wanted(_within(policy), since, to, limit, files, _within(replace), tuple(data_under or ()))
+    wanted = DumpRequest(_within(policy), since, to, limit, files, _within(replace), tuple(data_under or ()))
     with until_stopped(), table_bar() as on_progress:
         manifest = dump_once(loaded, directory, wanted, on_progress)
     if as_json:
@@ -250,7 +250,7 @@ def targets_of(config: Path, loaded: Config, name: str | None) -> list[str]:
 
 
 @contextmanager
-def table_bar() -> Iterator[Callable[[str, Counts, int], None]]:
+def table_bar() -> Iterator[Callable[[str, DumpCounts, int], None]]:
     """A bar of the tables on standard error."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -262,7 +262,7 @@ def table_bar() -> Iterator[Callable[[str, Counts, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bars:
         bar = bars.add_task("dump", total=None, so_far="")
 
-        def show(what: str, counts: Counts, total: int) -> None:
+        def show(what: str, counts: DumpCounts, total: int) -> None:
             so_far = f"tables, {count(counts.partitions, 'partition')}; {what}"
             bars.update(bar, completed=counts.tables, total=total, so_far=so_far)
 

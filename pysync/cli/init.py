@@ -23,10 +23,10 @@ from pysync.setup.agent_config import agent_config, read_agent
 from pysync.setup.conf_files import shipped
 from pysync.setup.config_text import config_text
 from pysync.setup.ignored import ignored
-from pysync.setup.plan import CONFIG, Places, Plan, first_problems, plan
+from pysync.setup.plan import CONFIG, InstallPlaces, InstallPlan, first_problems, plan
 from pysync.setup.questions import KINDS, Question, config_values, hive_version
 from pysync.setup.record import read_record
-from pysync.setup.steps import File, HiveSite, State
+from pysync.setup.steps import FileStep, HiveSite, State
 
 _UNITS = Path("/etc/systemd/system")
 _STATE = Path("/var/lib/pysync")
@@ -152,7 +152,7 @@ def init(
     jars = lib or (site.resolve().parent.parent / "lib" if site else None)
     text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state_dir, jars=jars)
     units = unit_dir if unit_dir.is_dir() and not no_systemd else None
-    places = Places(config_dir, spool_dir, units, site, lib)
+    places = InstallPlaces(config_dir, spool_dir, units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
         raise UsageError("\n".join(problems))
     executable = _executable()
@@ -226,7 +226,7 @@ def _executable() -> Path | None:
     return Path(executable).absolute() if executable else None
 
 
-def _do(steps: Plan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bool) -> None:
+def _do(steps: InstallPlan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bool) -> None:
     states: list[State] = [step.state() for step in steps.steps]
     asks = asks and _changes(states)
     if asks:
@@ -253,7 +253,7 @@ def _do(steps: Plan, next_: list[str], *, dry_run: bool, asks: bool, as_json: bo
     _print_rest(steps, next_)
 
 
-def _as_json(planned: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
+def _as_json(planned: InstallPlan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
     steps = [
         {"what": step.what, "path": str(step.path), "state": state}
         for step, state in zip(planned.steps, states, strict=True)
@@ -272,7 +272,7 @@ def _changes(states: list[State]) -> bool:
     return any(state in {"create", "change"} for state in states)
 
 
-def _print_steps(title: str, steps: Plan, words: Mapping[State, str], states: list[State]) -> None:
+def _print_steps(title: str, steps: InstallPlan, words: Mapping[State, str], states: list[State]) -> None:
     rows = [(words[state], step.what, step.path) for step, state in zip(steps.steps, states, strict=True)]
     print_table(title, ("", "what", "path"), rows)
     if not _changes(states):
@@ -284,14 +284,14 @@ def _print_steps(title: str, steps: Plan, words: Mapping[State, str], states: li
         echo(f"note: {note}")
 
 
-def _print_contents(steps: Plan) -> None:
+def _print_contents(steps: InstallPlan) -> None:
     """The files that would be made, but for the jar."""
     for step in steps.steps:
-        if isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
+        if isinstance(step, FileStep) and step.path.name != "pysync-listener.jar" and step.state() == "create":
             echo(f"\n--- {step.path}\n{step.content.decode()}")
 
 
-def _print_rest(steps: Plan, next_: list[str]) -> None:
+def _print_rest(steps: InstallPlan, next_: list[str]) -> None:
     """What is left for a person to do."""
     if steps.properties and not any(isinstance(step, HiveSite) for step in steps.steps):
         echo(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(steps.properties)}")
@@ -300,7 +300,7 @@ def _print_rest(steps: Plan, next_: list[str]) -> None:
         echo(f"  {line}")
 
 
-def _next(steps: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:
+def _next(steps: InstallPlan, places: InstallPlaces, user: str, executable: Path | None) -> Iterator[str]:
     """Yield the next steps of a person, as shell commands."""
     pysync = shlex.quote(str(executable or "pysync"))
     if pwd.getpwnam(user).pw_uid != os.geteuid():

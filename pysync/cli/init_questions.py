@@ -17,7 +17,7 @@ from pysync.cli.output import echo
 from pysync.hive_site.document import parse
 from pysync.setup.plan import user_problems
 from pysync.setup.questions import Question, locations, missing, problem, questions
-from pysync.setup.record import Record
+from pysync.setup.record import InstallRecord
 
 _USER = "The user that HMS runs as. pysync runs as the same."
 _HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to. none: print the properties instead."
@@ -31,7 +31,7 @@ _LIBS = ("$HIVE_HOME/lib", "/usr/lib/hive/lib", "/opt/cloudera/parcels/CDH/lib/h
 class Asker:
     """Asks on a terminal, and takes the defaults elsewhere. `former` is the record of an earlier run."""
 
-    former: Record | None
+    former: InstallRecord | None
     problems: list[str]  # of the values of options
 
     def user(self, given: str | None) -> str:

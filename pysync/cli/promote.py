@@ -12,18 +12,9 @@ import typer
 from pysync.base import logs
 from pysync.base.text import count
 from pysync.cli.arguments import path, period
-from pysync.cli.output import (
-    AsJson,
-    ConfigFile,
-    TargetName,
-    echo,
-    print_json,
-    print_table,
-    progress_bar,
-    write_private,
-)
+from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json, print_table, progress_bar, write_private
 from pysync.jobs.promoting import HandedOver, Promotion
-from pysync.verify.compare import Compared
+from pysync.verify.compare import ComparedObject
 from pysync.verify.report import difference
 
 _MOST = 20
@@ -94,7 +85,7 @@ def promote(
 
 
 def _print(
-    promotion: Promotion, out: Path, drift: list[Compared], handed: HandedOver, *, is_done: bool, as_json: bool
+    promotion: Promotion, out: Path, drift: list[ComparedObject], handed: HandedOver, *, is_done: bool, as_json: bool
 ) -> None:
     source, target = promotion.config.source.name, promotion.settings.name
     if as_json:

@@ -13,7 +13,7 @@ from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json
 from pysync.cli.scope_plan import print_scope
 from pysync.config import Config
 from pysync.config_file.edits import number_of, read
-from pysync.config_file.file import Draft, drafted
+from pysync.config_file.file import FileDraft, drafted
 from pysync.config_file.targets import Setting, altered
 from pysync.jobs.plans import scope_plans
 from pysync.replay.window.repl_policy import parse_policy
@@ -63,7 +63,7 @@ def policy(
         edit.print_result(done)
 
 
-def _replaces(draft: Draft, target: str, former: list[str]) -> bool:
+def _replaces(draft: FileDraft, target: str, former: list[str]) -> bool:
     """Whether there is `replace OLD`. Raises UsageError where the file has another policy than OLD."""
     if not former:
         return False
@@ -90,7 +90,7 @@ def _wanted(config: Config, target: str, *, drops: bool) -> Config:
     return config.model_copy(update={"targets": tuple(dropping if it is settings else it for it in config.targets)})
 
 
-def _show(edit: Edit, draft: Draft, plan: dict[str, Any], *, as_json: bool) -> None:
+def _show(edit: Edit, draft: FileDraft, plan: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json({"target": edit.target, "diff": draft.diff(), "plan": plan})
         return

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pysync.base.errors import UsageError
 from pysync.base.text import count
-from pysync.cli.arguments import Setting, choice, number, path
+from pysync.cli.arguments import KeyValue, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, echo, print_json, print_table
 from pysync.hive_site.document import parse
@@ -67,8 +67,9 @@ def demo(
     With --copy the data files are copied, too: a Spark session that knows only the second metastore reads the rows.
     """
     _assert_installed("pysync demo", "embedded-aws" if target in {"glue", "athena"} else "embedded")
+    from pysync.lab.demo.lake import Lake  # noqa: PLC0415
     from pysync.lab.demo.show import Show  # noqa: PLC0415
-    from pysync.lab.demo.stage import Lake, Stage  # noqa: PLC0415
+    from pysync.lab.demo.stage import Stage  # noqa: PLC0415
 
     if copy and target not in {"hms", "spark"}:
         raise UsageError(f"--copy does not work with --target {target}", "leave --target out, or give --target spark")
@@ -179,7 +180,7 @@ def embedded(
         ),
     ] = None,
     setting: Annotated[
-        list[Setting] | None,
+        list[KeyValue] | None,
         typer.Option(
             "--set", metavar="KEY=VALUE", parser=parsed_setting, help="Property for hive-site.xml. May be repeated."
         ),

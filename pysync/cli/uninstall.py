@@ -11,7 +11,7 @@ from pysync.base import logs
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.init import ConfigDir, DryRun
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, echo, print_changes, print_json, print_table
-from pysync.setup.record import RECORD_NAME, Record, read_record
+from pysync.setup.record import RECORD_NAME, InstallRecord, read_record
 from pysync.setup.removal import Uninstall, finish
 from pysync.setup.removal import uninstall as plan
 from pysync.setup.removal_check import assert_stopped, unapplied
@@ -69,7 +69,7 @@ def _question(steps: Uninstall) -> str:
     return f"Remove all this for good?{paths}\n"
 
 
-def _apply(steps: Uninstall, record: Record, *, purge: bool) -> None:
+def _apply(steps: Uninstall, record: InstallRecord, *, purge: bool) -> None:
     for it in steps.removals:
         try:
             it.apply()

@@ -11,8 +11,8 @@ import typer
 from pysync.base.errors import UsageError
 from pysync.cli.arguments import path
 from pysync.cli.output import echo
+from pysync.web.passwords import LONGEST, assert_settable, set_password
 from pysync.web.server import assert_installed
-from pysync.web.sign_in import LONGEST, assert_settable, set_password
 
 
 def register(app: typer.Typer) -> None:

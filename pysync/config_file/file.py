@@ -27,7 +27,7 @@ _POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FileDraft:
     """What shall be in the file at `path`, which has the text `before`; `config` is what it comes to."""
 
     path: Path
@@ -60,7 +60,7 @@ class Draft:
             _replace(self.path, self.after, self.before, self.lock)
 
 
-def drafted(path: Path, change: Change, lock: Lock | None = None) -> Draft:
+def drafted(path: Path, change: Change, lock: Lock | None = None) -> FileDraft:
     """The draft of a change. The whole result is checked as `load_config` does it; nothing is changed.
 
     Raises UsageError with every problem of the result.
@@ -70,7 +70,7 @@ def drafted(path: Path, change: Change, lock: Lock | None = None) -> Draft:
     after = change(before)
     _assert_utf8(after)
     try:
-        return Draft(path, before, after, read_config(after, path), lock)
+        return FileDraft(path, before, after, read_config(after, path), lock)
     except UsageError as error:
         raise UsageError(error.message, "nothing was changed") from error
 

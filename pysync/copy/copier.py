@@ -22,7 +22,16 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pysync.copy.pack import pack
 from pysync.copy.progress import CopyProgress
-from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, files_missing
+from pysync.copy.requests import (
+    CopyRefused,
+    Failed,
+    FileDifference,
+    FileStatus,
+    Pair,
+    differences,
+    encode,
+    files_missing,
+)
 from pysync.copy.round import Copied, Removed, Round, Step
 from pysync.copy.workers import Workers
 from pysync.targets.base import Rejected, Unavailable
@@ -60,7 +69,7 @@ class Copier:
         # Without cancel_futures: a thread that waits for a cancelled task would never wake.
         self._pool.shutdown(wait=False)
 
-    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+    def survey(self, pairs: Sequence[Pair]) -> list[FileDifference]:
         """What the second directory of each pair lacks, in their order. Changes nothing.
 
         Raises Unavailable or Rejected.
@@ -129,11 +138,11 @@ class Copier:
 
     # --- what tasks do
 
-    def _survey(self, pairs: Sequence[Pair], *, keeps_unfinished: bool = False) -> list[Difference]:
+    def _survey(self, pairs: Sequence[Pair], *, keeps_unfinished: bool = False) -> list[FileDifference]:
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
         return list(itertools.chain.from_iterable(self.each(partial(self._survey_some, keeps_unfinished), batches)))
 
-    def _survey_some(self, keeps_unfinished: bool, pairs: Sequence[Pair]) -> list[Difference]:
+    def _survey_some(self, keeps_unfinished: bool, pairs: Sequence[Pair]) -> list[FileDifference]:
         spared = "" if keeps_unfinished else self._prefix
         request = encode([(self._settings.compare, spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
@@ -146,7 +155,7 @@ class Copier:
             tasks = list(pack(files, self._settings.parallelism))
             return set(itertools.chain.from_iterable(self.each(lambda task: self._copy_some(run, task), tasks)))
 
-    def _copy_some(self, run: Round, files: Sequence[File]) -> list[Pair]:
+    def _copy_some(self, run: Round, files: Sequence[FileStatus]) -> list[Pair]:
         # A share for each of the tasks that run at once.
         rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
         lines = (
@@ -230,7 +239,7 @@ def _refuse_foreign(run: Round) -> None:
         )
 
 
-def _state(difference: Difference) -> tuple[bool, str]:
+def _state(difference: FileDifference) -> tuple[bool, str]:
     return difference.exists, difference.fingerprint
 
 
@@ -239,7 +248,7 @@ def classified() -> Iterator[None]:
     """Turn the errors of copying into the kinds that drains know."""
     try:
         yield
-    except Refused as error:
+    except CopyRefused as error:
         raise Rejected(error.message, "see docs/copy.md") from error
     except Failed as error:
         raise Unavailable(error.message) from error

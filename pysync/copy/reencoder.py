@@ -17,7 +17,16 @@ import structlog
 
 from pysync.copy.copier import Copier, classified
 from pysync.copy.reading import prepared, read
-from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, files_missing
+from pysync.copy.requests import (
+    CopyRefused,
+    FileDifference,
+    FileStatus,
+    Pair,
+    below,
+    differences,
+    encode,
+    files_missing,
+)
 from pysync.copy.round import Copied, Removed, Step, is_hidden, notes
 from pysync.copy.workers import SparkWorkers
 from pysync.model.locations import Form
@@ -38,15 +47,15 @@ _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apa
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReencodingJob:
     """A directory to be rewritten: what a survey found of its source, and what is at the target.
 
     `at_target` has the files of the target as those that a source without any does not have.
     """
 
     form: Form
-    source: Difference
-    at_target: Difference
+    source: FileDifference
+    at_target: FileDifference
 
     @property
     def pair(self) -> Pair:
@@ -54,7 +63,7 @@ class Job:
         return self.source.pair
 
     @property
-    def files(self) -> list[File]:
+    def files(self) -> list[FileStatus]:
         """All files at the target."""
         return [*self.at_target.extras, *self.at_target.foreign]
 
@@ -77,7 +86,7 @@ class Job:
         written = [file for file in self.files if self.is_of_job(file.name)]
         return any(file.name == self.marker(written) for file in self.files)
 
-    def marker(self, written: Iterable[File]) -> str:
+    def marker(self, written: Iterable[FileStatus]) -> str:
         """The name of the hidden file that names this job and the files that it has written."""
         return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
@@ -142,15 +151,15 @@ class Reencoder:
         self._copier.tally.surveyed(total.same, len(missing))
         return total, [job.pair for job, done in zip(to_do, results, strict=True) if done is None]
 
-    def _jobs_of(self, pairs: Sequence[Pair]) -> list[Job]:
+    def _jobs_of(self, pairs: Sequence[Pair]) -> list[ReencodingJob]:
         """What is at both ends; also removes what jobs that were killed have left."""
         nowhere = [Pair(below(it.source, f"{self._prefix}nowhere"), it.target) for it in pairs]
         differences = self._survey([*pairs, *nowhere], self._prefix)
         forms = [it.form for it in pairs if it.form is not None]
         halves = differences[: len(pairs)], differences[len(pairs) :]
-        return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
+        return [ReencodingJob(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 
-    def _do(self, job: Job, delete: bool, began: float, removed: Removed) -> Copied | None:
+    def _do(self, job: ReencodingJob, delete: bool, began: float, removed: Removed) -> Copied | None:
         """Write one directory again if need be; None where its source changed meanwhile."""
         if job.is_done():
             written = [it for it in job.files if job.is_of_job(it.name)]
@@ -171,12 +180,12 @@ class Reencoder:
             # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
 
-    def _files(self, location: str, hidden: str) -> list[File]:
+    def _files(self, location: str, hidden: str) -> list[FileStatus]:
         """The files with rows in them, as Spark sees them."""
         (difference,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
         return [file for file in difference.copies if file.size and not is_hidden(file.name)]
 
-    def _write(self, job: Job, files: Sequence[File], hidden: str) -> None:
+    def _write(self, job: ReencodingJob, files: Sequence[FileStatus], hidden: str) -> None:
         session = self._workers.host.session()
         number = max(1, -(-sum(file.size for file in files) // FILE_BYTES))
         try:
@@ -191,31 +200,31 @@ class Reencoder:
                 raise Unavailable(f"Spark cannot write the re-encoded files of {job.pair.target}: {why}") from error
             if not self._is_same(job):
                 return  # it was read while it changed: `_is_settled` reports that
-            raise Refused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
+            raise CopyRefused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
 
-    def _is_settled(self, job: Job, began: float) -> bool:
+    def _is_settled(self, job: ReencodingJob, began: float) -> bool:
         """Whether the source is as it was. Where something is to be taken away, it must be at rest for a while."""
         if job.files:
             time.sleep(max(0.0, began + self._settle - time.monotonic()))
         return self._is_same(job)
 
-    def _is_same(self, job: Job) -> bool:
+    def _is_same(self, job: ReencodingJob) -> bool:
         (again,) = self._survey([job.pair], self._prefix)
         return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
 
-    def _place(self, job: Job, hidden: str, delete: bool, removed: Removed) -> Copied:
+    def _place(self, job: ReencodingJob, hidden: str, delete: bool, removed: Removed) -> Copied:
         """Give the new files their names, then the marker its own, then remove the old: in one call."""
         out = f"{hidden}/out"
         # What was just written is looked for below the source, too: if it is there, both are one directory.
         same = below(job.pair.source, f"{hidden.rpartition('/')[2]}/out")
         output, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
         if itself.exists:
-            raise Refused(
+            raise CopyRefused(
                 f"cannot re-encode files into {job.pair.target}: it is the directory of the source, {job.pair.source}"
             )
         data = [file for file in output.copies if not is_hidden(file.name) and file.size]
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
-        written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
+        written = [FileStatus(job.pair, names[it.name], it.size, it.time) for it in data]
         marker = job.marker(written)
         top = job.pair.target
         steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
@@ -229,7 +238,7 @@ class Reencoder:
         size = sum(file.size for file in data)
         return _came_to(job, old, Copied(files=len(data), bytes=size))
 
-    def _publish(self, job: Job, steps: Sequence[Step], old: Sequence[str], removed: Removed) -> bool:
+    def _publish(self, job: ReencodingJob, steps: Sequence[Step], old: Sequence[str], removed: Removed) -> bool:
         """Take the steps, then remove `old`; returns whether a file that should get its name was not there."""
         try:
             steps = [*steps, *job.removals(old)]
@@ -237,13 +246,13 @@ class Reencoder:
         finally:
             self._copier.note_removed(len(old), _first(job, old), removed)
 
-    def _survey(self, pairs: Sequence[Pair], spared: str) -> list[Difference]:
+    def _survey(self, pairs: Sequence[Pair], spared: str) -> list[FileDifference]:
         """What there is; removes unfinished files at the second places, but those whose names begin with `spared`."""
         request = encode([("size", spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
 
 
-def _came_to(job: Job, old: Sequence[str], done: Copied) -> Copied:
+def _came_to(job: ReencodingJob, old: Sequence[str], done: Copied) -> Copied:
     """What a job came to, which has also removed `old`; logs what is not its own."""
     if job.foreign:
         log.warning("foreign_files_left", files=len(job.foreign), first=job.foreign[0])
@@ -251,7 +260,7 @@ def _came_to(job: Job, old: Sequence[str], done: Copied) -> Copied:
     return done.plus(rest)
 
 
-def _first(job: Job, old: Sequence[str]) -> str:
+def _first(job: ReencodingJob, old: Sequence[str]) -> str:
     return below(job.pair.target, old[0]) if old else ""
 
 

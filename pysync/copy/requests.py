@@ -20,7 +20,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileStatus:
     """A file that the target lacks or has differently; `name` is relative, `time` in ms since 1970.
 
     `foreign`: what it would replace was not copied by pysync.
@@ -49,7 +49,7 @@ class File:
 
 
 @dataclass(slots=True)
-class Difference:
+class FileDifference:
     """The `copies` that a target directory lacks. `fingerprint` is of the source.
 
     Files that only the target has are `extras` if pysync copied them there, else `foreign`. The names of copied files
@@ -61,15 +61,15 @@ class Difference:
     exists: bool = False
     fingerprint: str = ""
     same: int = 0
-    copies: list[File] = field(default_factory=list)
-    extras: list[File] = field(default_factory=list)
-    foreign: list[File] = field(default_factory=list)
+    copies: list[FileStatus] = field(default_factory=list)
+    extras: list[FileStatus] = field(default_factory=list)
+    foreign: list[FileStatus] = field(default_factory=list)
     unrecorded: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
 
-class Refused(PysyncError):
+class CopyRefused(PysyncError):
     """These files cannot be copied, however often it is tried."""
 
 
@@ -87,22 +87,22 @@ def decode(text: str) -> list[list[str]]:
     return [[unquote_plus(value) for value in line.split("\t")] for line in text.split("\n") if line]
 
 
-def differences(pairs: Sequence[Pair], answer: str) -> list[Difference]:
-    """What `survey` answered about these pairs. Raises Refused or Failed."""
-    result = [Difference(pair) for pair in pairs]
+def differences(pairs: Sequence[Pair], answer: str) -> list[FileDifference]:
+    """What `survey` answered about these pairs. Raises CopyRefused or Failed."""
+    result = [FileDifference(pair) for pair in pairs]
     for kind, number, *values in decode(answer):
         difference = result[int(number)]
         if kind == "failed":
             raise failure(*values)
         if kind == "copy":
             name, size, time, state_at_target = values
-            file = File(
+            file = FileStatus(
                 difference.pair, name, int(size), int(time), state_at_target != "none", state_at_target == "foreign"
             )
             difference.copies.append(file)
         elif kind in {"extra", "foreign"}:
             target_only = difference.extras if kind == "extra" else difference.foreign
-            target_only.append(File(difference.pair, values[0], int(values[1]), 0))
+            target_only.append(FileStatus(difference.pair, values[0], int(values[1]), 0))
         elif kind in {"link", "unrecorded", "stale"}:
             names = {"link": difference.links, "unrecorded": difference.unrecorded, "stale": difference.stale}
             names[kind].append(values[0])
@@ -113,7 +113,7 @@ def differences(pairs: Sequence[Pair], answer: str) -> list[Difference]:
 
 
 def files_missing(answer: str) -> list[bool]:
-    """For each record of a request to `copy` or `publish` whether its file is gone. Raises Refused or Failed."""
+    """For each record of a request to `copy` or `publish` whether its file is gone. Raises CopyRefused or Failed."""
     records = decode(answer)
     for result, *values in records:
         if result == "failed":
@@ -123,7 +123,7 @@ def files_missing(answer: str) -> list[bool]:
 
 def failure(kind: str, why: str) -> PysyncError:
     """The error that a `failed` record describes."""
-    return Refused(f"cannot copy {why}") if kind == "refused" else Failed(f"cannot copy {why}")
+    return CopyRefused(f"cannot copy {why}") if kind == "refused" else Failed(f"cannot copy {why}")
 
 
 def below(directory: str, name: str) -> str:

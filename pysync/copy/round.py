@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pysync.copy.requests import Difference, File, Pair, below
+from pysync.copy.requests import FileDifference, FileStatus, Pair, below
 
 Step = tuple[str, ...]
 """`rename, from, to, top` or `delete, name, top`: of files below the directory `top`; or of names of copied files
@@ -73,25 +73,25 @@ class _Call:
 class Round:
     """What a survey found, and what is made of it; `prefix` begins the names of its unfinished files."""
 
-    differences: Sequence[Difference]
+    differences: Sequence[FileDifference]
     delete: bool
     prefix: str
-    temporary: dict[File, str] = field(default_factory=dict)
+    temporary: dict[FileStatus, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, file in enumerate(file for difference in self.differences for file in difference.copies):
             self.temporary[file] = file.temporary(f"{self.prefix}{number}")
 
     @property
-    def files(self) -> list[File]:
+    def files(self) -> list[FileStatus]:
         """The files that are to be copied."""
         return list(self.temporary)
 
-    def removes_or_replaces(self, difference: Difference) -> bool:
+    def removes_or_replaces(self, difference: FileDifference) -> bool:
         """Whether something that readers of this directory see now will go."""
         return bool(self.extras(difference)) or any(file.replaces for file in difference.copies)
 
-    def extras(self, difference: Difference) -> list[File]:
+    def extras(self, difference: FileDifference) -> list[FileStatus]:
         """What is to be removed: nothing where the source has no such directory."""
         return difference.extras if self.delete and difference.exists else []
 
@@ -140,19 +140,19 @@ class Round:
             first_removed=next((file.target for difference in done for file in self.extras(difference)), ""),
         )
 
-    def _records(self, difference: Difference) -> list[Step]:
+    def _records(self, difference: FileDifference) -> list[Step]:
         return notes("record", difference.pair, [*(it.name for it in difference.copies), *difference.unrecorded])
 
-    def _forget_steps(self, difference: Difference) -> list[Step]:
+    def _forget_steps(self, difference: FileDifference) -> list[Step]:
         names = [*(it.name for it in self.extras(difference)), *difference.stale]
         return notes("forget", difference.pair, names) if difference.exists else []
 
-    def _renames(self, difference: Difference) -> list[Step]:
+    def _renames(self, difference: FileDifference) -> list[Step]:
         """New files first, then those that replace one, and last those that vouch for others (_SUCCESS, …)."""
         ordered = sorted(difference.copies, key=lambda file: (is_hidden(file.name), file.replaces, file.name))
         return [("rename", self.temporary[file], file.target, file.pair.target) for file in ordered]
 
-    def _deletes(self, difference: Difference) -> list[Step]:
+    def _deletes(self, difference: FileDifference) -> list[Step]:
         top = difference.pair.target
         return [("delete", file.target, top) for file in self.extras(difference)]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.text import error_text, quoted
-from pysync.dump.manifest import Counts
+from pysync.dump.manifest import DumpCounts
 from pysync.dump.own_files import contents, reading
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
@@ -82,11 +82,11 @@ def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
         return list(pool.map(line_of, files))
 
 
-def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
+def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, DumpCounts]:
     """A page as lines of JSON, and what is in it."""
     lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
     data_bytes, not_taken = sum(it.bytes for it in files), len(page.not_taken)
-    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), not_taken=not_taken)
+    counts = DumpCounts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), not_taken=not_taken)
     return "".join(f"{line}\n" for line in lines).encode(), counts
 
 

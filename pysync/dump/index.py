@@ -11,7 +11,7 @@ from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, ref
 from pysync.dump.manifest import Manifest, Piece, read_manifest
 from pysync.dump.own_files import reading
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece
-from pysync.dump.record import DumpDamaged, Record, What, records
+from pysync.dump.record import DumpDamaged, DumpRecord, What, records
 from pysync.model.names import TableName
 
 KIND = "metadata"
@@ -71,7 +71,7 @@ class Dump:
         begun = [TableName(name, "") for name in sorted(self._databases)[-1:]]
         return max(ended + begun, default=None)
 
-    def add(self, number: int, record: Record, offset: int) -> None:
+    def add(self, number: int, record: DumpRecord, offset: int) -> None:
         """Note a record. One that is repeated replaces the one before."""
         at = At(number, offset)
         if record.what is What.DATABASES:
@@ -83,7 +83,7 @@ class Dump:
         else:
             self._add_to_table(record, at)
 
-    def _add_to_table(self, record: Record, at: At) -> None:
+    def _add_to_table(self, record: DumpRecord, at: At) -> None:
         table = self._tables.get(record.database, {}).get(record.table)
         if table is None or table.complete:
             raise DumpDamaged(f"it has {record.what} of {record.database}.{record.table}, but not the table")

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pysync.base.text import shortened, shown
 from pysync.dump.record import DumpDamaged
 from pysync.replay.window.policy import Policy
-from pysync.resync.refreshes import Scope
+from pysync.resync.refreshes import RefreshScope
 from pysync.targets.settings import TableType, TargetSettings
 
 VERSION = 1
@@ -35,7 +35,7 @@ class Within(_Value):
     exclude_parameters: tuple[str, ...] = ()
 
 
-class Counts(_Value):
+class DumpCounts(_Value):
     """How much there is of each, complete objects only.
 
     `data_bytes` is the size of the data files in it; `missing` counts directories that are not at the source, and
@@ -52,9 +52,9 @@ class Counts(_Value):
     missing: int = 0
     not_taken: int = 0
 
-    def plus(self, other: Counts) -> Counts:
+    def plus(self, other: DumpCounts) -> DumpCounts:
         """The sum of both."""
-        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
+        return DumpCounts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
 
 class Piece(_Value):
@@ -63,7 +63,7 @@ class Piece(_Value):
     name: str = Field(pattern=r"^[a-z]+-[0-9]{6}\.[a-z]+$")
     bytes: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    counts: Counts = Counts()
+    counts: DumpCounts = DumpCounts()
 
 
 class Manifest(_Value):
@@ -93,9 +93,9 @@ class Manifest(_Value):
     pieces: tuple[Piece, ...] = ()
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> DumpCounts:
         """The sum of all pieces."""
-        total = Counts()
+        total = DumpCounts()
         for piece in self.pieces:
             total = total.plus(piece.counts)
         return total
@@ -130,10 +130,10 @@ def _canonical(value: Any) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def scope_of(within: Sequence[Within]) -> Scope:
+def scope_of(within: Sequence[Within]) -> RefreshScope:
     """The databases and tables that any of these takes. Raises UsageError for a policy that cannot be read."""
     policies = list(map(policy_of, within))
-    return Scope(
+    return RefreshScope(
         database=lambda name: any(policy.takes_database(name) for policy in policies),
         table=lambda name: any(policy.takes_table(name) for policy in policies),
         definition=lambda name, table: any(

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import sync
 from pysync.base.text import error_text
-from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
+from pysync.dump.manifest import DumpCounts, Manifest, Piece, read_manifest
 from pysync.dump.own_files import creating, lock_file, make_private, own_directory, reading
 from pysync.dump.record import DumpDamaged
 
@@ -45,7 +45,7 @@ class Pieces:
         self.manifest = manifest
         self._numbers = {_kind(piece): int(piece.name.partition("-")[2][:6]) for piece in manifest.pieces}
 
-    def write(self, kind: str, suffix: str, head: bytes, parts: Iterable[tuple[bytes, Counts]]) -> None:
+    def write(self, kind: str, suffix: str, head: bytes, parts: Iterable[tuple[bytes, DumpCounts]]) -> None:
         """Write all `parts`, each in one file and with what it counts, to as many files as it takes.
 
         What came before an error, in a file that is not finished, is not kept.
@@ -63,14 +63,19 @@ class Pieces:
         self.manifest = manifest
 
     def _write_one(
-        self, kind: str, suffix: str, head: bytes, first: tuple[bytes, Counts], rest: Iterator[tuple[bytes, Counts]]
+        self,
+        kind: str,
+        suffix: str,
+        head: bytes,
+        first: tuple[bytes, DumpCounts],
+        rest: Iterator[tuple[bytes, DumpCounts]],
     ) -> None:
         number = self._numbers.get(kind, 0) + 1
         path = self.directory / f"{kind}-{number:06}.{suffix}"
-        digest, size, counts = hashlib.sha256(), 0, Counts()
+        digest, size, counts = hashlib.sha256(), 0, DumpCounts()
         until = time.monotonic() + PIECE_SECONDS
         with creating(path.with_name(path.name + _PART)) as file:
-            for data, count in chain([(head, Counts()), first], rest):
+            for data, count in chain([(head, DumpCounts()), first], rest):
                 file.write(data)
                 digest.update(data)
                 size += len(data)

@@ -12,7 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.text import error_text
 from pysync.dump.index import At, Dump
 from pysync.dump.own_files import reading
-from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
+from pysync.dump.record import LENGTH_BYTES, DumpDamaged, DumpRecord, Reply, length_of, record_at
 from pysync.dump.replies import answer
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.reads import with_values
@@ -161,7 +161,7 @@ class DumpReader:
         with self._as_unavailable():
             return answer(reply)
 
-    def _record(self, at: At) -> Record:
+    def _record(self, at: At) -> DumpRecord:
         with self._as_unavailable():
             file = self._file(at.piece)
             file.seek(at.offset)

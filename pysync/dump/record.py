@@ -49,7 +49,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DumpRecord:
     """One record. Which fields it has depends on `what`."""
 
     what: What
@@ -82,7 +82,7 @@ class _RecordStruct(TBase):  # type: ignore[misc]
         self.__dict__.update(fields)
 
 
-def framed(record: Record) -> bytes:
+def framed(record: DumpRecord) -> bytes:
     """The bytes of a record in a file, with their length before them."""
     fields = {"what": record.what.value, "database": record.database, "table": record.table}
     replies = [_ReplyStruct(call=it.call, data=it.data) for it in record.replies]
@@ -90,7 +90,7 @@ def framed(record: Record) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def records(data: bytes) -> Iterator[tuple[int, Record]]:
+def records(data: bytes) -> Iterator[tuple[int, DumpRecord]]:
     """Every record of a file, and where it begins. Raises DumpDamaged, at any of them, for another kind of file."""
     if not data.startswith(HEAD):
         raise DumpDamaged("its format is unknown", "if a newer pysync wrote it, upgrade pysync")
@@ -101,7 +101,7 @@ def records(data: bytes) -> Iterator[tuple[int, Record]]:
         at = end
 
 
-def record_at(data: bytes, at: int) -> tuple[Record, int]:
+def record_at(data: bytes, at: int) -> tuple[DumpRecord, int]:
     """The record that begins at `at`, and where it ends. Raises DumpDamaged."""
     begins = at + _LENGTH.size
     if begins > len(data):
@@ -119,11 +119,11 @@ def length_of(head: bytes) -> int:
     return int(_LENGTH.unpack(head)[0])
 
 
-def _decoded(data: bytes) -> Record:
+def _decoded(data: bytes) -> DumpRecord:
     try:
         record: Any = decode(_RecordStruct, data)
         what = What(record.what)
         replies = tuple(Reply(it.call, it.data) for it in record.replies or ())
     except (UnreadableEvent, ValueError) as error:
         raise DumpDamaged(f"cannot read a record: {error}") from error
-    return Record(what, record.database or "", record.table or "", tuple(record.names or ()), replies)
+    return DumpRecord(what, record.database or "", record.table or "", tuple(record.names or ()), replies)

@@ -49,14 +49,14 @@ _RESULTS: Mapping[str, Any] = {
 }
 
 
-class Recorder(Metastore):
+class ReplyRecorder(Metastore):
     """A metastore whose answers about objects are kept; declared exceptions are not kept."""
 
     def __init__(self, where: MetastoreRef) -> None:
         super().__init__(where)
         self._replies: list[Reply] = []
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> ReplyRecorder:
         return self
 
     def call(self, request: Callable[[Any], T]) -> T:

@@ -16,30 +16,30 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.base.errors import PysyncError
 from pysync.capture.notifications import Notification, NotificationLog, NotificationLogRefused, named, reaches, touched
 from pysync.capture.notifications.reader import LOOK_BACK
-from pysync.dump.manifest import Counts
-from pysync.dump.record import Record, Reply, What, framed
-from pysync.dump.replies import Recorder
+from pysync.dump.manifest import DumpCounts
+from pysync.dump.record import DumpRecord, Reply, What, framed
+from pysync.dump.replies import ReplyRecorder
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
-from pysync.resync.refreshes import Scope
+from pysync.resync.refreshes import RefreshScope
 
 _TRIES = 3
 
-OnProgress = Callable[[str, Counts], None]
+OnProgress = Callable[[str, DumpCounts], None]
 """Called now and then with the current table, and the counts so far."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DumpSelection:
     """What is dumped: what is in `scope`; with `tables`, only these of its tables, and those that are new in it.
 
     A table is new if it is in `scope` and not in `former`; `by_definition`: its name alone does not say that.
     """
 
-    scope: Scope
+    scope: RefreshScope
     tables: Collection[TableName] | None = None
-    former: Scope | None = None
+    former: RefreshScope | None = None
     by_definition: bool = False
 
     def may_take(self, name: TableName) -> bool:
@@ -65,7 +65,7 @@ def newest(source: Metastore) -> int | None:
         return None
 
 
-def newest_within(source: Metastore, scope: Scope, since: int, to: int | None, limit: int | None) -> int:
+def newest_within(source: Metastore, scope: RefreshScope, since: int, to: int | None, limit: int | None) -> int:
     """The last notification of a dump from `since` on: `to`, or the last of `limit` that are about `scope`.
 
     If there are fewer, it is the newest of all. Rows that share an id are not torn apart. Raises PysyncError where the
@@ -87,12 +87,12 @@ def newest_within(source: Metastore, scope: Scope, since: int, to: int | None, l
     return upto if last is None else min(upto, last.id)
 
 
-def changes_since(source: Metastore, scope: Scope, since: int) -> int | None:
+def changes_since(source: Metastore, scope: RefreshScope, since: int) -> int | None:
     """How many notifications after `since` are about `scope`; None where the log does not reach back that far."""
     return sum(_is_about(row, scope) for row in NotificationLog(source).scan(since)) if reaches(source, since) else None
 
 
-def _is_about(row: Notification, scope: Scope) -> bool:
+def _is_about(row: Notification, scope: RefreshScope) -> bool:
     """Whether a row names something in scope; a rename has two names."""
     return any(
         scope.database(it.database) if it.table is None else scope.table(TableName(it.database, it.table))
@@ -110,25 +110,25 @@ def touched_tables(source: Metastore, since: int, upto: int) -> frozenset[TableN
 class Writing:
     """One run of a dump, which goes on after the table or database `after` (None: from the beginning)."""
 
-    source: Recorder
-    selection: Selection
+    source: ReplyRecorder
+    selection: DumpSelection
     after: TableName | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: DumpCounts = field(default_factory=DumpCounts)
 
-    def parts(self, on_progress: OnProgress) -> Iterator[tuple[bytes, Counts]]:
+    def parts(self, on_progress: OnProgress) -> Iterator[tuple[bytes, DumpCounts]]:
         """The records as bytes, each with what it completes. Raises MetastoreError."""
         unfinished = 0
         for record, counts in self._records():
             self.counts = self.counts.plus(counts)
             unfinished = unfinished + len(record.names) if record.what is What.PARTITIONS else 0
-            so_far = self.counts.plus(Counts(partitions=unfinished))
+            so_far = self.counts.plus(DumpCounts(partitions=unfinished))
             on_progress(f"{record.database}.{record.table}" if record.table else record.database, so_far)
             yield framed(record), counts
 
-    def _records(self) -> Iterator[tuple[Record, Counts]]:
+    def _records(self) -> Iterator[tuple[DumpRecord, DumpCounts]]:
         databases = sorted(self.source.databases())
         if self.after is None:
-            yield Record(What.DATABASES, names=tuple(databases)), Counts()
+            yield DumpRecord(What.DATABASES, names=tuple(databases)), DumpCounts()
         after = self.after or TableName("", "")
         for database in databases:
             if database < after.database:
@@ -141,19 +141,19 @@ class Writing:
                 if name > after and self.selection.may_take(name):
                     yield from self._table(name)
 
-    def _database(self, name: str, tables: list[str]) -> tuple[Record, Counts]:
+    def _database(self, name: str, tables: list[str]) -> tuple[DumpRecord, DumpCounts]:
         """A database. Out of scope, it has only the names of its tables and functions."""
         self.source.taken()
         database = self.source.database(name) if self.selection.scope.database(name) else None
         if database is None:
             self.source.call(lambda client: client.get_functions(name, "*"))
-            return Record(What.DATABASE, name, names=tuple(tables), replies=self.source.taken()), Counts()
+            return DumpRecord(What.DATABASE, name, names=tuple(tables), replies=self.source.taken()), DumpCounts()
         functions = self.source.functions(name)
         replies = tuple(it for it in self.source.taken() if it.call != "get_functions")
-        counts = Counts(databases=1, functions=len(functions))
-        return Record(What.DATABASE, name, names=tuple(tables), replies=replies), counts
+        counts = DumpCounts(databases=1, functions=len(functions))
+        return DumpRecord(What.DATABASE, name, names=tuple(tables), replies=replies), counts
 
-    def _table(self, name: TableName) -> Iterator[tuple[Record, Counts]]:
+    def _table(self, name: TableName) -> Iterator[tuple[DumpRecord, DumpCounts]]:
         """A table; once more if it is another one by the end. No END if it vanishes, or is replaced each time."""
         for _ in range(_TRIES):
             # Replies to listings, or of the try before, belong to no record.
@@ -163,22 +163,22 @@ class Writing:
                 if table is None or is_index(table) or not self.selection.takes(name, table):
                     return
                 constraints = sum(map(len, self.source.constraints(table).values()))
-                yield self._record(What.TABLE, name, replies=self.source.taken()), Counts()
+                yield self._record(What.TABLE, name, replies=self.source.taken()), DumpCounts()
                 partitions = 0
                 if table.partitionKeys:
                     for page in self._pages(name):
                         partitions += len(page.names)
-                        yield page, Counts()
+                        yield page, DumpCounts()
                 again = self.source.table(name.database, name.table)
             except hive.NoSuchObjectException:
                 return
             # Another createTime: it was dropped and created again while its partitions were read.
             if again is not None and again.createTime == table.createTime:
-                counts = Counts(tables=1, partitions=partitions, constraints=constraints)
+                counts = DumpCounts(tables=1, partitions=partitions, constraints=constraints)
                 yield self._record(What.END, name), counts
                 return
 
-    def _pages(self, name: TableName) -> Iterator[Record]:
+    def _pages(self, name: TableName) -> Iterator[DumpRecord]:
         names = self.source.partition_names(name.database, name.table)
         self.source.taken()
         for start in range(0, len(names), PARTITIONS_PER_CALL):
@@ -188,5 +188,5 @@ class Writing:
 
     def _record(
         self, what: What, name: TableName, names: tuple[str, ...] = (), replies: tuple[Reply, ...] = ()
-    ) -> Record:
-        return Record(what, name.database, name.table, names, replies)
+    ) -> DumpRecord:
+        return DumpRecord(what, name.database, name.table, names, replies)

@@ -17,7 +17,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import draft, sync
 from pysync.base.rights import rights_at
 from pysync.hive_site.document import Document, parse
-from pysync.hive_site.merge import LISTENERS, PREFIX, Change, Edited
+from pysync.hive_site.merge import LISTENERS, PREFIX, Edited, PropertyChange
 
 BACKUP = ".pysync-backup"
 
@@ -31,7 +31,7 @@ class Rewrite:
     edited: Edited
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[PropertyChange, ...]:
         """The properties that the edit changes."""
         return self.edited.changes
 

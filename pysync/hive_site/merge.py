@@ -22,7 +22,7 @@ _BY_HAND = "edit the property by hand; pysync hive-site prints what it needs"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PropertyChange:
     """The change of one property. None: the property does not exist."""
 
     name: str
@@ -40,7 +40,7 @@ class Edited:
     """The content of a file after an edit, and the properties that changed."""
 
     content: bytes
-    changes: tuple[Change, ...]
+    changes: tuple[PropertyChange, ...]
     values: Mapping[str, str]  # all values that Hadoop reads
 
 
@@ -177,7 +177,7 @@ def _checked(document: Document, edits: list[_Edit], wanted: Mapping[str, str], 
     if _normalized(new) != _normalized(wanted) or _others(after) != _others(document):
         raise PysyncError(f"cannot edit {name}: more than the properties of pysync would change", _BY_HAND)
     keys = [*dict.fromkeys([*old, *new])]
-    changes = (Change(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
+    changes = (PropertyChange(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
     return Edited(content, tuple(changes), new)
 
 

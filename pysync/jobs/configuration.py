@@ -14,7 +14,7 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.toml_file import read_text
-from pysync.config_file.file import Change, Draft, drafted, locked
+from pysync.config_file.file import Change, FileDraft, drafted, locked
 from pysync.control import reloading
 from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.queue.queue_file import FILE
@@ -25,13 +25,13 @@ OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Reconfigured:
     """What came of a change: whether the file differs now, and the keys that the sidecar took, None where none runs.
 
     `kept` is what the queue kept of the target of the act, where no sidecar runs.
     """
 
-    draft: Draft
+    draft: FileDraft
     taken: tuple[str, ...] | None
     backlog: Backlog | None = None
 
@@ -43,7 +43,7 @@ class Done:
 
 def reconfigure(
     path: Path, change: Change, *, act: Act | None = None, decided: str | None = None, why: str, on_progress: OnProgress
-) -> Done:
+) -> Reconfigured:
     """Change the file as a whole, have the sidecar take it, and carry out `act`; each of that only where it is needed.
 
     Idempotent: what was cut short is completed by the same call. `decided` is the text that a person was shown before
@@ -58,12 +58,12 @@ def reconfigure(
         try:
             status = ask(draft.config.queue.directory, "status")
         except NoSidecar:
-            return Done(draft, None, _resting(draft, act))
-        return Done(draft, _running(draft, act, status, why, on_progress))
+            return Reconfigured(draft, None, _resting(draft, act))
+        return Reconfigured(draft, _running(draft, act, status, why, on_progress))
 
 
 def _running(
-    draft: Draft, act: Act | None, status: dict[str, Any], why: str, on_progress: OnProgress
+    draft: FileDraft, act: Act | None, status: dict[str, Any], why: str, on_progress: OnProgress
 ) -> tuple[str, ...]:
     """Change the file beside the sidecar of that status; the keys that it took."""
     _assert_same_file(draft, status)
@@ -86,7 +86,7 @@ def _running(
     return tuple(answer["changes"])
 
 
-def _restore(draft: Draft, refused: PysyncError) -> None:
+def _restore(draft: FileDraft, refused: PysyncError) -> None:
     """Undo the change that was refused. Raises PysyncError, with both reasons, where that is not possible."""
     try:
         draft.restore()
@@ -96,7 +96,7 @@ def _restore(draft: Draft, refused: PysyncError) -> None:
         ) from refused
 
 
-def _assert_same_file(draft: Draft, status: dict[str, Any]) -> None:
+def _assert_same_file(draft: FileDraft, status: dict[str, Any]) -> None:
     if status["config"] is None:
         raise PysyncError("a job of its own runs on the queue", f"wait for process {status['pid']} to end")
     file = Path(status["config"]["file"])
@@ -104,7 +104,7 @@ def _assert_same_file(draft: Draft, status: dict[str, Any]) -> None:
         raise PysyncError(f"the sidecar runs with another file: {file}", f"name that one: -c {file}")
 
 
-def _resting(draft: Draft, act: Act | None) -> Backlog | None:
+def _resting(draft: FileDraft, act: Act | None) -> Backlog | None:
     """Change the file, and the queue if there is one; what that kept of the target."""
     directory = draft.config.queue.directory
     if act is None or not (directory / FILE).exists():
@@ -122,7 +122,7 @@ def _resting(draft: Draft, act: Act | None) -> Backlog | None:
         return events or (registry.backlog_of(queue, act.to) if act is not None and act.to is not None else None)
 
 
-def _needed(draft: Draft, act: Act | None, known: Collection[str]) -> Act | None:
+def _needed(draft: FileDraft, act: Act | None, known: Collection[str]) -> Act | None:
     """The act, if the queue, with the targets `known`, has anything to do for it, or would refuse it.
 
     A rename in a file that says it already may be one that was cut short, was done before, or is a mistake.

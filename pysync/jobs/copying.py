@@ -16,7 +16,7 @@ from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import refuse_shared
-from pysync.copy.requests import Difference, Pair
+from pysync.copy.requests import FileDifference, Pair
 from pysync.copy.round import Copied
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
@@ -39,7 +39,7 @@ OnProgress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CopyRequest:
     """What is to be copied: `tables` are names at the source (none: all in scope)."""
 
     tables: Collection[TableName] = ()
@@ -48,20 +48,22 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedTable:
     """A table of the source whose files are not copied, and why."""
 
     table: TableName
     reason: Rejected
 
 
-def copy_now(config: Config, name: str, wanted: Wanted, on_progress: OnProgress) -> tuple[Copied, list[Refused]]:
+def copy_now(
+    config: Config, name: str, wanted: CopyRequest, on_progress: OnProgress
+) -> tuple[Copied, list[RefusedTable]]:
     """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
 
     Refused are tables that the target has from elsewhere, unless it adopts them, and those whose directory there is not
     theirs alone. Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
     """
-    total, refused = Copied(), list[Refused]()
+    total, refused = Copied(), list[RefusedTable]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
         for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
             total = total.plus(
@@ -72,7 +74,7 @@ def copy_now(config: Config, name: str, wanted: Wanted, on_progress: OnProgress)
 
 def survey_now(
     config: Config, name: str, tables: Collection[TableName], on_progress: OnProgress
-) -> Iterator[tuple[TableName, list[Difference]]]:
+) -> Iterator[tuple[TableName, list[FileDifference]]]:
     """What the directories of each of these tables, named as at the source, lack at a target; reads only.
 
     A table may come more than once, with some of its partitions each time. A table that has no files of its own, or
@@ -135,7 +137,7 @@ def _done(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return copier.copy(pairs, delete=delete)
 
 
-def _survey(copier: Copier, pairs: list[Pair]) -> list[Difference]:
+def _survey(copier: Copier, pairs: list[Pair]) -> list[FileDifference]:
     return copier.survey(pairs)
 
 
@@ -158,7 +160,9 @@ def _surveyed(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return total
 
 
-def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refused: list[Refused]) -> Iterator[Pair]:
+def _own_pairs(
+    work: _Work, target: Target, tables: Collection[TableName], refused: list[RefusedTable]
+) -> Iterator[Pair]:
     """As `_pairs`, without the tables that are added to `refused`."""
     for name, table in _definitions(work, tables):
         there = work.translator.mapping.table(name)
@@ -169,7 +173,7 @@ def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refus
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
-            refused.append(Refused(name, error))
+            refused.append(RefusedTable(name, error))
 
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:

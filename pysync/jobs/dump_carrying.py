@@ -11,10 +11,10 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.copy.copier import Copier
-from pysync.copy.requests import Difference, Pair
+from pysync.copy.requests import FileDifference, Pair
 from pysync.copy.round import RECORD, Copied, Removed
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
-from pysync.dump.manifest import Counts
+from pysync.dump.manifest import DumpCounts
 from pysync.jobs.dump_listing import locations, opened_copier
 from pysync.metastore.reads import Reads
 from pysync.model.locations import is_below
@@ -45,7 +45,7 @@ class Into:
 
     def parts(
         self, source: Reads, tables: Iterator[TableName], after: PageLine | None, on_progress: Callable[[str], None]
-    ) -> Iterator[tuple[bytes, Counts]]:
+    ) -> Iterator[tuple[bytes, DumpCounts]]:
         """The lines of all pages of these tables after `after`, each once its files are in the dump.
 
         Idempotent. Raises Unavailable and Rejected as the copier does, PysyncError where Spark does not see the dump.
@@ -57,7 +57,7 @@ class Into:
                     on_progress(str(name))
                     yield self._page(name, number, page)
 
-    def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
+    def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, DumpCounts]:
         wanted = {it: place_of(self.directory, it) for it in page if _is_under(it, self.under)}
         not_taken = tuple(it for it in page if it not in wanted)
         missing = self._bring({it: place for it, place in wanted.items() if not place.exists()})
@@ -80,7 +80,7 @@ class Into:
             _unfinished(place).rename(place)
         return [it for it, place in wanted.items() if not place.exists()]
 
-    def _at_rest(self, pairs: Sequence[Pair]) -> list[Difference]:
+    def _at_rest(self, pairs: Sequence[Pair]) -> list[FileDifference]:
         """Copy until a second look finds nothing that differs."""
         (self.directory / DATA).mkdir(parents=True, exist_ok=True)
         for _ in range(_TRIES):
@@ -142,7 +142,7 @@ def _remove_records(directory: Path) -> None:
         record.unlink()
 
 
-def _assert_same(directory: Path, difference: Difference) -> None:
+def _assert_same(directory: Path, difference: FileDifference) -> None:
     """Raises PysyncError if what Spark has found there is not here: its executors have other disks."""
     here = sum(1 for it in directory.rglob("*") if it.is_file()) if directory.is_dir() else -1
     if here != difference.same:

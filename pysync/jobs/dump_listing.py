@@ -14,7 +14,7 @@ from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.requests import Pair
-from pysync.dump.manifest import Counts
+from pysync.dump.manifest import DumpCounts
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
@@ -40,13 +40,13 @@ class Lister:
             empty.mkdir()
             yield cls(copier, empty.as_uri())
 
-    def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, Counts]]:
+    def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, DumpCounts]]:
         """A line of JSON for each file in these directories of a table. Raises Unavailable and Rejected."""
         for listed in self.copier.survey([Pair(location, self.empty) for location in locations]):
             for file in listed.copies:
                 line = {"database": name.database, "table": name.table, "path": file.source}
                 whole_line = {**line, "bytes": file.size, "modified_ms": file.time}
-                yield json.dumps(whole_line).encode() + b"\n", Counts(files=1)
+                yield json.dumps(whole_line).encode() + b"\n", DumpCounts(files=1)
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path
 
 def listing(
     lister: Lister, source: Reads, tables: Iterable[TableName], on_progress: Callable[[str], None]
-) -> Iterator[tuple[bytes, Counts]]:
+) -> Iterator[tuple[bytes, DumpCounts]]:
     """The files of these tables, a page of partitions at a time."""
     for name in tables:
         on_progress(str(name))

@@ -17,12 +17,12 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.dump.data import last_page
 from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
-from pysync.dump.manifest import Counts, Manifest, Within, needs_definitions, scope_of
+from pysync.dump.manifest import DumpCounts, Manifest, Within, needs_definitions, scope_of
 from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD
-from pysync.dump.replies import Recorder
-from pysync.dump.write import Selection, Writing, changes_since, newest, newest_within, touched_tables
+from pysync.dump.replies import ReplyRecorder
+from pysync.dump.write import DumpSelection, Writing, changes_since, newest, newest_within, touched_tables
 from pysync.jobs.dump_carrying import Into
 from pysync.jobs.dump_listing import Lister, listing
 from pysync.metastore.access import MetastoreRef
@@ -30,12 +30,12 @@ from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.replay.window.repl_policy import parse_policy
 
-OnProgress = Callable[[str, Counts, int], None]
+OnProgress = Callable[[str, DumpCounts, int], None]
 """Called with the current object, what is done, and how many tables there are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DumpRequest:
     """What is to be dumped: `within` (None: what the targets of the configuration take).
 
     `since`, `to` and `limit` are about notifications: with `since` only what they touched is dumped, and what is not in
@@ -72,7 +72,7 @@ def _database(within: Within | None) -> str | None:
     return parse_policy(within.policy).database.lower()
 
 
-def dump_once(config: Config, directory: Path, wanted: Wanted, on_progress: OnProgress) -> Manifest:
+def dump_once(config: Config, directory: Path, wanted: DumpRequest, on_progress: OnProgress) -> Manifest:
     """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
 
     Raises UsageError for a directory with something else, PysyncError for a source that cannot be read, Unavailable and
@@ -105,7 +105,7 @@ def _within(config: Config, within: Within | None) -> tuple[Within, ...]:
     return tuple(dict.fromkeys(policies))
 
 
-def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
+def _data_under(config: Config, wanted: DumpRequest) -> tuple[str, ...]:
     """The prefixes below which data files are taken. Raises UsageError if there are none."""
     if wanted.files != "copy":
         return ()
@@ -119,7 +119,7 @@ def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
     return prefixes
 
 
-def _new_manifest(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
+def _new_manifest(config: Config, wanted: DumpRequest, within: tuple[Within, ...], source: ReplyRecorder) -> Manifest:
     """The dump as it begins; the newest notification is asked for before anything is read."""
     replaces = (wanted.former,) if wanted.former is not None else ()
     scope, data_under = scope_of([*within, *replaces]), _data_under(config, wanted)
@@ -140,26 +140,26 @@ def _new_manifest(config: Config, wanted: Wanted, within: tuple[Within, ...], so
     )
 
 
-def _selection(source: Recorder, manifest: Manifest) -> Selection:
+def _selection(source: ReplyRecorder, manifest: Manifest) -> DumpSelection:
     replaces = manifest.replaces
     former = scope_of(replaces) if replaces else None
     by_definition = needs_definitions(replaces)
-    return Selection(scope_of(manifest.within), _touched(source, manifest), former, by_definition)
+    return DumpSelection(scope_of(manifest.within), _touched(source, manifest), former, by_definition)
 
 
-def _touched(source: Recorder, manifest: Manifest) -> frozenset[TableName] | None:
+def _touched(source: ReplyRecorder, manifest: Manifest) -> frozenset[TableName] | None:
     if manifest.since is None or manifest.upto is None:
         return None
     return touched_tables(source, manifest.since, manifest.upto)
 
 
-def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
+def _names(source: ReplyRecorder, selection: DumpSelection) -> Iterator[TableName]:
     for database in filter(selection.scope.database, source.databases()):
         names = (TableName(database, table) for table in source.tables(database))
         yield from filter(selection.may_take, names)
 
 
-def _add_files(config: Config, wanted: Wanted, pieces: Pieces, on_progress: Callable[[str], None]) -> None:
+def _add_files(config: Config, wanted: DumpRequest, pieces: Pieces, on_progress: Callable[[str], None]) -> None:
     """The files of all tables of the dump, or a list of them; a dump that was not finished has some already."""
     if wanted.files == "none":
         return
@@ -184,9 +184,9 @@ def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:
 
 
 @contextmanager
-def _reading(where: MetastoreRef) -> Iterator[Recorder]:
+def _reading(where: MetastoreRef) -> Iterator[ReplyRecorder]:
     try:
-        with Recorder(where) as source:
+        with ReplyRecorder(where) as source:
             yield source
     except (MetastoreError, TException) as error:
         raise PysyncError(f"cannot read the source at {where}: {error}", "run the command again to continue") from error

@@ -22,11 +22,11 @@ from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
 from pysync.verify.executor import LocalExecutor
-from pysync.verify.findings import Compared
-from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.findings import ComparedObject
+from pysync.verify.partitions import Keyed, PartitionBatch, PartitionTally
 from pysync.verify.pool import WorkerPool
 from pysync.verify.rules import Rules
-from pysync.verify.tables import Seen
+from pysync.verify.tables import SeenTable
 
 _OF_FILES_ALONE = CopySettings.model_fields.keys() - {"rewrite"}
 
@@ -35,7 +35,7 @@ class _Value(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Job(_Value):
+class ComparisonJob(_Value):
     """What is compared with what: `target` are the settings of a target of that `kind`, as JSON."""
 
     version: str
@@ -44,7 +44,7 @@ class Job(_Value):
     target: str
 
     @classmethod
-    def of(cls, source: SourceConfig, settings: TargetSettings) -> Job:
+    def of(cls, source: SourceConfig, settings: TargetSettings) -> ComparisonJob:
         """The job for these settings. Of the copy settings it has only those that definitions depend on.
 
         It names files with secrets, and holds no secret.
@@ -75,51 +75,51 @@ class ItemText(_Value):
         return item
 
 
-class Work(_Value):
+class TaskRequest(_Value):
     """What one task looks at: objects, or batches of the partitions of the table `old`, at the target `new`."""
 
-    job: Job
+    job: ComparisonJob
     items: tuple[ItemText, ...] = ()
     old: TableName | None = None
     new: TableName | None = None
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[PartitionBatch, ...] = ()
 
 
 class SeenText(_Value):
     """What was seen of an object; with `many`, its keys, its partitions are still to be compared."""
 
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedObject, ...]
     many: tuple[tuple[str, str], ...] | None = None
     stays: str = ""
 
     @classmethod
-    def of(cls, seen: Seen) -> SeenText:
+    def of(cls, seen: SeenTable) -> SeenText:
         """The text of what was seen."""
         return cls(
             compared=seen.compared, many=tuple(seen.many.keys) if seen.many is not None else None, stays=seen.stays
         )
 
-    def seen(self, item: Item) -> Seen:
+    def seen(self, item: Item) -> SeenTable:
         """What was seen of the item, again."""
         if self.many is None or not isinstance(item, TableItem):
-            return Seen(self.compared, None, self.stays)
-        return Seen(self.compared, Keyed(item.old, item.new, self.many), self.stays)
+            return SeenTable(self.compared, None, self.stays)
+        return SeenTable(self.compared, Keyed(item.old, item.new, self.many), self.stays)
 
 
-class Answer(_Value):
+class TaskAnswer(_Value):
     """What a task found, or why it could not: `failed` is the message and a hint."""
 
     seen: tuple[SeenText, ...] = ()
-    tallies: tuple[Tally, ...] = ()
+    tallies: tuple[PartitionTally, ...] = ()
     failed: tuple[str, str | None] | None = None
 
 
 def run_work(request: str) -> str:
-    """The answer to a Work, both as JSON. Reads only, and remembers nothing."""
+    """The answer to a request, both as JSON. Reads only, and remembers nothing."""
     try:
         # First: another version may have other fields, and the refusal shall name the version.
         _assert_version(request)
-        answer = _looked(Work.model_validate_json(request))
+        answer = _looked(TaskRequest.model_validate_json(request))
     except PysyncError as error:
         answer = _failed(error.message, error.hint)
     except TException as error:
@@ -127,7 +127,7 @@ def run_work(request: str) -> str:
     return answer.model_dump_json()
 
 
-def _looked(work: Work) -> Answer:
+def _looked(work: TaskRequest) -> TaskAnswer:
     kind = target_kind(work.job.kind)
     settings = kind.settings.model_validate_json(work.job.target)
     access = work.job.source.access()
@@ -137,16 +137,16 @@ def _looked(work: Work) -> Answer:
     with WorkerPool(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as pool:
         executor = LocalExecutor(pool, comparator)
         try:
-            return Answer(seen=_objects(executor, work), tallies=_partitions(executor, work))
+            return TaskAnswer(seen=_objects(executor, work), tallies=_partitions(executor, work))
         except (MetastoreError, TException) as error:
             return _failed(f"cannot read the source: {error}")
 
 
-def _objects(executor: LocalExecutor, work: Work) -> tuple[SeenText, ...]:
+def _objects(executor: LocalExecutor, work: TaskRequest) -> tuple[SeenText, ...]:
     return tuple(SeenText.of(seen) for _, seen in executor.objects([it.item() for it in work.items]))
 
 
-def _partitions(executor: LocalExecutor, work: Work) -> tuple[Tally, ...]:
+def _partitions(executor: LocalExecutor, work: TaskRequest) -> tuple[PartitionTally, ...]:
     if work.old is None or work.new is None:
         return ()
     return tuple(executor.batches(Keyed(work.old, work.new), work.batches))
@@ -161,5 +161,5 @@ def _assert_version(request: str) -> None:
         )
 
 
-def _failed(message: str, hint: str | None = None) -> Answer:
-    return Answer(failed=(f"on {socket.gethostname()}: {message}", hint))
+def _failed(message: str, hint: str | None = None) -> TaskAnswer:
+    return TaskAnswer(failed=(f"on {socket.gethostname()}: {message}", hint))

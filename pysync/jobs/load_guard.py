@@ -31,7 +31,7 @@ from pysync.replay.rereading import Rereading
 from pysync.replay.window.fold import fold
 from pysync.replay.window.plan import plan
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import LIVING, Scope, everything
+from pysync.resync.refreshes import LIVING, RefreshScope, everything
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
@@ -130,7 +130,7 @@ class Survey:
     def _refreshes(self) -> Iterator[Refresh]:
         """The refreshes that the load would ask for, at a position beyond all others: no event counts as later."""
         policy, end = self.translator.policy, 2**62
-        scope = Scope(policy.takes_database, policy.takes_table)
+        scope = RefreshScope(policy.takes_database, policy.takes_table)
         for names in everything(self.dumped, lambda: end, scope=scope, whole=self.whole):
             event = Event(Kind.REFRESH, self.manifest.source, SIDECAR, 1, 0, attributes=dict(names))
             change = self.translator.translate(encode_event(event), end)

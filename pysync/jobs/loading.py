@@ -20,8 +20,8 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
-from pysync.resync.bootstrap import Origin
-from pysync.resync.refreshes import Scope
+from pysync.resync.bootstrap import BootstrapOrigin
+from pysync.resync.refreshes import RefreshScope
 
 FilesToo = Literal["copy", "none"]
 """Whether the data files of a dump come to the targets, or the metadata alone."""
@@ -76,7 +76,7 @@ def load_once(
             parked[name] = queue.target(name).parked.tables()
 
     carried = partial(OutOf, dump.directory, manifest.data_under) if manifest.files == "copy" else None
-    origin = Origin(
+    origin = BootstrapOrigin(
         partial(DumpReader, dump),
         id=manifest.id,
         whole=whole,
@@ -122,7 +122,7 @@ def _without_files(config: Config) -> Config:
 def is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
     """Whether the dump has everything that the targets take. If so, what is parked of other objects is over."""
     policies = [Translator.of(it).policy for it in config.targets if it.name in targets]
-    scope = Scope(
+    scope = RefreshScope(
         database=lambda name: any(policy.takes_database(name) for policy in policies),
         table=lambda name: any(policy.takes_table(name) for policy in policies),
     )

@@ -14,7 +14,7 @@ from pysync.control.server import WHO, Command
 from pysync.queue import EventQueue
 from pysync.queue.queue_file import FILE
 from pysync.replay.window.translate import Translator
-from pysync.resync.bootstrap import Origin
+from pysync.resync.bootstrap import BootstrapOrigin
 from pysync.resync.ranges import counted
 from pysync.sidecar import held, trash
 from pysync.sidecar.acts import journal_of, recorded
@@ -35,7 +35,7 @@ def run_once(
     targets: Sequence[str],
     on_progress: OnProgress,
     *,
-    origin: Origin | None = None,
+    origin: BootstrapOrigin | None = None,
     before: Callable[[EventQueue], object] = lambda _: None,
     after: Callable[[EventQueue], object] = lambda _: None,
 ) -> dict[str, Any]:

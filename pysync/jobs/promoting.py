@@ -23,7 +23,7 @@ from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.targets.base import Rejected
 from pysync.targets.hms import HmsSettings, HmsStore, hms_store
-from pysync.verify.compare import Compared
+from pysync.verify.compare import ComparedObject
 from pysync.verify.rules import Rules
 
 OnProgress = Callable[[str, int, int], None]
@@ -86,7 +86,7 @@ class Promotion:
                 )
             time.sleep(_POLL_SECONDS)
 
-    def differences(self, on_progress: OnProgress) -> list[Compared]:
+    def differences(self, on_progress: OnProgress) -> list[ComparedObject]:
         """What differs between source and target, and must not, as they are now."""
         return [it for it in comparison(self.config, self.settings).run(None, on_progress) if it.drift]
 

@@ -14,7 +14,7 @@ from pysync.base.health import DISABLED
 from pysync.base.text import count
 from pysync.config import Config
 from pysync.control.client import ask
-from pysync.verify.findings import Compared
+from pysync.verify.findings import ComparedObject
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
 _POLL_SECONDS = 0.3
@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 2.0  # as long as what was parked waits for its first retry
 OnProgress = Callable[[str], None]
 
 
-def repair(config: Config, target: str, drift: Sequence[Compared], on_progress: OnProgress) -> None:
+def repair(config: Config, target: str, drift: Sequence[ComparedObject], on_progress: OnProgress) -> None:
     """Have the sidecar bring what has drifted to what the source has, and wait until the target is done with it.
 
     Raises PysyncError when no sidecar runs, or when the target is paused.
@@ -53,7 +53,7 @@ def have_compared_again(config: Config, target: str) -> None:
         ask(config.queue.directory, "verify", target=target)
 
 
-def _requests(drift: Sequence[Compared]) -> Iterator[tuple[list[str], list[str]]]:
+def _requests(drift: Sequence[ComparedObject]) -> Iterator[tuple[list[str], list[str]]]:
     """Databases first, and tables with constraints last: what a foreign key refers to is there by then."""
     databases = sorted({item.source for item in drift if "." not in item.source})
     last = {item.source for item in drift if item.kind == "constraint"}

@@ -13,7 +13,7 @@ from pysync.dump.manifest import Manifest, scope_of
 from pysync.dump.read import DumpReader
 from pysync.dump.root import Cleaned, clean, new_directory
 from pysync.dump.taken import Taken, by_scope, load_notes
-from pysync.jobs.dumping import OnProgress, Wanted, dump_once
+from pysync.jobs.dumping import DumpRequest, OnProgress, dump_once
 from pysync.jobs.repl_options import DumpOptions, dump_options
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
@@ -42,9 +42,9 @@ def repl_dump(config: Config, statement: ReplDump, root: Path, on_progress: OnPr
     return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), on_progress)
 
 
-def wanted(statement: ReplDump, options: DumpOptions, files: Literal["copy", "none"]) -> Wanted:
+def wanted(statement: ReplDump, options: DumpOptions, files: Literal["copy", "none"]) -> DumpRequest:
     """What a REPL DUMP wants of a dump."""
-    return Wanted(
+    return DumpRequest(
         options.within(statement.policy),
         statement.since,
         statement.to,

@@ -20,16 +20,16 @@ from typing import TypeVar
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
-from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
+from pysync.jobs.executor import ComparisonJob, ItemText, TaskAnswer, TaskRequest, run_work
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
 from pysync.targets.spark_request import SparkRequest
 from pysync.verify.comparator import Comparator, Item
 from pysync.verify.executor import Executor
-from pysync.verify.partitions import Batch, Keyed, Tally
-from pysync.verify.pool import Ends, WorkerPool
-from pysync.verify.tables import Seen
+from pysync.verify.partitions import Keyed, PartitionBatch, PartitionTally
+from pysync.verify.pool import ComparedEnds, WorkerPool
+from pysync.verify.tables import SeenTable
 
 MOST_ITEMS = 40
 """Objects of one task."""
@@ -49,31 +49,33 @@ R = TypeVar("R")
 
 
 class Spread:
-    """The tasks of a Spark session: `run` has one do a Work and gives its Answer, both as JSON, from any thread.
+    """The tasks of a Spark session: `run` has one do a request and gives its answer, both as JSON, from any thread.
 
     `pool` are the connections of this process, which list what there is. `slots` says how many tasks run at once, and
     is asked when there is something to do. At the end comes `cancel`, then the end of the session, then `join`.
     """
 
-    def __init__(self, pool: WorkerPool, run: Callable[[str], str], job: Job, slots: Callable[[], int]) -> None:
+    def __init__(
+        self, pool: WorkerPool, run: Callable[[str], str], job: ComparisonJob, slots: Callable[[], int]
+    ) -> None:
         self._crew = pool
         self._run = run
         self._job = job
         self._slots = slots
         self._pool: ThreadPoolExecutor | None = None
 
-    def ask(self, ask: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, ask: Callable[[ComparedEnds], R]) -> Future[R]:
         """As `Executor.ask`."""
         return self._crew.ask(ask)
 
-    def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
+    def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, SeenTable]]:
         """As `Executor.objects`."""
         size = max(1, min(MOST_ITEMS, len(items) // (self._slots() * _TASKS_EACH)))
         for chunk, answer in self._each(_chunks(items, size), self._objects):
             for item, seen in zip(chunk, answer.seen, strict=True):
                 yield item, seen.seen(item)
 
-    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
+    def batches(self, keyed: Keyed, batches: Iterable[PartitionBatch]) -> Iterator[PartitionTally]:
         """As `Executor.batches`."""
         for _, answer in self._each(_chunks(batches, MOST_BATCHES), lambda chunk: self._partitions(keyed, chunk)):
             yield from answer.tallies
@@ -88,22 +90,24 @@ class Spread:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _objects(self, items: Sequence[Item]) -> Work:
-        return Work(job=self._job, items=tuple(map(ItemText.of, items)))
+    def _objects(self, items: Sequence[Item]) -> TaskRequest:
+        return TaskRequest(job=self._job, items=tuple(map(ItemText.of, items)))
 
-    def _partitions(self, keyed: Keyed, batches: Sequence[Batch]) -> Work:
-        return Work(job=self._job, old=keyed.old, new=keyed.new, batches=tuple(batches))
+    def _partitions(self, keyed: Keyed, batches: Sequence[PartitionBatch]) -> TaskRequest:
+        return TaskRequest(job=self._job, old=keyed.old, new=keyed.new, batches=tuple(batches))
 
-    def _each(self, chunks: Iterable[list[T]], work: Callable[[list[T]], Work]) -> Iterator[tuple[list[T], Answer]]:
+    def _each(
+        self, chunks: Iterable[list[T]], work: Callable[[list[T]], TaskRequest]
+    ) -> Iterator[tuple[list[T], TaskAnswer]]:
         """The answers in the order of the chunks; all of these are asked for at once."""
         pool = self._started()
         answers = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
         for chunk, future in answers:
             yield chunk, future.result()
 
-    def _answer(self, work: str) -> Answer:
+    def _answer(self, work: str) -> TaskAnswer:
         """What a task answers. Raises Unavailable, which names the executor, if it could not look."""
-        answer = Answer.model_validate_json(self._run(work))
+        answer = TaskAnswer.model_validate_json(self._run(work))
         if answer.failed is not None:
             raise Unavailable(*answer.failed)
         return answer
@@ -127,7 +131,7 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Wor
         place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
         tasks = _Tasks(SparkHost(_spark_request(config, settings), place))
         stack.callback(tasks.host.close)
-        job = Job.of(config.source, settings)
+        job = ComparisonJob.of(config.source, settings)
 
         def lent(pool: WorkerPool, _: Comparator) -> Spread:
             spread = Spread(pool, tasks.run, job, tasks.slots)

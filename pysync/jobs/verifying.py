@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.config import Config
-from pysync.jobs.copying import Wanted, copy_now, survey_now
+from pysync.jobs.copying import CopyRequest, copy_now, survey_now
 from pysync.jobs.spreading import on_spark
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.targets.settings import TargetSettings
-from pysync.verify.compare import DIFFERENT, EQUAL, Compared, OnProgress, Selection
+from pysync.verify.compare import DIFFERENT, EQUAL, ComparedObject, OnProgress, Selection
 from pysync.verify.files import KIND, compared_files
 
 _THERE = frozenset({EQUAL, DIFFERENT})
@@ -31,7 +31,7 @@ class Verification:
     data: bool = False
     spread: bool = False
 
-    def run(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
+    def run(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[ComparedObject]:
         """Everything, or what is selected: objects first, then the files of the tables among them.
 
         Raises what Comparison.run, `on_spark` and `survey_now` raise.
@@ -43,22 +43,22 @@ class Verification:
         if self.data:
             yield from self._files([it for it in drift if it.kind == "table" and it.result in _THERE], on_progress)
 
-    def metadata(self, drift: Sequence[Compared]) -> list[Compared]:
+    def metadata(self, drift: Sequence[ComparedObject]) -> list[ComparedObject]:
         """The drift that the sidecar mends: all but that of files."""
         return [it for it in drift if it.kind != KIND]
 
-    def copy_files(self, drift: Sequence[Compared], on_progress: OnProgress) -> None:
+    def copy_files(self, drift: Sequence[ComparedObject], on_progress: OnProgress) -> None:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
         if tables:
-            wanted = Wanted(tables, delete=self.settings.drops != "suppress")
+            wanted = CopyRequest(tables, delete=self.settings.drops != "suppress")
 
             def copied(tally: dict[str, Any]) -> None:
                 on_progress("copies", tally["files"], tally["files"] + tally["files_left"])
 
             copy_now(self.config, self.settings.name, wanted, copied)
 
-    def _objects(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
+    def _objects(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[ComparedObject]:
         if not self.spread:
             yield from comparison(self.config, self.settings).run(selection, on_progress)
             return
@@ -67,7 +67,7 @@ class Verification:
                 selection, on_progress
             )
 
-    def _files(self, tables: Sequence[Compared], on_progress: OnProgress) -> Iterator[Compared]:
+    def _files(self, tables: Sequence[ComparedObject], on_progress: OnProgress) -> Iterator[ComparedObject]:
         names = {it.source: it.name for it in tables}
         wanted = [TableName.parse(it) for it in names]
         surveyed = survey_now(self.config, self.settings.name, wanted, lambda _: None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from pysync.lab import metastore
+from pysync.lab import java
 from pysync.lab.metastore import EmbeddedMetastore
 
 
@@ -29,7 +29,7 @@ def make() -> Path:
     Raises PysyncError when it does not start, OSError when the environment cannot be written. Java says nothing when
     it cannot make an archive: then there is none, and every start takes as long as this one.
     """
-    archive = metastore.class_archive()
+    archive = java.class_archive()
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent) as directory:
         made = Path(directory) / archive.name

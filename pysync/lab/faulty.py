@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pysync.base.text import count
 from pysync.base.validation import Finite, Seconds
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.model.operation import Operation
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.kinds import TargetKind
@@ -99,7 +99,7 @@ class Faults:
 class FaultyTarget(MemoryTarget):
     """One connection to a metastore in memory that fails on demand."""
 
-    def __init__(self, settings: FaultySettings, faults: Faults, store: Store) -> None:
+    def __init__(self, settings: FaultySettings, faults: Faults, store: MemoryStore) -> None:
         super().__init__(settings, store)
         self._settings = settings
         self._faults = faults
@@ -146,13 +146,13 @@ class _Opened:
 
     def __init__(self) -> None:
         self._opening = threading.Lock()
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, MemoryStore] = {}
         self._faults: dict[str, tuple[FaultySettings, Faults]] = {}
 
     def open(self, settings: FaultySettings) -> FaultyTarget:
         """The target of that name. Its faults start over when its settings have changed."""
         with self._opening:
-            store = self._stores.setdefault(settings.name, Store())
+            store = self._stores.setdefault(settings.name, MemoryStore())
             held, faults = self._faults.get(settings.name, (None, Faults(settings.faults, settings.seed)))
             # Every lane opens a connection: with the same settings they share the faults, so that `times` is not
             # counted per lane.

@@ -1,19 +1,11 @@
-"""A real Hive Metastore from pyspark's own jars: a process of its own that ends with ours.
+"""The embedded metastore: HiveMetaStore in a Java process of its own, on a Derby database.
 
-Some of it is for other programs in Java, too: which Java runs them, ports that stay free, and output that is read.
+Its jars are pyspark's, and it ends with the process that started it.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import itertools
 import os
-import secrets
-import shutil
-import socket
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,184 +14,13 @@ from typing import Literal
 
 from pysync import hive_site
 from pysync.base.errors import PysyncError, UsageError
+from pysync.lab.bound_process import BoundProcess, tail
+from pysync.lab.java import class_archive, class_path, find_java, find_spark_jars
+from pysync.lab.ports import free_port, wait_until_free
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.metastore.settings import KerberosSettings, TlsSettings
-
-# --- What a metastore needs of the machine: a Java, and the jars that pyspark brings
-
-HIVE_JAR = "hive-metastore-*.jar"
-
-
-def find_java() -> Path:
-    """The `java` of JAVA_HOME, or else the one on PATH; PysyncError if there is none."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
-    java = java or shutil.which("java")
-    if java is None:
-        raise PysyncError(
-            "found no Java, neither in JAVA_HOME nor on PATH",
-            "install Java (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME",
-        )
-    return Path(java)
-
-
-def find_spark_jars() -> Path:
-    """The directory of the jars in the installed pyspark, which holds a whole metastore; it is not imported."""
-    spec = importlib.util.find_spec("pyspark")
-    for location in (spec.submodule_search_locations or ()) if spec else ():
-        jars = Path(location) / "jars"
-        if any(jars.glob(HIVE_JAR)):
-            return jars
-    raise PysyncError(
-        "the embedded metastore needs the jars of pyspark, which is not installed",
-        "pip install 'pysync[embedded]'",
-    )
-
-
-def class_archive() -> Path:
-    """Where the class archive of this Python environment is, once it is made (pysync.lab.archive)."""
-    return Path(sys.prefix) / "share" / "pysync" / "metastore.jsa"
-
-
-def class_path(first: Sequence[Path], jars: Path, last: Sequence[Path] = ()) -> str:
-    """Java's class path: the entries of `first` in their order, every jar in the directory `jars`, those of `last`."""
-    entries = [*map(str, first), f"{jars}/*", *map(str, last)]
-    for entry in entries:
-        if os.pathsep in entry:
-            raise UsageError(f"Java cannot use {entry!r} on its class path", f"use a path without {os.pathsep!r}")
-    return os.pathsep.join(entries)
-
-
-# --- Ports for servers that must know their own before they start
-
-PORTS = range(20_000, 32_000)
-"""Where a free port is looked for: below those that Linux gives to clients, because one of these could be handed out
-between a stop and a start, or be connected to itself."""
-
-_POLL = 0.05
-
-# In turn, from a place by chance: one that was handed out and is not listened on yet must not be handed out again.
-_TURNS = itertools.count(secrets.randbelow(len(PORTS)))
-
-
-def free_port() -> int:
-    """A port that nobody listens on now. Nothing keeps another process from taking it before its server starts."""
-    for _ in range(100):
-        port = PORTS[next(_TURNS) % len(PORTS)]
-        if is_free(port):
-            return port
-    raise PysyncError(f"found no free port between {PORTS[0]} and {PORTS[-1]}")
-
-
-def is_free(port: int) -> bool:
-    """Whether a server may listen on it now, on all interfaces."""
-    with socket.socket() as probe:
-        # As Java does: a port whose last connections are still in TIME_WAIT is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
-
-
-def wait_until_free(port: int, patience: float) -> bool:
-    """Whether the port is free, or comes to be so within `patience` seconds."""
-    until = time.monotonic() + patience
-    while not is_free(port):
-        if time.monotonic() >= until:
-            return False
-        time.sleep(_POLL)
-    return True
-
-
-# --- A child process that ends with its parent, and its log
-
-_LAUNCHER = Path(__file__).with_name("bound_exec.py")
-
-
-class BoundProcess:
-    """A running program whose output goes to the end of a file.
-
-    On Linux the kernel kills it when its parent dies, however that happens. The kernel's rule is about the *thread*
-    that forked, so a thread of its own forks and then waits for the child's end: the caller's may end when it likes.
-    """
-
-    def __init__(self, command: Sequence[str], *, log: Path, cwd: Path, env: Mapping[str, str]) -> None:
-        """Start it; OSError if the program cannot be run."""
-        # -I -S: the launcher starts at once, without site packages, whatever the environment says.
-        self._command = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command]
-        self._log, self._cwd, self._env = log, cwd, dict(env)
-        self._child: subprocess.Popen[bytes] | None = None
-        self._error: OSError | None = None
-        self._forked = threading.Event()
-        self._waiter = threading.Thread(target=self._fork_and_wait, name=f"waits for {log}", daemon=True)
-        self._waiter.start()
-        self._forked.wait()
-        if self._error is not None:
-            raise self._error
-
-    def _fork_and_wait(self) -> None:
-        try:
-            self._child = self._fork()
-        except OSError as error:
-            self._error = error
-            return
-        finally:
-            self._forked.set()
-        self._child.wait()
-
-    def _fork(self) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as output:
-            return subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self._cwd,
-                env=self._env,
-                start_new_session=True,  # Ctrl-C at the terminal is the parent's to handle
-            )
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended yet."""
-        return self._waiter.is_alive()
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which may be another process's once it has ended."""
-        return self._popen.pid
-
-    def stop(self, patience: float) -> None:
-        """End it with SIGTERM; with SIGKILL if it is still there after `patience` seconds."""
-        self._popen.terminate()
-        self._waiter.join(patience)
-        self.kill()
-
-    def kill(self) -> None:
-        """End it with SIGKILL, and wait for the end. Harmless if it has ended."""
-        self._popen.kill()
-        self._waiter.join()
-
-    @property
-    def _popen(self) -> subprocess.Popen[bytes]:
-        assert self._child is not None  # noqa: S101, the constructor raises otherwise
-        return self._child
-
-
-def tail(log: Path, lines: int) -> str:
-    """The last lines of a log; empty if there is none. Lines are cut at 300 characters."""
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
-    return "\n".join(line[:300] for line in text.splitlines()[-lines:])
-
-
-# --- The embedded metastore: HiveMetaStore in a Java process of its own, on a Derby database
 
 MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 HOST = "127.0.0.1"
@@ -207,9 +28,10 @@ HOST = "127.0.0.1"
 # It ends with its process, and so needs no name of its own.
 _MEMORY_URL = "jdbc:derby:memory:metastore;create=true"
 
-
 _PATIENCE = 10.0
 _TAIL_LINES = 30
+
+_POLL = 0.05
 
 
 def log_settings(level: str) -> str:

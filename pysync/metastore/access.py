@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pysync.base.errors import UsageError
 from pysync.metastore.addresses import Addresses, MetastoreUri
-from pysync.metastore.kerberos import Login
+from pysync.metastore.kerberos import KerberosLogin
 from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 
 
@@ -20,7 +20,7 @@ class MetastoreAccess:
 
     addresses: Addresses
     tls: TlsSettings | None = None
-    login: Login | None = None
+    login: KerberosLogin | None = None
     secret: LoginSettings | None = None
     user: str | None = None  # who the calls are made as, where nobody logs in
     catalogs: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class MetastoreAccess:
             assert_one_login(str(addresses), kerberos, login)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        session = None if kerberos is None else Login(kerberos)
+        session = None if kerberos is None else KerberosLogin(kerberos)
         return cls(Addresses.parse(str(addresses)), tls, session, login, catalogs=catalogs)
 
     def as_user(self, user: str | None) -> MetastoreAccess:

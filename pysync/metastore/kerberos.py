@@ -39,7 +39,7 @@ _NOTHING_CAME = (141, 195)  # with a keytab: no key of the principal is in it
 _HINT = "klist shows the tickets, KRB5_TRACE=/dev/stderr shows the login; krb5.conf names the KDC"
 
 
-class Login:
+class KerberosLogin:
     """Who we are to a metastore. Threads may share it.
 
     With a keytab the tickets are in memory, and MIT's library acquires new ones at half of their life. Without one the

@@ -6,6 +6,6 @@ replay. `ReceiverNotes` keeps how far all of them are.
 
 from pysync.notify.notes import ReceiverNotes
 from pysync.notify.notifier import Notifier
-from pysync.notify.receiver import Refused
+from pysync.notify.receiver import EventsRefused
 
-__all__ = ["Notifier", "ReceiverNotes", "Refused"]
+__all__ = ["EventsRefused", "Notifier", "ReceiverNotes"]

@@ -21,7 +21,7 @@ from pysync.base.health import Problem
 from pysync.journal import Query, Reader, Record
 from pysync.notify.events import CloudEvent, change_event, gap_event, is_visible, problem_event
 from pysync.notify.notes import ReceiverNotes
-from pysync.notify.receiver import Receiver, Refused
+from pysync.notify.receiver import EventsRefused, Receiver
 from pysync.sections import NotifyConfig
 from pysync.worker import Worker
 
@@ -52,7 +52,7 @@ _TOO_MANY = "too much happened while the receiver was away"
 log = structlog.get_logger(__name__)
 
 
-class Progress(BaseModel):
+class ReceiverProgress(BaseModel):
     """How far a receiver is: the last record of the journal that it is done with, and the problems that it knows."""
 
     record: int
@@ -122,7 +122,7 @@ class Notifier:
         self._receiver = Receiver(settings, now)
         self.worker = Worker(f"notify-{settings.name}", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
         self._wanted = _Wanted(settings, self.worker.name)
-        self._known: Progress | None = None
+        self._known: ReceiverProgress | None = None
         self._saved, self._saved_at, self._compared_at = "", 0.0, -_COMPARE_SECONDS
         self._counts = dict.fromkeys(("delivered", "failed", "skipped"), 0)
         self._trouble, self._grace_ends_at = _Trouble(), clock() + grace + _COMPARE_SECONDS
@@ -166,36 +166,38 @@ class Notifier:
 
     # --- how far the receiver is
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> ReceiverProgress:
         if self._known is not None:
             return self._known
         text = self._notes.get(self._settings.name)
         if text is not None:
-            progress = Progress.model_validate_json(text)
+            progress = ReceiverProgress.model_validate_json(text)
             if progress.running:
                 self._note_gap(progress, _KILLED, self._now())
         else:
             # A new receiver begins now: what was before is not news.
             newest = self._journal.records(Query(), 1)
-            progress = Progress(record=newest[0].id, at=newest[0].at) if newest else Progress(record=0, at=0.0)
+            progress = (
+                ReceiverProgress(record=newest[0].id, at=newest[0].at) if newest else ReceiverProgress(record=0, at=0.0)
+            )
         progress.running = True
         self._save(progress)
         self._known = progress
         return progress
 
-    def _save(self, progress: Progress) -> None:
+    def _save(self, progress: ReceiverProgress) -> None:
         text = progress.model_dump_json()
         if text != self._saved:
             self._notes.put(self._settings.name, text)
             self._saved = text
         self._saved_at = self._clock()
 
-    def _note_gap(self, progress: Progress, reason: str, until: float) -> None:
+    def _note_gap(self, progress: ReceiverProgress, reason: str, until: float) -> None:
         if "changes" in self._settings.events:
             self._add(progress, [gap_event(self._source, reason, progress.at or None, until)])
             log.warning("webhook_gap", receiver=self._settings.name, reason=reason)
 
-    def _add(self, progress: Progress, events: Sequence[CloudEvent]) -> None:
+    def _add(self, progress: ReceiverProgress, events: Sequence[CloudEvent]) -> None:
         """Have events that are no records wait for the receiver. Too many become one gap."""
         progress.waiting += map(dict, events)
         if len(progress.waiting) > MOST_WAITING:
@@ -205,7 +207,7 @@ class Notifier:
 
     # --- problems
 
-    def _compare_problems(self, progress: Progress) -> None:
+    def _compare_problems(self, progress: ReceiverProgress) -> None:
         """Have what began and what ended since the last comparison wait for the receiver, on disk."""
         if "problems" not in self._settings.events or self._clock() - self._compared_at < _COMPARE_SECONDS:
             return
@@ -224,7 +226,7 @@ class Notifier:
 
     # --- sending
 
-    def _send_some(self, progress: Progress) -> bool:
+    def _send_some(self, progress: ReceiverProgress) -> bool:
         """Send one request's worth; False when there is nothing left."""
         most = 1 if self._trouble.singly else MOST
         if waiting := progress.waiting[:most]:
@@ -242,7 +244,7 @@ class Notifier:
             progress.record, progress.at = last.id, last.at
         return bool(records or progress.waiting)
 
-    def _following(self, progress: Progress) -> list[Record]:
+    def _following(self, progress: ReceiverProgress) -> list[Record]:
         """The next records. None, and a gap that waits to be sent, where the journal does not go on from there."""
         after = progress.record
         # With the last one that was read, which says whether it is the same journal. Numbers have no holes.
@@ -262,7 +264,7 @@ class Notifier:
         try:
             self._receiver.send(events)
             self._counts["delivered"] += len(events)
-        except Refused as error:
+        except EventsRefused as error:
             self._counts["failed"] += 1
             if trouble.refused_since is None:
                 trouble.refused_since = self._clock()

@@ -28,7 +28,7 @@ _TIMEOUT_SECONDS = 10.0
 _PASSES = frozenset({408, 429})
 
 
-class Refused(PysyncError):
+class EventsRefused(PysyncError):
     """The receiver does not want these events: to send them again may not help."""
 
 
@@ -51,7 +51,7 @@ class Receiver:
     def send(self, events: Sequence[CloudEvent]) -> None:
         """Return once the receiver has taken them all.
 
-        Raises Refused for an answer that is no use trying again, any other PysyncError where the receiver, or the
+        Raises EventsRefused for an answer that is no use trying again, any other PysyncError where the receiver, or the
         secret, is not there. No message has the address: it may hold a secret.
         """
         body = json.dumps(events, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
@@ -64,7 +64,7 @@ class Receiver:
         except urllib.error.HTTPError as error:
             error.close()
             refuses = 300 <= error.code < 500 and error.code not in _PASSES
-            raise (Refused if refuses else PysyncError)(f"{name} answers {error.code}") from None
+            raise (EventsRefused if refuses else PysyncError)(f"{name} answers {error.code}") from None
         except urllib.error.URLError as error:
             raise PysyncError(f"{name} cannot be reached: {_why(error.reason)}") from None
         except (OSError, http.client.HTTPException, UnicodeError) as error:

@@ -12,7 +12,7 @@ from pysync.queue.notes import record
 from pysync.queue.parked import ParkedEvents, park
 from pysync.queue.queue_file import QueueFile
 from pysync.queue.removals import Removals
-from pysync.queue.targets import Row, Targets, forget_target, rename_target
+from pysync.queue.targets import TargetRow, Targets, forget_target, rename_target
 from pysync.queue.values import Depth, Park, Pause, Queued
 
 _REGISTER = "INSERT INTO targets (target, position, registered_at_ms) VALUES (?, ?, ?)"
@@ -141,7 +141,7 @@ class TargetQueue:
                 position = self._targets.slowest(default=self._file.first - 1)
                 with self._file.transaction() as connection:
                     connection.execute(_REGISTER, (self.name, position, self._file.now_ms()))
-                self._targets.rows[self.name] = Row(position)
+                self._targets.rows[self.name] = TargetRow(position)
             return self._targets.rows[self.name].position
 
     def forget(self, act: Mapping[str, Any] | None = None) -> None:

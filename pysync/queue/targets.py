@@ -15,7 +15,7 @@ _READ = "SELECT target, position, paused_reason, paused_at_ms FROM targets"
 
 
 @dataclass(slots=True)
-class Row:
+class TargetRow:
     """A row of the table `targets`: the position of one target, and why it is paused, if it is."""
 
     position: int
@@ -31,12 +31,12 @@ class Targets:
     def __init__(self, file: QueueFile) -> None:
         with file.reading() as connection:
             rows = connection.execute(_READ).fetchall()
-        self.rows = {name: Row(at, None if ms is None else Pause(reason, ms)) for name, at, reason, ms in rows}
+        self.rows = {name: TargetRow(at, None if ms is None else Pause(reason, ms)) for name, at, reason, ms in rows}
         self._file = file
         self._changed = threading.Condition()
         self._woken: set[str] = set()
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> TargetRow:
         """The row of a target. Raises ValueError for one that is not registered."""
         try:
             return self.rows[name]

@@ -30,7 +30,7 @@ from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
 from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
-from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place
+from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BootstrapOrigin:
     """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
     An origin that is not `whole` has the names of all objects, but not all objects. Its progress is noted under `note`.
@@ -74,7 +74,7 @@ class Bootstrapper:
         policies: Mapping[str, Policy],
         checkpoints: Checkpoints,
         *,
-        source: MetastoreRef | Origin | None,
+        source: MetastoreRef | BootstrapOrigin | None,
         listens: Callable[[], bool] = lambda: True,
     ) -> None:
         self._queue = queue
@@ -163,7 +163,7 @@ class Bootstrapper:
             "finished_at": reached.finished_at,
         }
 
-    def _readable(self) -> Origin:
+    def _readable(self) -> BootstrapOrigin:
         if self._source is None:
             raise PysyncError(
                 "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
@@ -187,7 +187,7 @@ class Bootstrapper:
     def _failed(self, _: WorkerState, reason: str) -> None:
         self._waits = reason
 
-    def _ask(self, origin: Origin, checkpoint: Checkpoint) -> None:
+    def _ask(self, origin: BootstrapOrigin, checkpoint: Checkpoint) -> None:
         """Queue what is not queued yet, as fast as the targets take it."""
         # A table would be read, and its changes before the log's first reading would never come.
         if not self._listens():
@@ -266,9 +266,9 @@ class Bootstrapper:
             self._retries[name] = self._drains[name].retry()
         return self._retries[name].done()
 
-    def _scope(self, targets: Iterable[str]) -> Scope:
+    def _scope(self, targets: Iterable[str]) -> RefreshScope:
         policies = [self._policies[name] for name in targets]
-        return Scope(
+        return RefreshScope(
             database=lambda name: any(policy.takes_database(name) for policy in policies),
             table=lambda name: any(policy.takes_table(name) for policy in policies),
         )
@@ -284,11 +284,11 @@ def assert_ready(drain: Drain) -> None:
         raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}")
 
 
-def _origin(source: MetastoreRef | Origin) -> Origin:
-    return source if isinstance(source, Origin) else Origin(partial(reading, source))
+def _origin(source: MetastoreRef | BootstrapOrigin) -> BootstrapOrigin:
+    return source if isinstance(source, BootstrapOrigin) else BootstrapOrigin(partial(reading, source))
 
 
-def _count(source: Reads, scope: Scope, *, whole: bool) -> int:
+def _count(source: Reads, scope: RefreshScope, *, whole: bool) -> int:
     databases = filter(scope.database, source.databases())
     names = (TableName(database, table) for database in databases for table in source.tables(database))
     return sum(scope.table(it) and (whole or source.table(it.database, it.table) is not None) for it in names)

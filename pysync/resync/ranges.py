@@ -41,7 +41,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedObjects:
     """The objects in scope that one event touched: tables, and databases as tables without a name.
 
     `readable` is False for an event that cannot be read: what it was about is not known.
@@ -66,7 +66,7 @@ def range_of(queue: EventQueue, request: Mapping[str, Any]) -> Range:
     return Range(first, last, table)
 
 
-def touched(queue: EventQueue, policy: Policy, selected: Range) -> Iterator[Touched]:
+def touched(queue: EventQueue, policy: Policy, selected: Range) -> Iterator[TouchedObjects]:
     """What each event of the range touched, in order.
 
     Raises HistoryGone if events of the range are no longer kept.
@@ -109,17 +109,17 @@ def shown_name(name: TableName) -> str:
     return str(name) if name.table else name.database
 
 
-def _touched(queued: Queued, policy: Policy, only: TableName | None) -> Touched:
+def _touched(queued: Queued, policy: Policy, only: TableName | None) -> TouchedObjects:
     try:
         event = decode_event(queued.data)
     except PysyncError:
-        return Touched(queued.position, (), readable=False)
+        return TouchedObjects(queued.position, (), readable=False)
     if not _is_for(policy, event):
-        return Touched(queued.position, ())
+        return TouchedObjects(queued.position, ())
     names = dict.fromkeys(map(_name, objects_of(event, queued.position)))
     if only is not None:
-        return Touched(queued.position, (only,) if only in names else ())
-    return Touched(queued.position, tuple(it for it in names if _takes(policy, it)))
+        return TouchedObjects(queued.position, (only,) if only in names else ())
+    return TouchedObjects(queued.position, tuple(it for it in names if _takes(policy, it)))
 
 
 def _is_for(policy: Policy, event: Event) -> bool:

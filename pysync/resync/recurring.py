@@ -23,7 +23,7 @@ from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy, typed_keys
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Refreshes, Scope, chosen
+from pysync.resync.refreshes import Refreshes, RefreshScope, chosen
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
@@ -103,7 +103,7 @@ class Recurring:
     ) -> None:
         self._queue = queue
         self._occasion = occasion
-        self._scope = Scope(policy.takes_database, policy.takes_table)
+        self._scope = RefreshScope(policy.takes_database, policy.takes_table)
         self._source = source
         self._clock = clock
         self.worker = Worker(occasion.note.replace(":", "-"), self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)

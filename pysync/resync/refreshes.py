@@ -30,7 +30,7 @@ Last = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RefreshScope:
     """Which databases and tables of the source are meant, by their names there.
 
     `definition` is whether a table is meant by its name and its `ttypes.Table`.
@@ -41,7 +41,7 @@ class Scope:
     definition: Callable[[TableName, Any], bool] = lambda *_: True
 
 
-EVERYTHING = Scope(lambda _: True, lambda _: True)
+EVERYTHING = RefreshScope(lambda _: True, lambda _: True)
 
 
 class Refreshes:
@@ -92,7 +92,7 @@ def everything(
     last: Last,
     first: Sequence[TableName] = (),
     *,
-    scope: Scope = EVERYTHING,
+    scope: RefreshScope = EVERYTHING,
     after: TableName | None = None,
     whole: bool = True,
 ) -> Iterator[Names]:
@@ -118,7 +118,7 @@ def everything(
 
 def chosen(
     source: Reads,
-    scope: Scope,
+    scope: RefreshScope,
     wanted: Callable[[Any], bool],
     listed: Callable[[str], list[str]] | None = None,
 ) -> Iterator[Names]:
@@ -137,7 +137,7 @@ def place(names: Names) -> TableName:
     return TableName(names.get("database", ""), names.get("table", ""))
 
 
-def _whole_database(source: Reads, listed: Names, scope: Scope, after: TableName) -> Iterator[Names]:
+def _whole_database(source: Reads, listed: Names, scope: RefreshScope, after: TableName) -> Iterator[Names]:
     database = listed["database"]
     if TableName(database, "") > after:
         yield listed

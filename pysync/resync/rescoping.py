@@ -27,7 +27,7 @@ from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
-from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place, some
+from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place, some
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
 
@@ -203,7 +203,7 @@ class Rescoper:
     def _wanted(self, source: Metastore, stored: StoredScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
         after = None if stored.queued_upto is None else TableName(*stored.queued_upto)
-        scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
+        scope = RefreshScope(self._now.policy.takes_database, self._now.policy.takes_table)
         if after is None:
             former = [Extent.of(it) for it in stored.former]
             # A table that is renamed into a new database needs the database first, and may come before it in the order.

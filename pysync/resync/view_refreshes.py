@@ -24,7 +24,7 @@ from pysync.queue import EventQueue, note_of
 from pysync.replay.window.translate import Translator
 from pysync.replay.window.view_names import names_in_view
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Refreshes, Scope, chosen
+from pysync.resync.refreshes import Refreshes, RefreshScope, chosen
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
@@ -81,7 +81,7 @@ class ViewRefreshes:
         self._target = settings.name
         self._translates = settings.translates_views and settings.mode != "shadow"
         self._mapping = translator.mapping
-        self._scope = Scope(translator.policy.takes_database, translator.policy.takes_table)
+        self._scope = RefreshScope(translator.policy.takes_database, translator.policy.takes_table)
         self._source = source
         self._clock = clock
         self._lock = threading.Lock()

@@ -26,8 +26,8 @@ from pysync.hive_site.merge import LISTENERS, Edited, merge
 from pysync.setup import conf_files
 from pysync.setup.conf_files import shipped
 from pysync.setup.listener import LISTENER, listener_settings
-from pysync.setup.record import RECORD_NAME, Record, read_record
-from pysync.setup.steps import Directory, File, HiveSite, Step, Token
+from pysync.setup.record import RECORD_NAME, InstallRecord, read_record
+from pysync.setup.steps import DirectoryStep, FileStep, HiveSite, Step, Token
 
 CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"
@@ -39,7 +39,7 @@ _MANAGERS = (b"Cloudera Manager", b"Ambari")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class InstallPlaces:
     """Where to install; None: not at all. The directory of the queue is in pysync.toml."""
 
     config: Path
@@ -50,7 +50,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InstallPlan:
     """The steps in order. If there are `problems`, no step may be applied."""
 
     steps: tuple[Step, ...]
@@ -61,7 +61,7 @@ class Plan:
     properties: dict[str, str]  # for hive-site.xml; empty without a listener
 
 
-def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
+def plan(places: InstallPlaces, user: str, text: str, executable: Path | None) -> InstallPlan:
     """Plan the set-up of a sidecar that runs as `user`. `text` is for pysync.toml, unless that file exists.
 
     Writes nothing. Raises UsageError, with a line for each problem, if no plan can be made at all.
@@ -79,11 +79,11 @@ def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
     spool = spool or default
     by_spool = None if places.spool else by_config if spool == default else by_site
     made: list[Step] = [
-        Directory(places.config, "configuration directory", 0o755),
-        Directory(config.queue.directory.absolute(), "state directory", 0o700, owner, by_config),
-        Directory(spool, "spool directory", 0o700, owner, by_spool),
+        DirectoryStep(places.config, "configuration directory", 0o755),
+        DirectoryStep(config.queue.directory.absolute(), "state directory", 0o700, owner, by_config),
+        DirectoryStep(spool, "spool directory", 0o700, owner, by_spool),
         Token(config.bridge.token_file.absolute(), owner, named_by=by_config),
-        File(file, "configuration", text.encode()),
+        FileStep(file, "configuration", text.encode()),
         *_unit(places, config, user, executable),
         *listener,
     ]
@@ -95,7 +95,9 @@ def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
     problems += [problem for step in steps for problem in step.problems()]
     problems += _unrunnable(executable, owner) if places.units else []
     properties = listener_settings(config, spool) if config.source.capture == "listener" else {}
-    return Plan(steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, config, properties)
+    return InstallPlan(
+        steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, config, properties
+    )
 
 
 def merging(settings: dict[str, str], *, spool_is_given: bool) -> partial[Edited]:
@@ -108,7 +110,7 @@ def _merged(document: Document, name: str, *, settings: dict[str, str], spool_is
     return merge(document, settings if spool_is_given or not spool else {**settings, SPOOL: spool}, name)
 
 
-def first_problems(places: Places, user: str) -> list[str]:
+def first_problems(places: InstallPlaces, user: str) -> list[str]:
     """Return the problems of the user and of the paths that were given."""
     return [*user_problems(user), *_problems_of_paths(places)]
 
@@ -124,7 +126,7 @@ def user_problems(user: str) -> Iterator[str]:
         yield f"only root can set up pysync for the user {user}; run the command as root, or as {user}"
 
 
-def _problems_of_paths(places: Places) -> Iterator[str]:
+def _problems_of_paths(places: InstallPlaces) -> Iterator[str]:
     for path in filter(None, (places.config, places.spool, places.units, places.hive_lib)):
         yield from (f"{problem}; name another place" for problem in path_problems(path))
     if places.hive_lib and not places.hive_lib.is_dir():
@@ -155,7 +157,7 @@ def _config(file: Path, text: str) -> Config:
             raise UsageError(message, error.hint) from error
 
 
-def _listener(places: Places, config: Config, owner: Owner) -> tuple[Path | None, list[Step]]:
+def _listener(places: InstallPlaces, config: Config, owner: Owner) -> tuple[Path | None, list[Step]]:
     """Return the spool that an option or hive-site.xml names, and the steps in HMS."""
     if config.source.capture != "listener":
         return places.spool, []
@@ -167,11 +169,13 @@ def _listener(places: Places, config: Config, owner: Owner) -> tuple[Path | None
         steps.append(HiveSite(rewrite))
     if places.hive_lib:
         jar = listener_jar()
-        steps.insert(0, File(places.hive_lib / jar.name, "listener jar", jar.read_bytes(), replaces=True, owner=owner))
+        steps.insert(
+            0, FileStep(places.hive_lib / jar.name, "listener jar", jar.read_bytes(), replaces=True, owner=owner)
+        )
     return spool, steps
 
 
-def _unit(places: Places, config: Config, user: str, executable: Path | None) -> list[Step]:
+def _unit(places: InstallPlaces, config: Config, user: str, executable: Path | None) -> list[Step]:
     if places.units is None or executable is None:
         return []
     group = _group(user)
@@ -179,7 +183,7 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
     state = config.queue.directory.absolute()
     service = conf_files.Service(executable, places.config / CONFIG, state, user, group, has_spark)
     content = conf_files.unit_text(shipped(conf_files.UNIT_NAME), service).encode()
-    return [File(places.units / conf_files.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
+    return [FileStep(places.units / conf_files.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
 
 
 def _group(user: str) -> str:
@@ -189,10 +193,12 @@ def _group(user: str) -> str:
     return str(number)
 
 
-def _record(places: Places, config: Config, user: str, spool: Path, made: Sequence[Step]) -> File:
+def _record(places: InstallPlaces, config: Config, user: str, spool: Path, made: Sequence[Step]) -> FileStep:
     """Return the record of what is created. It leaves out what existed before, and pysync.toml, which people edit."""
-    files = {it.path: it.sum for it in made if isinstance(it, File) and it.path.name != CONFIG and it.state() != "kept"}
-    record = Record(
+    files = {
+        it.path: it.sum for it in made if isinstance(it, FileStep) and it.path.name != CONFIG and it.state() != "kept"
+    }
+    record = InstallRecord(
         user=user,
         config=places.config / CONFIG,
         token=config.bridge.token_file.absolute(),
@@ -200,10 +206,10 @@ def _record(places: Places, config: Config, user: str, spool: Path, made: Sequen
         spool=spool,
         files=files,
         hive_sites=tuple(it.path for it in made if isinstance(it, HiveSite)),
-        directories=tuple(it.path for it in made if isinstance(it, Directory) and it.state() == "create"),
+        directories=tuple(it.path for it in made if isinstance(it, DirectoryStep) and it.state() == "create"),
     )
     content = record.after(read_record(places.config)).content()
-    return File(places.config / RECORD_NAME, "record for pysync uninstall", content, replaces=True)
+    return FileStep(places.config / RECORD_NAME, "record for pysync uninstall", content, replaces=True)
 
 
 def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
@@ -239,7 +245,7 @@ def _overruling(site: Path) -> Iterator[str]:
                 yield f"{other} sets {key}, and HMS reads it after {site.name}: add the listener there, too"
 
 
-def _notes(steps: Sequence[Step], places: Places, config: Config) -> Iterator[str]:
+def _notes(steps: Sequence[Step], places: InstallPlaces, config: Config) -> Iterator[str]:
     for step in steps:
         if step.state() == "kept":
             yield f"{step.path} exists and differs from what pysync init would write: it is kept"

@@ -19,7 +19,7 @@ from pysync.base.token import assert_unreachable
 RECORD_NAME = "installed.json"
 
 
-class Record(BaseModel):
+class InstallRecord(BaseModel):
     """What is installed. All paths are absolute; in those of hive-site.xml links are resolved."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,7 +46,7 @@ class Record(BaseModel):
         """The bytes of the file."""
         return (self.model_dump_json(indent=2) + "\n").encode()
 
-    def after(self, former: Record | None) -> Record:
+    def after(self, former: InstallRecord | None) -> InstallRecord:
         """Return this record with everything that only the former one has."""
         if former is None:
             return self
@@ -59,7 +59,7 @@ class Record(BaseModel):
         )
 
 
-def read_record(directory: Path) -> Record | None:
+def read_record(directory: Path) -> InstallRecord | None:
     """Read the record in a configuration directory. Returns None if there is none.
 
     Raises UsageError if the file cannot be read or is not valid, or if other users could have written it.
@@ -69,7 +69,7 @@ def read_record(directory: Path) -> Record | None:
         if path.stat().st_uid not in {0, os.geteuid()}:
             raise UsageError(f"{path} belongs to another user", "run the command as that user")
         assert_unreachable(path, "the record")
-        return Record.model_validate_json(path.read_bytes())
+        return InstallRecord.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:

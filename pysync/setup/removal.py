@@ -22,14 +22,14 @@ from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
 from pysync.setup import conf_files
 from pysync.setup.listener import LISTENER
-from pysync.setup.record import RECORD_NAME, Record
+from pysync.setup.record import RECORD_NAME, InstallRecord
 from pysync.setup.steps import digest
 
 _WANTS = "multi-user.target.wants"
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class FileRemoval:
     """The removal of a file, a link or a whole directory; with `rewrite` an edit of hive-site.xml instead."""
 
     what: str
@@ -60,7 +60,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class UninstallLeftover:
     """A file or directory that stays, the reason, and the command that removes it."""
 
     path: Path
@@ -77,8 +77,8 @@ class Leftover:
 class Uninstall:
     """The removals in order. The record is removed last, so that the command can be repeated after a kill."""
 
-    removals: tuple[Removal, ...]
-    left: tuple[Leftover, ...]
+    removals: tuple[FileRemoval, ...]
+    left: tuple[UninstallLeftover, ...]
 
 
 def take_back(document: Document, name: str) -> Edited:
@@ -86,30 +86,30 @@ def take_back(document: Document, name: str) -> Edited:
     return unmerge(document, LISTENER, name)
 
 
-def uninstall(record: Record, *, purge: bool) -> Uninstall:
+def uninstall(record: InstallRecord, *, purge: bool) -> Uninstall:
     """Plan the removal of everything in the record. Raises UsageError for a hive-site.xml that cannot be edited."""
-    removals, left = list[Removal](), list[Leftover]()
+    removals, left = list[FileRemoval](), list[UninstallLeftover]()
     for site in filter(Path.exists, record.hive_sites):
         rewrite = hive_site.plan(site, take_back)
-        removals += [Removal("properties in hive-site.xml", site, rewrite=rewrite)] if rewrite.changes else []
+        removals += [FileRemoval("properties in hive-site.xml", site, rewrite=rewrite)] if rewrite.changes else []
     for path, sum_written in record.files.items():
         _plan_file(path, sum_written, record, removals, left)
     data = [it for it in _data(record) if it[0].exists()]
     if not purge:
-        return Uninstall(tuple(removals), (*left, *(Leftover(path, why) for path, why, _ in data)))
+        return Uninstall(tuple(removals), (*left, *(UninstallLeftover(path, why) for path, why, _ in data)))
     for path, why, is_ours in data:
         if is_ours:
             removals.append(_removal(why, path, record))
         else:
-            left.append(Leftover(path, f"{why}; the directory existed before pysync init"))
+            left.append(UninstallLeftover(path, f"{why}; the directory existed before pysync init"))
     return Uninstall(tuple(removals), tuple(left))
 
 
-def _removal(what: str, path: Path, record: Record) -> Removal:
-    return Removal(what, path, record.owner(), path.lstat())
+def _removal(what: str, path: Path, record: InstallRecord) -> FileRemoval:
+    return FileRemoval(what, path, record.owner(), path.lstat())
 
 
-def finish(record: Record) -> None:
+def finish(record: InstallRecord) -> None:
     """Finish a purge: remove the last backups, and the configuration directory if init created it and it is empty."""
     for backup in (it for site in record.hive_sites for it in hive_site.backups(site)):
         remove(backup, backup.lstat(), record.owner())
@@ -118,21 +118,23 @@ def finish(record: Record) -> None:
             record.config.parent.rmdir()
 
 
-def _plan_file(path: Path, sum_written: str, record: Record, removals: list[Removal], left: list[Leftover]) -> None:
+def _plan_file(
+    path: Path, sum_written: str, record: InstallRecord, removals: list[FileRemoval], left: list[UninstallLeftover]
+) -> None:
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
         if digest(path.read_bytes()) == sum_written:
             what = "systemd unit" if path.name == conf_files.UNIT_NAME else "listener jar"
             removals.append(_removal(what, path, record))
         else:
-            left.append(Leftover(path, "it was changed after pysync init wrote it"))
+            left.append(UninstallLeftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
     if path.name == conf_files.UNIT_NAME and link.is_symlink():
         removals.append(_removal("link to the unit", link, record))
 
 
-def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:
+def _data(record: InstallRecord) -> Iterator[tuple[Path, str, bool]]:
     """Yield what only a purge removes: path, meaning, and whether pysync created it. The record comes last."""
     for site in record.hive_sites:
         yield from ((it, "backup of hive-site.xml", True) for it in hive_site.backups(site))

@@ -46,7 +46,7 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class DirectoryStep:
     """A directory, and its missing parents (mode 0755). `owner` None: the user who runs the command.
 
     With `named_by`, a file that the owner may write names the directory: root makes it with the owner's rights only.
@@ -83,7 +83,7 @@ class Directory:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileStep:
     """A file with this content. With `replaces`, a file with other content is replaced.
 
     `owner` is the user who may have the directory: root writes the file with that user's rights then.

@@ -23,7 +23,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.rereading import Rereading
 from pysync.replay.window.fold import fold
 from pysync.replay.window.plan import plan
-from pysync.sidecar.parked import Selection, is_adoptable, retried_tables
+from pysync.sidecar.parked import ParkedSelection, is_adoptable, retried_tables
 from pysync.sidecar.wiring import open_counted
 from pysync.targets.base import Rejected, Target
 from pysync.targets.settings import TargetSettings, assert_enabled
@@ -55,7 +55,7 @@ class Adoption:
         for another request; the rest is the answer of a retry. Raises PysyncError where nothing can be adopted.
         """
         source = self._possible_source()
-        tables = [it for it in Selection.of(request).tables(parked) if is_adoptable(it)]
+        tables = [it for it in ParkedSelection.of(request).tables(parked) if is_adoptable(it)]
         if not tables:
             raise PysyncError(
                 "no parked table that fits is in the way of the source's", f"see: pysync parked list {self.drain.name}"

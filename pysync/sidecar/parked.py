@@ -73,7 +73,7 @@ def _group(kind: str, reason: str, tables: Sequence[ParkedTable]) -> dict[str, A
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ParkedSelection:
     """A part of what is parked: of tables (a name, or a pattern with `*`), and for a reason; None: of any.
 
     The reason is that of a group, or a part of one or of a whole reason.
@@ -83,7 +83,7 @@ class Selection:
     reason: str | None = None
 
     @classmethod
-    def of(cls, request: Mapping[str, Any]) -> Selection:
+    def of(cls, request: Mapping[str, Any]) -> ParkedSelection:
         """The one that a request names."""
         table, reason = request.get("table"), request.get("reason")
         return cls(None if table is None else str(table).strip().lower(), str(reason).strip() if reason else None)
@@ -154,7 +154,7 @@ def _event(data: bytes) -> dict[str, Any] | None:
 
 def listed(drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, Any]) -> dict[str, Any]:
     """`tables`: what is parked, or the part of it that the request selects, table by table; `groups`: by reason."""
-    selected = Selection.of(request).tables(parked)
+    selected = ParkedSelection.of(request).tables(parked)
     rows = [
         {**parked_table(it), "group": common_reason(it.reason, it.table), "adoptable": is_adoptable(it)}
         for it in selected
@@ -164,7 +164,7 @@ def listed(drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, An
 
 def retried(drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, Any]) -> dict[str, Any]:
     """Try the events again that the request selects, or all."""
-    selection = Selection.of(request)
+    selection = ParkedSelection.of(request)
     if not selection.is_pattern:
         return _released([drain.retry(selection.table)])
     return _released([drain.retry_tables(_chosen(drain, selection, parked))])
@@ -174,8 +174,8 @@ def skipped(
     drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, Any], position: int | None
 ) -> dict[str, Any]:
     """Give the events up that the request selects: one by its position, or those of tables."""
-    selection = Selection.of(request)
-    if (position is None) == (selection == Selection()):
+    selection = ParkedSelection.of(request)
+    if (position is None) == (selection == ParkedSelection()):
         raise PysyncError("cannot tell what to skip", "give either a position, or a table or a reason")
     if not selection.is_pattern:
         return _released([drain.skip(position=position, table=selection.table)])
@@ -187,7 +187,7 @@ def retried_tables(drain: Drain, tables: Sequence[str]) -> dict[str, Any]:
     return _released([drain.retry_tables(tables)] if tables else [])
 
 
-def _chosen(drain: Drain, selection: Selection, parked: Sequence[ParkedTable]) -> list[str]:
+def _chosen(drain: Drain, selection: ParkedSelection, parked: Sequence[ParkedTable]) -> list[str]:
     """The selected tables. Raises PysyncError if there is none: a pattern that is misspelt must not pass for done."""
     names = [it.table for it in selection.tables(parked) if it.table]
     if not names:

@@ -148,15 +148,6 @@ def known_targets(directory: Path) -> list[str]:
         return sorted(queue.positions())
 
 
-def is_running(directory: Path) -> bool:
-    """Whether a sidecar runs on the queue in `directory`."""
-    try:
-        ask(directory, "status")
-    except NoSidecar:
-        return False
-    return True
-
-
 @contextmanager
 def resting(directory: Path) -> Iterator[EventQueue]:
     """The queue in `directory`, on which nothing may run meanwhile. Raises PysyncError where something does."""

@@ -38,7 +38,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
-from pysync.resync.bootstrap import Bootstrapper, Origin
+from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer, reading
 from pysync.resync.refreshes import Refreshes
@@ -82,7 +82,7 @@ class Sidecar:
         quarantine: bool = False,
         bridge: bool = True,
         only: Collection[str] = (),
-        origin: Origin | None = None,
+        origin: BootstrapOrigin | None = None,
         file: Path | None = None,
     ) -> None:
         """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue, and

@@ -26,7 +26,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.verify.compare import Compared, Comparison, Selection
+from pysync.verify.compare import ComparedObject, Comparison, Selection
 from pysync.verify.findings import MORE
 from pysync.verify.report import by_database, difference
 from pysync.worker import Finished, Worker
@@ -147,11 +147,11 @@ class Verifier:
         else:
             log.info("target_verified", target=self._drain.name, objects=len(first))
 
-    def _compared(self, selection: Selection | None) -> Sequence[Compared]:
+    def _compared(self, selection: Selection | None) -> Sequence[ComparedObject]:
         paced = comparison(self._config, self._drain.settings, threads=1, keep_pace=partial(self._wait, self._pace))
         return list(paced.run(selection))
 
-    def _compare_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
+    def _compare_again(self, drift: Sequence[ComparedObject]) -> Sequence[ComparedObject]:
         """Compare what differs once more, some seconds later, as a callback may lag behind its commit.
 
         Raises PysyncError if the target takes too long to catch up.
@@ -181,7 +181,7 @@ class Verifier:
             raise Finished
 
 
-def stored_result(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
+def stored_result(compared: Sequence[ComparedObject], drift: Sequence[ComparedObject]) -> dict[str, Any]:
     """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
     databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
     notes = [item for item in compared if item.excuse]
@@ -191,14 +191,14 @@ def stored_result(compared: Sequence[Compared], drift: Sequence[Compared]) -> di
     return {"databases": databases[:MOST_DATABASES], "differences": differences}
 
 
-def persisting(first: Sequence[Compared], again: Sequence[Compared]) -> list[Compared]:
+def persisting(first: Sequence[ComparedObject], again: Sequence[ComparedObject]) -> list[ComparedObject]:
     """What has drifted at both looks in the same way: missing or extra both times, or with a difference in common."""
     before = {(item.kind, item.name): item for item in first if item.drift}
     pairs = [(before.get((item.kind, item.name)), item) for item in again if item.drift]
     return [item for old, item in pairs if old is not None and _is_same_drift(old, item)]
 
 
-def _is_same_drift(old: Compared, new: Compared) -> bool:
+def _is_same_drift(old: ComparedObject, new: ComparedObject) -> bool:
     # The line that counts further differences is no difference itself.
     common = {field for field in old.fields if not field.startswith(MORE)} & set(new.fields)
     return old.result == new.result and (not new.fields or bool(common))

@@ -8,11 +8,11 @@ from typing import Any
 
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
-from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, MISSING, Compared, listed
-from pysync.verify.partitions import Batch, Keyed, Owner, Tally, compare_batch, excused, owner_of
-from pysync.verify.pool import Ends
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, MISSING, ComparedObject, listed
+from pysync.verify.partitions import Keyed, Owner, PartitionBatch, PartitionTally, compare_batch, excused, owner_of
+from pysync.verify.pool import ComparedEnds
 from pysync.verify.rules import DEFAULT, Rules
-from pysync.verify.tables import Seen, compare_extra, compare_table, compared_with
+from pysync.verify.tables import SeenTable, compare_extra, compare_table, compared_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +49,42 @@ class Comparator:
 
     rules: Rules
 
-    def compare_item(self, ends: Ends, item: Item) -> Seen:
+    def compare_item(self, ends: ComparedEnds, item: Item) -> SeenTable:
         """Compare one object, with its partitions if they are few. Raises as both ends do."""
         if isinstance(item, DatabaseItem):
-            return Seen(tuple(self._database(ends, item)))
+            return SeenTable(tuple(self._database(ends, item)))
         if isinstance(item, ExtraDatabaseItem):
-            return Seen(tuple(self._extra_database(ends, item.new)))
+            return SeenTable(tuple(self._extra_database(ends, item.new)))
         compare = compare_extra if item.extra else compare_table
         return compare(ends, item.old, item.new, self.rules)
 
-    def owner(self, ends: Ends, keyed: Keyed) -> Owner:
+    def owner(self, ends: ComparedEnds, keyed: Keyed) -> Owner:
         """What it takes to compare partitions of a table that has many. Raises as both ends do."""
         return owner_of(ends, keyed, self.rules)
 
-    def compare(self, ends: Ends, owner: Owner, batch: Batch) -> Tally:
+    def compare(self, ends: ComparedEnds, owner: Owner, batch: PartitionBatch) -> PartitionTally:
         """Compare some of them. Raises as both ends do."""
         return compare_batch(ends, owner, self.rules, batch)
 
-    def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
+    def _database(self, ends: ComparedEnds, item: DatabaseItem) -> Iterator[ComparedObject]:
         rules, name = self.rules, item.sources[0]
         wanted, there = ends.source.database(name), ends.target.database(item.new)
         # Each metastore has a `default` of its own: only what is in it is compared.
         if item.new != DEFAULT and wanted is not None:
-            blank, stays = Compared("database", item.new, EQUAL, source=name), rules.stays(wanted)
+            blank, stays = ComparedObject("database", item.new, EQUAL, source=name), rules.stays(wanted)
             compared = compared_with(ends.target, rules, blank, wanted, there)
-            yield from Seen((compared,), stays=stays).judged()
+            yield from SeenTable((compared,), stays=stays).judged()
         if there is not None:
             yield from self._functions(ends, item, ours=rules.has_parts(there))
 
-    def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
+    def _extra_database(self, ends: ComparedEnds, new: str) -> Iterator[ComparedObject]:
         there, old = ends.target.database(new), self.rules.mapping.source_database(new)
         if there is not None:
-            compared = Compared("database", new, EXTRA, source=old)
+            compared = ComparedObject("database", new, EXTRA, source=old)
             names = self.rules.mapping.source_databases(new)
             yield excused(compared, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
 
-    def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
+    def _functions(self, ends: ComparedEnds, item: DatabaseItem, *, ours: bool) -> Iterator[ComparedObject]:
         rules = self.rules
         there = {function.functionName: function for function in ends.target.functions(item.new)}
         for database in item.sources:
@@ -95,13 +95,13 @@ class Comparator:
             excuse = (
                 rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
             )
-            yield Compared("function", f"{item.new}.{name}", EXTRA, excuse=excuse, source=item.sources[0])
+            yield ComparedObject("function", f"{item.new}.{name}", EXTRA, excuse=excuse, source=item.sources[0])
 
-    def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
+    def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> ComparedObject:
         """Compare a function. It has no mark: whether its database is ours is reported with the database."""
         result = MISSING if there is None else DIFFERENT
         name = f"{self.rules.mapping.database(database)}.{wanted.functionName}"
-        blank = Compared("function", name, EQUAL, source=database)
+        blank = ComparedObject("function", name, EQUAL, source=database)
         try:
             fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:

@@ -20,13 +20,13 @@ from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
 from pysync.verify.executor import Executor, LocalExecutor
-from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Selection
-from pysync.verify.partitions import Tally, compare_many
-from pysync.verify.pool import Ends, WorkerPool
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, ComparedObject, Selection
+from pysync.verify.partitions import PartitionTally, compare_many
+from pysync.verify.pool import ComparedEnds, WorkerPool
 from pysync.verify.rules import DEFAULT, Rules
 from pysync.verify.tables import with_partitions
 
-__all__ = ["DIFFERENT", "EQUAL", "EXTRA", "FOREIGN", "MISSING", "Compared", "Comparison", "Selection"]
+__all__ = ["DIFFERENT", "EQUAL", "EXTRA", "FOREIGN", "MISSING", "ComparedObject", "Comparison", "Selection"]
 
 THREADS = 4
 """How many look at once unless somebody says so: each has a connection to both ends."""
@@ -58,7 +58,9 @@ class Comparison:
         self._rules = Rules.of(settings, source)
         self._executor = executor
 
-    def run(self, selection: Selection | None = None, on_progress: OnProgress = lambda *_: None) -> Iterator[Compared]:
+    def run(
+        self, selection: Selection | None = None, on_progress: OnProgress = lambda *_: None
+    ) -> Iterator[ComparedObject]:
         """Everything, or what is selected: databases, their tables with all partitions and constraints, functions.
 
         What only the target has comes as extra, or as foreign if it did not come from the source. In the order of their
@@ -70,14 +72,16 @@ class Comparison:
             except (MetastoreError, TException) as error:
                 raise Unavailable(f"cannot read the source: {error}") from error
 
-    def _run(self, executor: Executor, selection: Selection | None, on_progress: OnProgress) -> Iterator[Compared]:
+    def _run(
+        self, executor: Executor, selection: Selection | None, on_progress: OnProgress
+    ) -> Iterator[ComparedObject]:
         items = executor.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
         for done, (item, seen) in enumerate(executor.objects(items)):
             on_progress(str(item.new), done, len(items))
             if seen.many is None:
                 yield from seen.judged()
                 continue
-            tally = Tally()
+            tally = PartitionTally()
             for tally, total in compare_many(executor, seen.many, self._rules):
                 on_progress(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
             yield from replace(seen, compared=(with_partitions(seen.compared[0], tally), *seen.compared[1:])).judged()
@@ -85,7 +89,7 @@ class Comparison:
 
     # --- what there is
 
-    def _items(self, ends: Ends, selection: Selection | None) -> Iterator[Item]:
+    def _items(self, ends: ComparedEnds, selection: Selection | None) -> Iterator[Item]:
         rules = self._rules
         names = [name for name in ends.source.databases() if rules.policy.takes_database(name)]
         for new in {rules.mapping.database(name) for name in names}:
@@ -101,7 +105,7 @@ class Comparison:
             if selection is None or selection.has_database(rules.mapping.source_database(new)):
                 yield ExtraDatabaseItem(new)
 
-    def _tables(self, ends: Ends, names: list[str]) -> Iterator[TableItem]:
+    def _tables(self, ends: ComparedEnds, names: list[str]) -> Iterator[TableItem]:
         """The tables of these databases of the source, and the extra ones in the target's databases for them."""
         rules = self._rules
         expected: set[TableName] = set()

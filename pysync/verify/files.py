@@ -7,16 +7,16 @@ from itertools import groupby
 from operator import itemgetter
 
 from pysync.base.text import count
-from pysync.copy.requests import Difference
+from pysync.copy.requests import FileDifference
 from pysync.model.names import TableName
-from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
+from pysync.verify.findings import DIFFERENT, EQUAL, ComparedObject, listed
 
 KIND = "files"
 
 
 def compared_files(
-    by_table: Iterable[tuple[TableName, Sequence[Difference]]], names: Mapping[str, str], *, drops: bool
-) -> Iterator[Compared]:
+    by_table: Iterable[tuple[TableName, Sequence[FileDifference]]], names: Mapping[str, str], *, drops: bool
+) -> Iterator[ComparedObject]:
     """One finding for each table, which may come in several consecutive batches.
 
     `names` maps names at the source to those at the target. Without `drops` a file that only the target has is
@@ -28,7 +28,7 @@ def compared_files(
         yield _compared(table, names.get(str(table), str(table)), differences, drops)
 
 
-def _compared(table: TableName, name: str, differences: Sequence[Difference], drops: bool) -> Compared:
+def _compared(table: TableName, name: str, differences: Sequence[FileDifference], drops: bool) -> ComparedObject:
     lacking = [line for it in differences for line in _lacking(it)]
     extra = [f"{file.target} is extra" for it in differences if it.exists for file in it.extras]
     foreign = [f"{file.target} was not copied by pysync" for it in differences for file in it.foreign]
@@ -37,7 +37,7 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
     drift = lacking + (extra if drops else [])
     notes = lost + links + foreign + ([] if drops else extra)
     result = DIFFERENT if drift or notes else EQUAL
-    return Compared(
+    return ComparedObject(
         KIND,
         name,
         result,
@@ -48,7 +48,7 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
     )
 
 
-def _lacking(difference: Difference) -> Iterator[str]:
+def _lacking(difference: FileDifference) -> Iterator[str]:
     for file in sorted(difference.copies, key=lambda it: it.name):
         how = "differs" if file.replaces else "is missing"
         yield f"{file.target} {how} ({count(file.size, 'byte')} at the source)"

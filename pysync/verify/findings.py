@@ -18,7 +18,7 @@ MORE = "and "
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedObject:
     """One object: what it is, its name at the target, and how it compares; `fields` names what differs.
 
     `parts` is how many partitions of a table were compared. `excuse` says why a difference is no drift; "" if it is
@@ -58,7 +58,7 @@ class Selection:
         return cls(whole=frozenset(normalized(name) for name in names if "." not in name), tables=tables)
 
     @classmethod
-    def of(cls, compared: Iterable[Compared]) -> Selection:
+    def of(cls, compared: Iterable[ComparedObject]) -> Selection:
         """The selection of what was compared."""
         names = {item.source for item in compared}
         tables = frozenset(TableName.parse(name) for name in names if "." in name)

@@ -13,8 +13,8 @@ from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.replay.window.policy import Keys
 from pysync.targets.base import Rejected, Unavailable
-from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, MOST_FIELDS, Compared
-from pysync.verify.pool import Ends
+from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, MOST_FIELDS, ComparedObject
+from pysync.verify.pool import ComparedEnds
 from pysync.verify.rules import Rules
 
 R = TypeVar("R")
@@ -42,7 +42,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PartitionBatch:
     """Names of partitions at the source, and which of them the target has."""
 
     names: Sequence[str]
@@ -50,7 +50,7 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Tally:
+class PartitionTally:
     """What was found of a table's partitions: how many were looked at, the differences, and what is no drift."""
 
     parts: int = 0
@@ -58,7 +58,7 @@ class Tally:
     fields: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: PartitionTally) -> None:
         """Count what another found."""
         self.parts += other.parts
         self.differences += other.differences
@@ -78,14 +78,14 @@ class Tally:
 class Many(Protocol):
     """Compares many partitions at once (pysync.verify.compare)."""
 
-    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[ComparedEnds], R]) -> Future[R]:
         """Have a thread of this process look."""
 
-    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
+    def batches(self, keyed: Keyed, batches: Iterable[PartitionBatch]) -> Iterator[PartitionTally]:
         """What is found of the batches."""
 
 
-def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
+def owner_of(ends: ComparedEnds, keyed: Keyed, rules: Rules) -> Owner:
     """Read from both ends. Raises as they do, and Unavailable where one of them has no such table any more."""
     wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
     if wanted is None or there is None:
@@ -93,7 +93,7 @@ def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
     return Owner(keyed, rules.mapping.frame(wanted), there)
 
 
-def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
+def compare_few(ends: ComparedEnds, owner: Owner, rules: Rules) -> PartitionTally | None:
     """Compare all partitions of a table at once; None if there are more than FEW."""
     keyed = owner.keyed
     # One more than FEW says that there are more, without all the names.
@@ -107,7 +107,7 @@ def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     return tally
 
 
-def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
+def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[PartitionTally, int]]:
     """Compare all partitions of a table by the executor. Yields the findings so far and the total, again and again."""
     # Asked for first, and awaited last: both ends list their names at once.
     theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
@@ -120,7 +120,7 @@ def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[T
         yield tally, len(wanted)
 
 
-def _source_names(ends: Ends, keyed: Keyed, most: int = -1) -> list[str]:
+def _source_names(ends: ComparedEnds, keyed: Keyed, most: int = -1) -> list[str]:
     name = keyed.old
     return list(ends.source.call(lambda client: client.get_partition_names(name.database, name.table, most)))
 
@@ -131,9 +131,9 @@ def _taken(keyed: Keyed, names: Iterable[str], rules: Rules) -> list[str]:
     return [name for name in names if takes(keyed.old, keyed.keys, partition_values(name))]
 
 
-def _extras(keyed: Keyed, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+def _extras(keyed: Keyed, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> PartitionTally:
     """What only the target has. What is not in its scope may stay, unless what leaves the scope is dropped."""
-    tally = Tally()
+    tally = PartitionTally()
     extra = sorted(frozenset(there).difference(wanted))
     due = frozenset(extra if rules.policy.drops_leavers else _taken(keyed, extra, rules))
     excuse = rules.excuse("partition", EXTRA, str(keyed.old))
@@ -142,20 +142,20 @@ def _extras(keyed: Keyed, wanted: Sequence[str], there: Iterable[str], rules: Ru
     return tally
 
 
-def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[Batch]:
+def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[PartitionBatch]:
     for start in range(0, len(wanted), PARTITIONS_PER_CALL):
         names = wanted[start : start + PARTITIONS_PER_CALL]
-        yield Batch(names, [name for name in names if name in there])
+        yield PartitionBatch(names, [name for name in names if name in there])
 
 
-def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally:
+def compare_batch(ends: ComparedEnds, owner: Owner, rules: Rules, batch: PartitionBatch) -> PartitionTally:
     """Compare these partitions, with a few calls to either end. Raises as both ends do."""
     name = owner.keyed.old
     wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
     partitions = ends.target.partitions_by_name(owner.keyed.new, batch.common) if batch.common else []
     there = {tuple(partition.values): partition for partition in partitions}
     keys = [key.name for key in owner.there.partitionKeys]
-    tally = Tally(len(batch.names))
+    tally = PartitionTally(len(batch.names))
     for partition in wanted:
         at_target = there.get(tuple(partition.values))
         excuse = rules.excuse("partition", MISSING if at_target is None else DIFFERENT, str(name))
@@ -169,7 +169,7 @@ def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally
     return tally
 
 
-def excused(compared: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
+def excused(compared: ComparedObject, rules: Rules, there: Any, *, in_scope: bool) -> ComparedObject:
     """What only the target has, with the reason why it may have it, if there is one."""
     extra = rules.extra_object(compared, there)
     if extra.result != FOREIGN and KEPT_KEY in (there.parameters or {}):

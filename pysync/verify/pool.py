@@ -29,7 +29,7 @@ _AHEAD = 2  # answers of each thread that may wait to be taken
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class ComparedEnds:
     """The two ends of a comparison, as one thread reads them."""
 
     source: Metastore
@@ -70,7 +70,7 @@ class WorkerPool:
             self._pool.shutdown(cancel_futures=True)
         self._opened.close()
 
-    def ask(self, read: Callable[[Ends], R]) -> Future[R]:
+    def ask(self, read: Callable[[ComparedEnds], R]) -> Future[R]:
         """Have one thread look."""
         if self._pool is not None:
             return self._pool.submit(lambda: self._patiently(read))
@@ -78,7 +78,7 @@ class WorkerPool:
         future.set_result(self._patiently(read))
         return future
 
-    def each(self, read: Callable[[Ends, T], R], items: Iterable[T]) -> Iterator[R]:
+    def each(self, read: Callable[[ComparedEnds, T], R], items: Iterable[T]) -> Iterator[R]:
         """What all threads see of the items, in their order; only a few items ahead of what is taken."""
         under_way: deque[Future[R]] = deque()
         for item in items:
@@ -89,7 +89,7 @@ class WorkerPool:
         while under_way:
             yield under_way.popleft().result()
 
-    def _patiently(self, read: Callable[[Ends], R]) -> R:
+    def _patiently(self, read: Callable[[ComparedEnds], R]) -> R:
         """Look again where there was no answer: readers and writers may deadlock in the metastore's database."""
         retrying = Retrying(
             retry=retry_if_exception_type((PysyncError, TException)),
@@ -99,17 +99,17 @@ class WorkerPool:
         )
         return retrying(lambda: read(self._ends()))
 
-    def _ends(self) -> Ends:
-        ends: Ends | None = getattr(self._own, "ends", None)
+    def _ends(self) -> ComparedEnds:
+        ends: ComparedEnds | None = getattr(self._own, "ends", None)
         if ends is None:
             # ExitStack is not safe for threads.
             with self._opening:
                 source, target = self._open_source(), self._open_target()
                 self._opened.callback(source.close)
                 self._opened.callback(target.close)
-            ends = self._own.ends = Ends(source, target)
+            ends = self._own.ends = ComparedEnds(source, target)
         return ends
 
 
-def _at(read: Callable[[Ends, T], R], item: T, ends: Ends) -> R:
+def _at(read: Callable[[ComparedEnds, T], R], item: T, ends: ComparedEnds) -> R:
     return read(ends, item)

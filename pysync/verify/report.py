@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
-from pysync.verify.findings import EQUAL, Compared, Selection
+from pysync.verify.findings import EQUAL, ComparedObject, Selection
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -20,16 +20,16 @@ class Report:
 
     target: str
     kind: str
-    compared: list[Compared] = field(default_factory=list)
+    compared: list[ComparedObject] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
-    def drift(self) -> list[Compared]:
+    def drift(self) -> list[ComparedObject]:
         """The objects that have drifted."""
         return [item for item in self.compared if item.drift]
 
     @property
-    def excused(self) -> list[Compared]:
+    def excused(self) -> list[ComparedObject]:
         """The objects that differ, and may."""
         return [item for item in self.compared if item.excuse]
 
@@ -38,7 +38,7 @@ class Report:
         """How many partitions were compared."""
         return sum(item.parts for item in self.compared)
 
-    def replace(self, compared: Sequence[Compared]) -> None:
+    def replace(self, compared: Sequence[ComparedObject]) -> None:
         """Replace what had drifted by what a second look at it has found."""
         again = {item.source for item in self.drift}
         self.compared = [*(item for item in self.compared if item.source not in again), *compared]
@@ -62,7 +62,7 @@ class Report:
         }
 
 
-def by_database(compared: Iterable[Compared], drift: Iterable[Compared]) -> list[dict[str, Any]]:
+def by_database(compared: Iterable[ComparedObject], drift: Iterable[ComparedObject]) -> list[dict[str, Any]]:
     """How many objects were compared in each database, and how many have drifted; by the names at the source."""
     objects, drifted = Counter(map(_database, compared)), Counter(map(_database, drift))
     return [{"name": name, "objects": objects[name], "drift": drifted[name]} for name in sorted(objects)]
@@ -80,7 +80,7 @@ def junit(reports: Sequence[Report]) -> bytes:
     return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True))
 
 
-def _case(suite: ElementTree.Element, target: str, item: Compared) -> None:
+def _case(suite: ElementTree.Element, target: str, item: ComparedObject) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=f"{target}.{item.kind}", name=_clean(item.name))
     if item.drift:
         failure = ElementTree.SubElement(case, "failure", message=item.result)
@@ -89,7 +89,7 @@ def _case(suite: ElementTree.Element, target: str, item: Compared) -> None:
         ElementTree.SubElement(case, "skipped", message=_clean(f"{item.result}: {item.excuse}"))
 
 
-def difference(item: Compared) -> dict[str, Any]:
+def difference(item: ComparedObject) -> dict[str, Any]:
     """One object that is not equal, as JSON values."""
     return {
         "kind": item.kind,
@@ -102,7 +102,7 @@ def difference(item: Compared) -> dict[str, Any]:
     }
 
 
-def _database(item: Compared) -> str:
+def _database(item: ComparedObject) -> str:
     return (item.source or item.name).partition(".")[0]
 
 

@@ -14,7 +14,7 @@ from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings
-from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, Compared
+from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, ComparedObject
 
 DEFAULT = "default"
 """The database that every metastore has of its own."""
@@ -108,14 +108,14 @@ class Rules:
         came = mark is not None and mark.source == self.cluster
         return f"it came from {self.cluster!r}: only changes made there count" if came else ""
 
-    def extra_object(self, compared: Compared, there: Any) -> Compared:
+    def extra_object(self, compared: ComparedObject, there: Any) -> ComparedObject:
         """What only the target has: ours to drop, or somebody's."""
         if self.is_ours(there):
             excuse = self._left_scope(compared, there) or self.excuse(compared.kind, EXTRA, compared.source)
             return replace(compared, result=EXTRA, excuse=excuse)
         return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
-    def _left_scope(self, compared: Compared, there: Any) -> str:
+    def _left_scope(self, compared: ComparedObject, there: Any) -> str:
         """Why a table stays that is the copy of one which left the scope by a rename; "" if it is none."""
         mark = Mark.read(there.parameters)
         if compared.kind != "table" or mark is None or "." not in mark.object:
@@ -123,7 +123,7 @@ class Rules:
         has_left = TableName.parse(mark.object) not in self.mapping.sources_of(TableName.parse(compared.name))
         return f"it left the scope as {mark.object}" if has_left else ""
 
-    def missing_object(self, compared: Compared, wanted: Any) -> Compared:  # noqa: ARG002
+    def missing_object(self, compared: ComparedObject, wanted: Any) -> ComparedObject:  # noqa: ARG002
         """What only the source has: to be created."""
         return replace(compared, result=MISSING, excuse=self.excuse(compared.kind, MISSING, compared.source))
 
@@ -169,13 +169,13 @@ class HomeRules(Rules):
         """None stays: changes count that were made at either end."""
         return ""
 
-    def extra_object(self, compared: Compared, there: Any) -> Compared:
+    def extra_object(self, compared: ComparedObject, there: Any) -> ComparedObject:
         """Ours to drop, or created elsewhere and missing here."""
         if self.is_ours(there):
             return super().extra_object(compared, there)
         return replace(compared, result=EXTRA, fields=(f"{self.owner_text(there)}, missing at {self.source!r}",))
 
-    def missing_object(self, compared: Compared, wanted: Any) -> Compared:
+    def missing_object(self, compared: ComparedObject, wanted: Any) -> ComparedObject:
         """To be created, or gone where it was created."""
         if _home(wanted, self.source) == self.cluster:
             return replace(compared, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))

@@ -2,8 +2,11 @@
 
 Whatever is not known to mean the same is refused, with the reason: a wrong answer is worse than none.
 
-- `translation`: a view in Trino's SQL, in the form in which Athena keeps it; the text of a view with other names.
-- `sources` and `expressions` go through the tree that `text` reads, `scopes` says what a name means, `aggregates`,
-  `functions`, `strings`, `moments`, `arithmetic` and `casts` have the rules of what functions and operators do.
-- `spark`: what a view of Spark means by its text; `versions`: what versions of Hive do differently.
+- `translation`: a view in Trino's SQL, in the form in which Athena keeps it; `renaming`: its text with other names.
+- `queries` and `expressions` go through the tree that `text` reads; `scopes` and `constant_columns` say what a name
+  means.
+- `functions` (`conditions`, `collections`, `numbers`, `strings`, `moments`), `aggregates`, `windows`, `arithmetic` and
+  `casts` have the rules of what functions and operators do; `types` and `typed` are what these are about.
+- `spark`: what a view of Spark means by its text; `versions`: what versions of Hive do differently (`date_strings`,
+  `patterns`).
 """

@@ -1,4 +1,4 @@
-"""Conversions and operators as Hive has them: each pair of types has rules of its own. Pure."""
+"""Conversions as Hive makes them: what it cannot convert is NULL, and each pair of types has rules of its own. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import reduce
 
+from pysync.views.typed import Typed, condition, repeated, text
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -19,21 +20,20 @@ from pysync.views.types import (
     VOID,
     CannotTranslate,
     HiveType,
-    Typed,
-    condition,
     decimal,
-    repeated,
-    text,
 )
-
-# --- Conversions as Hive makes them: what it cannot convert is NULL, and each pair of types has rules of its own.
-# Pure.
-
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]+")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?")
+
+_MOST_WHOLE_DIGITS = 20  # of a decimal that Hive 2.3 makes a double of: larger ones are NULL
+
+_NULL_SAFE = "IS NOT DISTINCT FROM"
+_CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+_Side = tuple[Typed, str]
 
 
 def cast(value: Typed, to: HiveType) -> Typed:
@@ -98,9 +98,6 @@ def _from_text(value: Typed, to: HiveType) -> str | None:
     if to == TIMESTAMP and isinstance(value.literal, str) and is_second(value.literal):
         return f"timestamp {text(value.literal)}"
     return None
-
-
-_MOST_WHOLE_DIGITS = 20  # of a decimal that Hive 2.3 makes a double of: larger ones are NULL
 
 
 def _from_number(value: Typed, to: HiveType) -> str | None:
@@ -212,10 +209,6 @@ def widened(value: Typed, to: HiveType) -> Typed:
     return cast(value, to)
 
 
-_NULL_SAFE = "IS NOT DISTINCT FROM"
-_CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-
 def compared(one: Typed, operator: str, other: Typed) -> Typed:
     """A comparison as Hive makes it; `operator` is Trino's. Raises CannotTranslate where Hive's versions differ."""
     sides = _comparable(one, operator, other)
@@ -251,9 +244,6 @@ def _may_be_nan(value: Typed) -> bool:
     if value.type.is_text:
         return not _NUMBER.fullmatch(str(value.literal))
     return value.type.name in {"double", "float"} and not value.sql.startswith("double '")  # a constant
-
-
-_Side = tuple[Typed, str]
 
 
 def _compared_doubles(one: _Side, operator: str, other: _Side) -> Typed:

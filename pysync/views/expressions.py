@@ -1,4 +1,4 @@
-"""Expressions of a view: each kind of node becomes Trino's, with its type, or is refused."""
+"""Expressions: each kind of node of the tree that is known has a rule here; any other is refused."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from pysync.views.aggregates import AGGREGATES, WINDOWS, over
+from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
 from pysync.views.casts import cast, compared, is_constant, unified
-from pysync.views.functions import call, chosen, field_of, is_null, item_of, row, truth
+from pysync.views.collections import field_of, item_of, row
+from pysync.views.conditions import chosen, is_null, truth
+from pysync.views.functions import call
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope
 from pysync.views.strings import like, regexp_like
+from pysync.views.typed import Aggregate, Typed, condition, repeated, text
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,
@@ -21,18 +24,12 @@ from pysync.views.types import (
     INT,
     STRING,
     VOID,
-    Aggregate,
     CannotTranslate,
     Columns,
-    Typed,
-    condition,
     decimal,
     parse_type,
-    repeated,
-    text,
 )
-
-# --- Expressions: each kind of node of the tree that is known has a rule here; any other is refused
+from pysync.views.windows import over
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
 """Translates a query within an expression: its text, and its columns."""

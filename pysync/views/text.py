@@ -1,9 +1,8 @@
-"""Texts of views: HiveQL as sqlglot's tree, and patterns of LIKE and RLIKE in Trino's language."""
+"""The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -14,13 +13,61 @@ from sqlglot.tokens import Token, TokenType
 
 from pysync.views.types import CannotTranslate
 
-# --- The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here
-
-
 # Escapes that Hive, Spark and sqlglot read alike: \% and \_ keep their backslash. Others, as \u0041, they do not.
 _ESCAPES = re.compile(r"""\\(?![\\'"nrt%_])""")
 _ESCAPED_PAIR = re.compile(r"\\\\")
 _MOST = 400_000  # characters: no view that Glue takes is longer
+
+_PLAIN = frozenset({"this", "expression"})
+_MARKS = {
+    kind: frozenset(names.split())
+    for kind, names in {
+        exp.Alias: "this alias",
+        exp.Anonymous: "this expressions",
+        exp.Between: "this low high",
+        exp.Boolean: "this",
+        exp.Bracket: "this expressions",
+        exp.Case: "this ifs default",
+        exp.Cast: "this to",
+        exp.Column: "this table db catalog",
+        exp.CTE: "this alias",
+        exp.Cube: "expressions",
+        exp.Distinct: "expressions on",
+        exp.Div: "this expression safe",  # rules of its own decide what it gives
+        exp.DPipe: "this expression safe",
+        exp.Exists: "this",
+        exp.Filter: "this expression",
+        exp.From: "this",
+        exp.Group: "expressions rollup cube grouping_sets totals all",
+        exp.GroupingSets: "expressions",
+        exp.Having: "this",
+        exp.If: "this true false",
+        exp.In: "this expressions query",
+        exp.Interval: "this unit",
+        exp.Join: "this on side kind using method global_",
+        exp.Lateral: "this view alias outer",
+        exp.Like: "this expression negate",
+        exp.Limit: "expression",
+        exp.Literal: "this is_string",
+        exp.Neg: "this",
+        exp.Not: "this",
+        exp.Order: "expressions",
+        exp.Ordered: "this desc nulls_first",
+        exp.Paren: "this",
+        exp.RegexpLike: "this expression negate",
+        exp.Rollup: "expressions",
+        exp.Star: "",
+        exp.Subquery: "this alias",
+        exp.Table: "this db catalog alias joins laterals sample pivots",
+        exp.TableAlias: "this columns",
+        exp.TryCast: "this to",
+        exp.Tuple: "expressions",
+        exp.Where: "this",
+        exp.Window: "this partition_by order spec alias over",
+        exp.WindowSpec: "kind start start_side end end_side",
+        exp.With: "expressions recursive",
+    }.items()
+}
 
 
 class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
@@ -76,58 +123,6 @@ def understood(text: str, *, puts_nulls_last: bool = False) -> exp.Query:
     return tree
 
 
-_PLAIN = frozenset({"this", "expression"})
-_MARKS = {
-    kind: frozenset(names.split())
-    for kind, names in {
-        exp.Alias: "this alias",
-        exp.Anonymous: "this expressions",
-        exp.Between: "this low high",
-        exp.Boolean: "this",
-        exp.Bracket: "this expressions",
-        exp.Case: "this ifs default",
-        exp.Cast: "this to",
-        exp.Column: "this table db catalog",
-        exp.CTE: "this alias",
-        exp.Cube: "expressions",
-        exp.Distinct: "expressions on",
-        exp.Div: "this expression safe",  # rules of its own decide what it gives
-        exp.DPipe: "this expression safe",
-        exp.Exists: "this",
-        exp.Filter: "this expression",
-        exp.From: "this",
-        exp.Group: "expressions rollup cube grouping_sets totals all",
-        exp.GroupingSets: "expressions",
-        exp.Having: "this",
-        exp.If: "this true false",
-        exp.In: "this expressions query",
-        exp.Interval: "this unit",
-        exp.Join: "this on side kind using method global_",
-        exp.Lateral: "this view alias outer",
-        exp.Like: "this expression negate",
-        exp.Limit: "expression",
-        exp.Literal: "this is_string",
-        exp.Neg: "this",
-        exp.Not: "this",
-        exp.Order: "expressions",
-        exp.Ordered: "this desc nulls_first",
-        exp.Paren: "this",
-        exp.RegexpLike: "this expression negate",
-        exp.Rollup: "expressions",
-        exp.Star: "",
-        exp.Subquery: "this alias",
-        exp.Table: "this db catalog alias joins laterals sample pivots",
-        exp.TableAlias: "this columns",
-        exp.TryCast: "this to",
-        exp.Tuple: "expressions",
-        exp.Where: "this",
-        exp.Window: "this partition_by order spec alias over",
-        exp.WindowSpec: "kind start start_side end end_side",
-        exp.With: "expressions recursive",
-    }.items()
-}
-
-
 def _assert_plain(token: Token, text: str) -> None:
     if token.token_type is TokenType.STRING:
         raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])
@@ -135,137 +130,3 @@ def _assert_plain(token: Token, text: str) -> None:
             raise CannotTranslate("an escape in a string which engines read in different ways")
     elif token.token_type is not TokenType.IDENTIFIER and token.text in {"^", "${"}:
         raise CannotTranslate(f"the operator {token.text}")
-
-
-# --- Regular expressions of Java in Trino's: those that mean the same there. Pure.
-#
-# Trino's engine counts all of Unicode among `\d`, `\w` and `\s`, and lets `.` stop at a line feed only.
-
-_CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": " \\t\\n\\x0B\\f\\r"}
-_LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')
-LINE_ENDS = "\n\r\u0085\u2028\u2029"
-# `$` of Java: the end, or before what ends the last line; never between a carriage return and its line feed.
-_END = r"(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?(?![\s\S]))"
-_OPTIONAL_GROUP = re.compile(r"\)(?:[?*]|\{0)")
-_SET_OPERATION = re.compile(r"\[\^?\[|&&|--|~~|\|\|")  # of classes, which Python would warn of
-_COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
-
-
-def translated_pattern(pattern: str) -> str:
-    """The pattern for Trino. Raises CannotTranslate for constructs that may mean something else there."""
-    if not pattern or not pattern.isascii() or _SET_OPERATION.search(pattern):
-        raise CannotTranslate(f"the pattern {pattern!r}")
-    _compiled(pattern)
-    return "".join(_Reader(pattern).pieces())
-
-
-def has_optional_group(pattern: str) -> bool:
-    """Whether a group may take no part in a match: engines say so in different ways."""
-    return "|" in pattern or bool(_OPTIONAL_GROUP.search(pattern))
-
-
-def number_of_groups(pattern: str) -> int:
-    """How many groups the pattern has. Raises CannotTranslate for what is no pattern."""
-    return _compiled(pattern).groups
-
-
-def may_be_empty(pattern: str) -> bool:
-    """Whether the pattern matches an empty string. Raises CannotTranslate for what is no pattern."""
-    return _compiled(pattern).search("") is not None
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        raise CannotTranslate(f"the pattern {pattern!r}") from None
-
-
-class _Reader:
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = 0
-        self._rules: dict[str, Callable[[], str]] = {
-            "\\": self._escape,
-            "[": self._class,
-            ".": self._not_a_line_end,
-            "$": self._end,
-            "(": self._group,
-            "*": self._quantifier,
-            "+": self._quantifier,
-            "?": self._quantifier,
-            "{": self._count,
-        }
-
-    def pieces(self) -> list[str]:
-        pieces = []
-        while self._at < len(self._pattern):
-            pieces.append(self._piece())
-        return pieces
-
-    def _piece(self) -> str:
-        here = self._take()
-        rule = self._rules.get(here)
-        return here if rule is None else rule()
-
-    def _not_a_line_end(self) -> str:
-        return f"[^{LINE_ENDS}]"
-
-    def _end(self) -> str:
-        if self._peek() and self._peek() in "*+?{":
-            raise self._refused()
-        return _END
-
-    def _group(self) -> str:
-        if self._peek() != "?":
-            return "("
-        if self._pattern[self._at : self._at + 2] != "?:":
-            raise self._refused()
-        self._at += 2
-        return "(?:"
-
-    def _quantifier(self) -> str:
-        here = self._pattern[self._at - 1]
-        if self._peek() == "+":  # possessive
-            raise self._refused()
-        return here
-
-    def _count(self) -> str:
-        match = _COUNT.match(self._pattern, self._at - 1)
-        if match is None:
-            raise self._refused()
-        self._at = match.end()
-        self._quantifier()
-        return match[0]
-
-    def _class(self) -> str:
-        class_ = "["
-        if self._peek() == "^":
-            class_ += self._take()
-        if self._peek() == "]":
-            raise self._refused()
-        while (here := self._take()) != "]":
-            if here == "[":
-                raise self._refused()
-            class_ += self._escape(inside=True) if here == "\\" else here
-        return class_ + "]"
-
-    def _escape(self, *, inside: bool = False) -> str:
-        letter = self._take()
-        if letter in _CLASSES:
-            return _CLASSES[letter] if inside else f"[{_CLASSES[letter]}]"
-        if letter in "DWS" and not inside:
-            return f"[^{_CLASSES[letter.lower()]}]"
-        if letter in _LITERALS or letter in "nrt":
-            return "\\" + letter
-        raise self._refused()
-
-    def _peek(self) -> str:
-        return self._pattern[self._at : self._at + 1]
-
-    def _take(self) -> str:
-        self._at += 1
-        return self._pattern[self._at - 1]
-
-    def _refused(self) -> CannotTranslate:
-        return CannotTranslate(f"the pattern {self._pattern!r}")

@@ -1,32 +1,34 @@
-"""The translation of a view: its query in Trino's SQL, as Trino and Athena keep it in a catalog."""
+"""A view of Hive in Trino's SQL, or the reason why not. Pure: what it must know of tables it asks a function.
+
+Trino and Athena keep a view in a catalog as JSON in base64, in a comment of the original text.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-from sqlglot import exp
+from typing import Any
 
 from pysync.model.definition import database_in_view
-from pysync.model.names import TableName, normalized
-from pysync.views.scopes import ColumnsOf, Scope, fixed_columns
-from pysync.views.sources import query, renamed
+from pysync.model.names import normalized
+from pysync.views.constant_columns import fixed_columns
+from pysync.views.queries import query, renamed
+from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import rules_of
-from pysync.views.text import parsed, understood
+from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
 from pysync.views.versions import VERSIONS
-
-# --- Views as Trino and Athena keep them in a catalog: the query as JSON in base64, in a comment of the original text
-
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"
 MARKS = {"presto_view": "true", "comment": "Presto View"}
 """The properties of such a view."""
 CATALOG = "awsdatacatalog"
 """The name of the Glue Data Catalog in Athena."""
+
+_Translated = tuple[str, Columns]
+
+_UNKNOWN = "hive_version is not set"
 
 
 def encoded(sql: str, columns: Columns, database: str, comment: str | None = None, *, owned: bool = True) -> str:
@@ -51,9 +53,6 @@ def encoded(sql: str, columns: Columns, database: str, comment: str | None = Non
 def is_presto(text: str | None) -> bool:
     """Whether the text is that of a view of Presto, Trino or Athena."""
     return (text or "").startswith("/* Presto ")
-
-
-# --- A view of Hive in Trino's SQL, or the reason why not. Pure: what it must know of tables it asks a function
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,6 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     return Translation(sql, wanted)
 
 
-_Translated = tuple[str, Columns]
-
-
 def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str | None) -> _Translated:
     """A query of Hive in Trino's SQL, and its columns. Raises CannotTranslate.
 
@@ -106,9 +102,6 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
     if any(it != first for it in others):
         raise CannotTranslate(f"versions of Hive give it different rows; {_UNKNOWN}")
     return first
-
-
-_UNKNOWN = "hive_version is not set"
 
 
 def translated_query(text: str, scope: Scope) -> _Translated:
@@ -142,85 +135,3 @@ def _holds(want: HiveType, have: HiveType) -> bool:
         return True
     # Some versions of Hive give dates as strings.
     return want.name in {"string", "varchar"} and (have.is_text or (have == DATE and want == STRING))
-
-
-# --- The text of a view with other names of tables: only the names change, every other character stays. Pure
-
-Rename = Callable[[TableName], TableName]
-
-
-class _Edit(NamedTuple):
-    """Characters of a text, both ends included, and what takes their place."""
-
-    start: int
-    end: int
-    new: str
-
-
-def with_new_names(text: str, database: str, becomes: str, rename: Rename) -> str:
-    """The text with the tables that it reads under their new names.
-
-    `database` is where names without one are; at the other place they are in `becomes`. Raises CannotTranslate if the
-    text cannot be read, or has a table's whole name where it cannot be changed.
-    """
-    tree = parsed(text)
-    edits = [it for table in tree.find_all(exp.Table) for it in _edits(table, (database, becomes), rename, text)]
-    for column in tree.find_all(exp.Column):
-        _assert_short(column, rename)
-    for it in sorted(edits, reverse=True):
-        text = text[: it.start] + it.new + text[it.end + 1 :]
-    return text
-
-
-def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str) -> Iterator[_Edit]:
-    if not isinstance(table.this, exp.Identifier) or table.catalog:
-        raise CannotTranslate(f"{table.sql('hive')[:60]!r} in FROM")
-    if not table.db and _is_named_query(table):
-        return
-    old = TableName.of(table.db or default[0], table.name)
-    new = rename(old)
-    if new == (old if table.db else TableName.of(default[1], old.table)):
-        return
-    first = table.args["db"] if table.db else table.this
-    start, end = _place(first, text)[0], _place(table.this, text)[1]
-    name = f"`{_escaped(new.database)}`.`{_escaped(new.table)}`"
-    # Columns may be called by the old name.
-    alias = "" if table.alias or new.table == old.table else f" AS `{_escaped(old.table)}`"
-    if alias and table.args.get("sample"):
-        raise CannotTranslate("a sample of a table that is renamed")
-    yield _Edit(start, end, name + alias)
-
-
-def _place(node: exp.Expression, text: str) -> tuple[int, int]:
-    """The first and last character of a name, its quotes included."""
-    start, end = node.meta.get("start"), node.meta.get("end")
-    if not isinstance(start, int) or not isinstance(end, int) or _unquoted(text[start : end + 1]) != node.name:
-        raise CannotTranslate(f"the place of {node.name} in the text")
-    return start, end
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
-
-
-def _is_named_query(table: exp.Table) -> bool:
-    """Whether the name is one of WITH, of the query itself or of one round it."""
-    node: exp.Expression | None = table
-    while node is not None:
-        clause = node.args.get("with_")
-        if clause is not None and any(it.alias.lower() == table.name.lower() for it in clause.expressions):
-            return True
-        node = node.parent
-    return False
-
-
-def _assert_short(column: exp.Column, rename: Rename) -> None:
-    """That no column of a renamed table is called by database and table."""
-    if column.db:
-        old = TableName.of(column.db, column.table)
-        if rename(old) != old:
-            raise CannotTranslate(f"the column {column.sql('hive')}, called by the table's whole name")
-
-
-def _escaped(name: str) -> str:
-    return name.replace("`", "``")

@@ -1,19 +1,10 @@
-"""Types of Hive's columns and of Trino's, typed expressions, and the refusal of what is not known to be equal."""
+"""Types of Hive, as a metastore writes them, and their names in Trino; the refusal of what is not known to be equal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-# --- What the translation says when it cannot promise the same rows
-
-
-class CannotTranslate(Exception):
-    """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
-
-
-# --- Types of Hive, as a metastore writes them, and their names in Trino. Pure
 
 _TOKEN = re.compile(r"\s*([a-z_][a-z0-9_$]*|`[^`]*`|[0-9]+|[<>(),:])", re.IGNORECASE)
 _SYNONYMS = {"integer": "int", "numeric": "decimal", "dec": "decimal", "double precision": "double", "real": "float"}
@@ -29,6 +20,10 @@ _PLAIN = frozenset({"boolean", "date", "double", "tinyint", "smallint", "bigint"
 _NESTED = frozenset({"array", "map", "struct"})
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 MAX_PRECISION = 38
+
+
+class CannotTranslate(Exception):
+    """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +88,13 @@ class HiveType:
 Columns = Sequence[tuple[str, HiveType]]
 """The columns of a table or query: names in lower case, and types."""
 
+
 BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = map(HiveType, ("boolean", "tinyint", "smallint", "int", "bigint"))
+
+
 FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = map(HiveType, ("float", "double", "string", "date", "timestamp", "void"))
+
+
 INTEGERS: Sequence[HiveType] = (TINYINT, SMALLINT, INT, BIGINT)
 
 
@@ -176,69 +176,3 @@ def _nested(name: str, tokens: list[str]) -> HiveType:
 def _expect(tokens: list[str], token: str) -> None:
     if tokens.pop(0) != token:
         raise ValueError(token)
-
-
-# --- Typed: an expression in Trino's language, with the type that Hive gives it
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """An expression that can be put anywhere: it is in parentheses if it needs them. `literal` is its value, if it is
-    written there as a number or a string.
-    """
-
-    sql: str
-    type: HiveType
-    literal: str | int | None = None
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it is an integer that is written there."""
-        return isinstance(self.literal, int)
-
-
-MOST = 250_000
-"""Characters of a query. Some rules repeat an operand: nested, they would make a text without end."""
-
-
-def repeated(value: Typed, times: int) -> Typed:
-    """The value, which a rule is about to repeat. Raises CannotTranslate if the text gets too long."""
-    if len(value.sql) * times > MOST:
-        raise CannotTranslate("a query that gets too long")
-    return value
-
-
-Aggregate = Callable[[str], Typed]
-"""An aggregate function with its arguments; the string is what follows each call: a FILTER, an OVER, or nothing."""
-
-
-def quoted(name: str) -> str:
-    """An identifier of Trino."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A string of Trino."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def condition(sql: str) -> Typed:
-    """A boolean expression."""
-    return Typed(f"({sql})", BOOLEAN)
-
-
-# --- What functions ask of their arguments
-
-
-def written(value: Typed, what: str) -> str:
-    """The string that is written there."""
-    if not isinstance(value.literal, str):
-        raise CannotTranslate(f"{what} that is not a constant")
-    return value.literal
-
-
-def number(value: Typed, what: str, least: int = 0) -> int:
-    """The integer that is written there."""
-    if not isinstance(value.literal, int) or value.literal < least:
-        raise CannotTranslate(f"{what} that is not a constant of at least {least}")
-    return value.literal

@@ -7,14 +7,26 @@ from functools import wraps
 
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
-from pysync.views.moments import MOMENTS, date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
+from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
+from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
-from pysync.views.types import DATE, STRING, CannotTranslate, HiveType, Typed, repeated
-
-# --- Integers: digits, with digits behind a point that do not count
+from pysync.views.typed import Typed, repeated
+from pysync.views.types import DATE, STRING, CannotTranslate, HiveType
 
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
+
+_WHOLE_PART, _EXPONENT = r"[0-9]+\.?[0-9]*", r"[eE][+-]?0*[0-9]{1,2}"
+_DECIMAL = rf"\A *([+-]?(?:{_WHOLE_PART}(?:{_EXPONENT})?(?=(?:[eE][+-]?(?= ))? *\z)|\.[0-9]+(?=\z)))"
+_BLANK_4 = r"[\t\x0b\x0c ]"
+_NUMBER_4 = rf"[+-]?(?:{_WHOLE_PART}|\.[0-9]+)(?:{_EXPONENT})?"
+_DECIMAL_4 = rf"\A{_BLANK_4}*({_NUMBER_4})(?=(?:[eE][+-]?(?={_BLANK_4}))?{_BLANK_4}*\z)"
+_MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
+
+DateOf = Callable[[Typed], Typed]
+_OF_TWO_DATES = "datediff"
+_OF_DAYS = frozenset({"date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
+_OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
 
 
 def integer_of(value: Typed, to: HiveType, blanks: str = "") -> Typed:
@@ -25,27 +37,9 @@ def integer_of(value: Typed, to: HiveType, blanks: str = "") -> Typed:
     return Typed(f"TRY_CAST({digits} AS {to.trino})", to)
 
 
-# --- Decimals from and to text. Behind an `e` without digits there must be a blank, a fraction alone has no exponent
-
-_WHOLE_PART, _EXPONENT = r"[0-9]+\.?[0-9]*", r"[eE][+-]?0*[0-9]{1,2}"
-_DECIMAL = rf"\A *([+-]?(?:{_WHOLE_PART}(?:{_EXPONENT})?(?=(?:[eE][+-]?(?= ))? *\z)|\.[0-9]+(?=\z)))"
-_BLANK_4 = r"[\t\x0b\x0c ]"
-_NUMBER_4 = rf"[+-]?(?:{_WHOLE_PART}|\.[0-9]+)(?:{_EXPONENT})?"
-_DECIMAL_4 = rf"\A{_BLANK_4}*({_NUMBER_4})(?=(?:[eE][+-]?(?={_BLANK_4}))?{_BLANK_4}*\z)"
-_MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
-
-
 def _decimal_of(value: Typed, to: HiveType, pattern: str) -> Typed:
     """A string as a decimal; what the pattern does not match is NULL. Trino takes hours for long exponents."""
     return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{pattern}', 1) AS {to.trino})", to)
-
-
-# --- The rules
-
-DateOf = Callable[[Typed], Typed]
-_OF_TWO_DATES = "datediff"
-_OF_DAYS = frozenset({"date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
-_OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
 
 
 def _of_strings(date_of: DateOf, names: frozenset[str]) -> Mapping[str, Callable[..., Typed]]:

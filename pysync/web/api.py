@@ -25,7 +25,7 @@ from starlette.routing import Route
 from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.token import read_token
-from pysync.web.app import ACTS, NEEDS_TICK, request_for
+from pysync.web.acts import ACTS, NEEDS_TICK, request_for
 from pysync.web.site import Site, body_of, is_by_proxy
 
 PREFIX = "/api/v1"

@@ -62,7 +62,7 @@ def limit_lines(*loggers: str) -> None:
         logging.getLogger(name).addFilter(_limit)
 
 
-class Crowd:
+class OpenConnections:
     """All connections that are open, those that have not finished their handshake as well."""
 
     def __init__(self) -> None:
@@ -92,16 +92,16 @@ class Crowd:
 class Visitor(H11Protocol):
     """One connection that speaks HTTP."""
 
-    def __init__(self, crowd: Crowd, **named: Any) -> None:
+    def __init__(self, connections: OpenConnections, **named: Any) -> None:
         super().__init__(**named)
-        self.crowd = crowd
+        self.open_connections = connections
         self.number: int | None = None
         self._early = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Enter the crowd, unless that was at the door."""
+        """Count it among the open connections, unless that was done before its handshake."""
         if self.number is None:
-            self.number = self.crowd.enter(transport)
+            self.number = self.open_connections.enter(transport)
         super().connection_made(transport)
         if self._early:
             super().data_received(self._early)
@@ -114,13 +114,13 @@ class Visitor(H11Protocol):
             super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave the crowd."""
-        self.crowd.leave(self.number)
+        """Count it no more."""
+        self.open_connections.leave(self.number)
         super().connection_lost(exc)
 
 
-class Door(asyncio.Protocol):
-    """A connection that speaks TLS: it is in the crowd from the start, whether or not it finishes its handshake.
+class TlsConnection(asyncio.Protocol):
+    """A connection that speaks TLS: it counts from the start, whether or not it finishes its handshake.
 
     asyncio's own server would report it only afterwards, and silent callers would take all descriptors.
     """
@@ -131,12 +131,12 @@ class Door(asyncio.Protocol):
         self._handshake: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Enter the crowd, and begin the handshake. On a Unix socket there is none: the proxy is on this machine."""
+        """Count it, and begin the handshake. On a Unix socket there is none: the proxy is on this machine."""
         if isinstance(transport.get_extra_info("sockname"), str):
             transport.set_protocol(self._visitor)
             self._visitor.connection_made(transport)  # type: ignore[arg-type]
             return
-        self._visitor.number = self._visitor.crowd.enter(transport)
+        self._visitor.number = self._visitor.open_connections.enter(transport)
         self._handshake = asyncio.ensure_future(self._shake_hands(transport))
 
     async def _shake_hands(self, transport: asyncio.BaseTransport) -> None:
@@ -152,17 +152,17 @@ class Door(asyncio.Protocol):
         except OSError:  # ssl.SSLError is one
             inner = None
         if inner is None:
-            visitor.crowd.leave(visitor.number)
+            visitor.open_connections.leave(visitor.number)
         else:
             visitor.connection_made(inner)
 
 
 def accepting(context: ssl.SSLContext | None) -> Callable[..., asyncio.Protocol]:
     """What uvicorn makes of each connection; with `context` it speaks TLS."""
-    crowd = Crowd()
+    connections = OpenConnections()
 
     def made(**named: Any) -> asyncio.Protocol:
-        visitor = Visitor(crowd, **named)
-        return Door(visitor, context) if context else visitor
+        visitor = Visitor(connections, **named)
+        return TlsConnection(visitor, context) if context else visitor
 
     return made

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
 
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pysync.web.site import STATIC, Answer, Site, environment, segment
-from pysync.web.views.charts import DEFAULT_RANGE, OUTCOMES, RANGES
-from pysync.web.views.objects import (
-    FILTERS,
-    differences_of,
-    page_link,
-    parked_page,
-    parked_row,
-    request_of,
-    rows_of,
-    table_view,
-)
+from pysync.web.site import CommandAnswer, Site
+from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
+from pysync.web.views.charts import DEFAULT_RANGE, RANGES
+from pysync.web.views.overview import overview
+from pysync.web.views.parked import parked_page, parked_row
+from pysync.web.views.table import table_view
 from pysync.web.views.tables import FILTERS as TABLE_FILTERS
 from pysync.web.views.tables import SORTS, TONES, filter_of, tables_page, tables_request
-from pysync.web.views.targets import overview, target_view
-from pysync.web.views.verify import Object, Tile, VerifyView, of_database, verify_view
+from pysync.web.views.target import target_view
+from pysync.web.views.tones import OUTCOMES
+from pysync.web.views.verify import VerifyView, of_database, verify_view
+from pysync.web.words import segment
 
 _RECENT = 10
 SUGGESTED = 10
@@ -71,7 +65,11 @@ class Pages:
         chosen = chosen if chosen in RANGES else DEFAULT_RANGE
         history = self._site.ask("history", target=name, hours=RANGES[chosen])
         # It reads a window of events: not for everybody who reaches the port.
-        plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
+        plan = (
+            self._site.ask("plan", target=name)
+            if self._site.session(request)
+            else CommandAnswer(None, "sign in to see it")
+        )
         now = self._site.clock()
         view = target_view(target, status.get("gaps") or (), history.value, plan.value, now, hours=RANGES[chosen])
         values: dict[str, Any] = {"view": view, "history": history, "plan": plan, "ranges": RANGES, "range": chosen}
@@ -147,7 +145,7 @@ class Pages:
     def suggestions(self, request: Request) -> Response:
         """A few names of tables with this text in them, as JSON; none where the source does not answer."""
         name = request.query_params.get("name", "").strip()
-        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else Answer(None)
+        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else CommandAnswer(None)
         names = [it["object"] for it in (answer.value or {}).get("objects", ())]
         return JSONResponse(names, headers={"Cache-Control": "no-store"})
 
@@ -201,24 +199,3 @@ class Pages:
             return self._site.render(request, "sign_in_first.html", 403)
 
         return guarded
-
-
-# --- Report: what `pysync verify` found as one HTML file, which needs nothing beside it. Extra `web`
-
-
-def verify_html(source: str, reports: Sequence[Mapping[str, Any]], now: float) -> str:
-    """The page, of reports as `pysync verify --json` prints them with their `databases`; `now` is when it is made."""
-    views = [verify_view(it["target"], it, f"#{quote(it['target'])}/") for it in reports]
-    text = environment().get_template("verify_report.html")
-    style = (STATIC / "page.css").read_text(encoding="utf-8")
-    # The style is a file of ours, and no text of others.
-    own = Markup(style)  # noqa: S704
-    return text.render(source=source, views=views, by_tile=_by_tile, style=own, now=now, here="", session=None)
-
-
-def _by_tile(view: VerifyView) -> Iterator[tuple[Tile, list[Object]]]:
-    """Each database in which something differs, with the objects that do; the others have their tile alone."""
-    for tile in view.tiles:
-        objects = of_database(view, tile.name)
-        if objects:
-            yield tile, objects

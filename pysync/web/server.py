@@ -95,7 +95,7 @@ def assert_usable(settings: WebConfig) -> None:
     if settings.api_token_file is not None:
         read_token(settings.api_token_file)
     if settings.password_file is not None:
-        from pysync.web.sign_in import Passwords  # noqa: PLC0415 - an extra
+        from pysync.web.passwords import Passwords  # noqa: PLC0415 - an extra
 
         Passwords(settings.password_file).hashes()
 
@@ -114,7 +114,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
 
     from pysync.web.api import Api  # noqa: PLC0415
     from pysync.web.app import Headers, failures, routes  # noqa: PLC0415
-    from pysync.web.sign_in import Passwords  # noqa: PLC0415
+    from pysync.web.passwords import Passwords  # noqa: PLC0415
     from pysync.web.site import Site  # noqa: PLC0415
 
     # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.

@@ -1,4 +1,4 @@
-"""The site: what pages ask of the sidecar, and numbers, times and spans as they show them."""
+"""Site: what all pages share: whom they ask, who visits, and how an answer becomes HTML. Extra `web`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import structlog
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,78 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count, duration, plain
+from pysync.base.text import count, plain
 from pysync.control.server import Command
-from pysync.web.sign_in import Attempts, Passwords, ProxySessions, Session, Sessions
-
-# --- Words: numbers, times and spans as the page shows them. Pure
-
-
-UNKNOWN = "not known"
-"""For what an older part of pysync does not say."""
-
-_NOW = 1.5
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-def number(value: float | None) -> str:
-    """`1,234`; fractions to one place below a hundred."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.1f}" if isinstance(value, float) and value < 100 and value % 1 else f"{value:,.0f}"
-
-
-def span(seconds: float | None) -> str:
-    """`3 ms`, `4.2 s`, `5m 3s`: how long something takes or is behind."""
-    if seconds is None:
-        return UNKNOWN
-    if seconds <= 0:
-        return "0 s"
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else duration(seconds)
-
-
-def ago(at: float | None, now: float) -> str:
-    """`now`, `12 s ago`, `2h 5m ago`; a time in seconds since 1970, `in 3m` for one to come."""
-    if at is None:
-        return UNKNOWN
-    seconds = now - at
-    if abs(seconds) < _NOW:
-        return "now"
-    text = f"{abs(seconds):.0f} s" if abs(seconds) < 59.5 else duration(abs(seconds))
-    return f"{text} ago" if seconds > 0 else f"in {text}"
-
-
-def moment(at: float | None) -> str:
-    """`2026-11-23 11:40:02 UTC`, the same for readers in all zones."""
-    return UNKNOWN if at is None else datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def machine(at: float) -> str:
-    """The time as HTML's `datetime` wants it."""
-    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="seconds")
-
-
-def size(count: float | None) -> str:
-    """`512 B`, `1.4 GiB`."""
-    if count is None:
-        return UNKNOWN
-    at = 0
-    while count >= 1024 and at < len(_UNITS) - 1:
-        count, at = count / 1024, at + 1
-    return f"{count:.0f} {_UNITS[at]}" if at == 0 or count >= 10 else f"{count:.1f} {_UNITS[at]}"
-
-
-def known(value: Any) -> Any:
-    """The value, or that it is not known."""
-    return UNKNOWN if value is None else value
-
-
-def segment(name: str) -> str:
-    """A name as one segment of a path, whatever is in it."""
-    return quote(name, safe="")
-
-
-# --- Site: what all pages share: whom they ask, who visits, and how an answer becomes HTML. Extra `web`
+from pysync.web.passwords import Passwords
+from pysync.web.sessions import Attempts, ProxySessions, Session, Sessions
+from pysync.web.words import UNKNOWN, ago, known, machine, moment, number, segment, size, span
 
 THEME = "pysync_theme"
 LIVE = "x-pysync-live"
@@ -110,7 +42,7 @@ Status = Callable[[], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """What a command answered: its value, or in words why there is none; `is_missing`: there is no such command."""
 
     value: Mapping[str, Any] | None
@@ -142,18 +74,18 @@ class Site:
         """The name of the session's cookie. A browser does not tell ports apart, and a host may have two sidecars."""
         return f"pysync_session_{self.port}"
 
-    def ask(self, command: str, **request: Any) -> Answer:
+    def ask(self, command: str, **request: Any) -> CommandAnswer:
         """The answer of a command. Never raises: a page shows what it can."""
         answer = self.commands.get(command)
         if answer is None:
-            return Answer(None, f"{UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
+            return CommandAnswer(None, f"{UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
         try:
-            return Answer(answer(request))
+            return CommandAnswer(answer(request))
         except PysyncError as error:
-            return Answer(None, str(error))
+            return CommandAnswer(None, str(error))
         except Exception as error:  # noqa: BLE001 - the caller gets a line, and the log has the traceback
             log.error("request_failed", traceback=traceback.format_exc())
-            return Answer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
+            return CommandAnswer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
 
     def session(self, request: Request) -> Session | None:
         """The visitor's session; None also if the user was removed, or has another password since."""

@@ -20,7 +20,7 @@ from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
-from pysync.lab.metastore import find_java, find_spark_jars
+from pysync.lab.java import find_java, find_spark_jars
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say
 

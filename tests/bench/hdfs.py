@@ -21,7 +21,7 @@ from pysync.base.jar import listener_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
-from pysync.lab.metastore import find_java
+from pysync.lab.java import find_java
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say
 from tests.versions.hadoop.hdfs import MiniHdfs

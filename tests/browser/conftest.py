@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pysync.sections import WebConfig
+from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
-from pysync.web.sign_in import set_password
 from tests.support.browser import DESK, Browser, chromium
 from tests.support.pages import FakeSidecar
 

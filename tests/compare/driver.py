@@ -9,7 +9,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from pysync.lab import aws, metastore
+from pysync.lab import aws, java
 from tests.support.listener_java import build
 
 SOURCES = (Path(__file__).with_name("AthenaDriver.java"), Path(aws.__file__).parent / "java" / "LlapSigner.java")
@@ -20,7 +20,7 @@ def driver_jar(directory: Path) -> Path:
     """The jar, made in `directory`; RuntimeError if the compiler refuses the source."""
     classes = directory / "driver-classes"
     command = [build.find_javac(), "--release", "17", "-proc:none", "-nowarn", "-d", str(classes)]
-    command += ["-cp", metastore.class_path([], metastore.find_spark_jars()), *map(str, SOURCES)]
+    command += ["-cp", java.class_path([], java.find_spark_jars()), *map(str, SOURCES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)

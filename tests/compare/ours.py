@@ -9,7 +9,8 @@ from typing import Any
 
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
-from pysync.lab.demo.stage import Lake, LakeKind, Stage
+from pysync.lab.demo.lake import Lake, LakeKind
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.compare.source import s3_settings
 

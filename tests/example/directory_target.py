@@ -25,7 +25,7 @@ from urllib.parse import quote, unquote
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
-from pysync.lab.memory.objects import is_type
+from pysync.lab.memory.column_types import is_type
 from pysync.model.copies import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.wire import decode, encode

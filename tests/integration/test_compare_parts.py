@@ -11,7 +11,7 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from pysync.lab import metastore
+from pysync.lab import java
 from pysync.lab.aws import EmbeddedAws
 from tests.compare.driver import driver_jar
 from tests.compare.lake import throttled
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.athena
 
 @pytest.fixture(scope="module")
 def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    jars = metastore.find_spark_jars()
-    classes = metastore.class_path([driver_jar(tmp_path_factory.mktemp("driver"))], jars)
+    jars = java.find_spark_jars()
+    classes = java.class_path([driver_jar(tmp_path_factory.mktemp("driver"))], jars)
     py4j = str(next(jars.glob("py4j-*.jar")))
     port, process = launch_gateway(jarpath=py4j, classpath=classes, die_on_exit=True, return_proc=True)
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))

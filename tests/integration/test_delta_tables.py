@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.lab.demo.stage import Lake, Stage
+from pysync.lab.demo.lake import Lake
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison

@@ -16,7 +16,7 @@ from pysync.copy.round import RECORD
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Within
 from pysync.jobs import dumping, oneoff
-from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.dumping import DumpRequest, dump_once
 from pysync.jobs.loading import load_once
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
@@ -45,7 +45,7 @@ def test_a_dump_of_a_real_metastore_comes_to_another_name_there(shared_metastore
     ends = Ends(tmp_path, shared_metastore, shared_metastore)
     ends.write(f'policy = "{name}"\ndatabases = {{ {name} = "{name}_two" }}')
     config = load_config(ends.there)
-    dump_once(ends.config, tmp_path / "dump", Wanted(), lambda *_: None)
+    dump_once(ends.config, tmp_path / "dump", DumpRequest(), lambda *_: None)
     found = load_once(config, open_dump(tmp_path / "dump"), ["dr"], lambda _: None)
     assert (found.manifest.counts.tables, found.parked) == (3, {"dr": []})
     with closing(Metastore(shared_metastore.uri)) as there:
@@ -72,9 +72,9 @@ def test_dumps_of_what_changed_meanwhile_end_with_one_of_one_moment(shared_metas
                 logged.touch(*table.split("."))
                 logged.touch("out_of_scope", "t")
 
-        first = dump_once(config, tmp_path / "first", Wanted(), on_progress)
+        first = dump_once(config, tmp_path / "first", DumpRequest(), on_progress)
         assert (first.upto, first.changed, first.counts.tables) == (7, 1, 5)
-        second = dump_once(config, tmp_path / "second", Wanted(since=first.upto), on_progress)
+        second = dump_once(config, tmp_path / "second", DumpRequest(since=first.upto), on_progress)
         assert (second.upto, second.changed, second.counts.tables) == (9, 0, 1)
 
 
@@ -120,11 +120,11 @@ def _only_what_was_touched(ends: Ends, source: Metastore, target: Metastore, tmp
     monkeypatch.setattr(dumping, "newest_within", lambda *_: 20)
     touched = frozenset({TableName("sales", "t001"), TableName("sales", "gone")})
     monkeypatch.setattr(dumping, "touched_tables", lambda *_: touched)
-    dump_once(ends.config, tmp_path / "full", Wanted(), lambda *_: None)
+    dump_once(ends.config, tmp_path / "full", DumpRequest(), lambda *_: None)
     there = source.table("sales", "t001")
     source.call(lambda client: client.add_partition(partition(there, ["new"])))
     source.call(lambda client: client.drop_table("sales", "t002", False))
-    made = dump_once(ends.config, tmp_path / "more", Wanted(since=10), lambda *_: None)
+    made = dump_once(ends.config, tmp_path / "more", DumpRequest(since=10), lambda *_: None)
     assert (made.since, made.upto, made.counts.tables, made.counts.partitions) == (10, 20, 1, 3)
 
     refused = ends.pysync("load", "-c", ends.there, tmp_path / "more")
@@ -275,7 +275,9 @@ def test_the_data_files_are_listed(shared_metastore, tmp_path: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / file).write_bytes(b"x" * at)
     ends = Ends(tmp_path, shared_metastore, shared_metastore)
-    manifest = dump_once(ends.config, tmp_path / "dump", Wanted(Within(policy=name), files="list"), lambda *_: None)
+    manifest = dump_once(
+        ends.config, tmp_path / "dump", DumpRequest(Within(policy=name), files="list"), lambda *_: None
+    )
     (listed,) = (tmp_path / "dump").glob("files-*.jsonl")
     found = [json.loads(line) for line in listed.read_text().splitlines()]
     assert manifest.counts.files == 3

@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from pysync import hive_site
 from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
-from pysync.lab import EmbeddedMetastore, archive, metastore
+from pysync.lab import EmbeddedMetastore, archive, java, metastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
@@ -147,11 +147,11 @@ def test_the_launcher_does_not_start_an_orphan() -> None:
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A class archive: that of the environment, where `make test` has made one."""
-    if not metastore.class_archive().exists():
-        monkeypatch.setattr(metastore, "class_archive", lambda: tmp_path / "share" / "metastore.jsa")
+    if not java.class_archive().exists():
+        monkeypatch.setattr(java, "class_archive", lambda: tmp_path / "share" / "metastore.jsa")
         assert archive.make().exists()
         assert len(list((tmp_path / "share").iterdir())) == 1, "what it was made with is left behind"
-    return metastore.class_archive()
+    return java.class_archive()
 
 
 def test_classes_come_from_the_archive(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_classes_come_from_the_archive(made: Path, monkeypatch: pytest.MonkeyPat
 def test_an_archive_that_is_none_keeps_nobody_from_starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     damaged = tmp_path / "metastore.jsa"
     damaged.write_bytes(b"no archive" * 1000)
-    monkeypatch.setattr(metastore, "class_archive", lambda: damaged)
+    monkeypatch.setattr(java, "class_archive", lambda: damaged)
     with EmbeddedMetastore(tmp_path / "a") as server, Metastore(server.uri) as client:
         assert client.databases() == ["default"]
 

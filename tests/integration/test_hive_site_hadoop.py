@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pysync.hive_site.document import parse
 from pysync.hive_site.merge import merge, unmerge
-from pysync.lab import metastore
+from pysync.lab import java
 from tests.support.hive_sites import FORMS
 
 LISTENER = "org.pysync.listener.SidecarListener"
@@ -57,9 +57,9 @@ def files() -> dict[str, bytes]:
 
 def read_by_hadoop(paths: Sequence[Path]) -> dict[Path, dict[str, str]]:
     source = Path(__file__).with_name("ReadHiveSite.java")
-    jars = [it for it in metastore.find_spark_jars().iterdir() if it.name.startswith(("hadoop-client", "slf4j", "jcl"))]
+    jars = [it for it in java.find_spark_jars().iterdir() if it.name.startswith(("hadoop-client", "slf4j", "jcl"))]
     class_path = ":".join(map(str, jars))
-    line = [str(metastore.find_java()), "-cp", class_path, str(source), ",".join(NAMES), *map(str, paths)]
+    line = [str(java.find_java()), "-cp", class_path, str(source), ",".join(NAMES), *map(str, paths)]
     done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[Path, dict[str, str]] = {path: {} for path in paths}

@@ -185,13 +185,13 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(place: FaultyPlace) 
 
 KILLED_AFTER_WRITING = """
 import os, signal, sys
-from pysync.config_file.file import Draft
+from pysync.config_file.file import FileDraft
 from pysync.cli import main
-put = Draft.put
+put = FileDraft.put
 def killed(draft):
     put(draft)
     os.kill(os.getpid(), signal.SIGKILL)
-Draft.put = killed
+FileDraft.put = killed
 main()
 """
 

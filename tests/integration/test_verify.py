@@ -17,7 +17,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.cli.app import main
-from pysync.lab.demo.stage import Lake, Stage
+from pysync.lab.demo.lake import Lake
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.lab.demo.stage import Lake, Stage
+from pysync.lab.demo.lake import Lake
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
-from pysync.verify.findings import Compared
+from pysync.verify.findings import ComparedObject
 from tests.conformance.objects import columns, table, view
 from tests.support import wait_until
 from tests.support.presto_views import decoded
@@ -75,7 +76,7 @@ def column_type(stage: Stage, name: TableName) -> str | None:
     return text and text["columns"][0]["type"]
 
 
-def compared(stage: Stage, monkeypatch: pytest.MonkeyPatch, *names: TableName) -> list[Compared]:
+def compared(stage: Stage, monkeypatch: pytest.MonkeyPatch, *names: TableName) -> list[ComparedObject]:
     """What a comparison finds of them, where it is not equal."""
     assert stage.lake is not None
     for key, value in stage.lake.aws.environment().items():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from pysync.lab import free_port, metastore
+from pysync.lab import free_port, java
 from tests.listener.stand import DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
 from tests.support import wait_until
 from tests.support.hanging import hang
@@ -42,7 +42,7 @@ def compile_driver(classes: Path, jar: Path) -> None:
         "-d",
         str(classes),
         "-cp",
-        metastore.class_path([jar], metastore.find_spark_jars()),
+        java.class_path([jar], java.find_spark_jars()),
         str(SOURCE),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -58,14 +58,14 @@ class Driver:
         log_settings.write_text(_LOG_SETTINGS)
         command = [
             *place.prefix,
-            str(metastore.find_java()),
+            str(java.find_java()),
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             f"-Xmx{place.heap}",
         ]
         command += [f"-Dlog4j2.configurationFile={log_settings.as_uri()}"]
         command += [f"-D{key}={value}" for key, value in settings.items()]
-        command += ["-cp", metastore.class_path([place.classes, place.jar], metastore.find_spark_jars()), "Driver"]
+        command += ["-cp", java.class_path([place.classes, place.jar], java.find_spark_jars()), "Driver"]
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1

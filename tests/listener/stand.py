@@ -22,7 +22,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.capture.connections import Door, Server
+from pysync.capture.connections import Admission, Server
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_for_value, wait_until
@@ -96,7 +96,7 @@ class Bridge:
 
     def start(self, token: str = TOKEN) -> Bridge:
         methods: dict[str, Callable[..., str]] = {"append": self.append, "ping": self.ping, "report": self.report}
-        self._server = Server(Door(token.encode(), methods), self.port)
+        self._server = Server(Admission(token.encode(), methods), self.port)
         self._server.start()
         return self
 
@@ -112,7 +112,7 @@ class Bridge:
     def refused(self) -> int:
         """How many callers were turned away since the start."""
         assert self._server is not None
-        return self._server.door.refusals.total
+        return self._server.admission.refusals.total
 
     def _hang_up(self) -> None:
         """Py4j closes a stream before its socket, and would wait for ever for the thread that reads it.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.lab import metastore
+from pysync.lab import java
 from tests.listener.stand import BUILD, ROOT
 from tests.support.listener_java import build
 
@@ -38,7 +38,7 @@ def differing(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> set[str]:
 
 def test_the_stubs_give_the_bytes_that_real_hive_and_hadoop_give(by_stubs: dict[str, bytes], tmp_path: Path) -> None:
     """Pyspark's jars, of Hive 2.3 and the newest Hadoop; `make test SUITE=versions` runs the jar in the other Hives."""
-    build.run_javac(build.find_javac(), tmp_path, f"{metastore.find_spark_jars()}/*", [NEWER])
+    build.run_javac(build.find_javac(), tmp_path, f"{java.find_spark_jars()}/*", [NEWER])
     assert len(by_stubs) > 50
     assert differing(by_stubs, build.class_files(tmp_path)) == set()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.web.sign_in import set_password
+from pysync.web.passwords import set_password
 from tests.support import partition
 from tests.support.browser import Browser, chromium
 from tests.support.docworlds import Running, create

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from pysync.lab.memory import MemoryMetastore, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore
 from pysync.replay.recording import Append
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clients import TABLES, Client
@@ -42,10 +42,10 @@ class Cluster:
         self.name = name
         self._clock = clock
         self.now = clock.time
-        self.store = Store(clock=clock.time)
+        self.store = MemoryStore(clock=clock.time)
         self.listener = Listener(name, clock.time)
         self.store.listener = self.listener.hear
-        self.intended = Store(clock=clock.time)
+        self.intended = MemoryStore(clock=clock.time)
         self.client = Client(MemoryMetastore(self.store), MemoryMetastore(self.intended), alike=alike, tables=tables)
         self.links: dict[str, Link] = {}
         self.sidecar: Sidecar | None = None
@@ -58,7 +58,7 @@ class Cluster:
     def connect(
         self,
         directory: Path,
-        targets: Mapping[str, tuple[TargetSettings, Store]],
+        targets: Mapping[str, tuple[TargetSettings, MemoryStore]],
         before: Callable[[], None],
         dice: random.Random,
     ) -> None:
@@ -69,7 +69,7 @@ class Cluster:
         self._start = lambda dumped: Sidecar(directory, self._wiring(stores), self._clock, dice, dumped)
         self.start()
 
-    def _wiring(self, stores: Mapping[str, Store]) -> Wiring:
+    def _wiring(self, stores: Mapping[str, MemoryStore]) -> Wiring:
         """As the settings are when the sidecar starts."""
         ends = {name: (self.settings[name], store, self.links[name]) for name, store in stores.items()}
         return Wiring(self.name, self.store, self.links[self.name], ends, self._record)

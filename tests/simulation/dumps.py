@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from pysync.dump.manifest import Manifest
-from pysync.lab.memory import MemoryMetastore, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore
 from pysync.metastore.client import Metastore
 
 
@@ -15,12 +15,12 @@ class Dumped:
     """What a source had at one time."""
 
     manifest: Manifest
-    store: Store
+    store: MemoryStore
 
     @classmethod
-    def of(cls, source: str, store: Store, now: float) -> Dumped:
+    def of(cls, source: str, store: MemoryStore, now: float) -> Dumped:
         """A dump of all of it, as it is now."""
-        kept = Store()
+        kept = MemoryStore()
         kept.databases = {name: copy(database) for name, database in store.databases.items()}
         for database in kept.databases.values():
             database.functions = dict(database.functions)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from pysync.lab.memory import MemoryMetastore, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.targets.hms import HmsStore
 from pysync.targets.hms.connections import Connections
@@ -56,7 +56,7 @@ class Link:
 class Connection(MemoryMetastore):
     """One connection over a link."""
 
-    def __init__(self, store: Store, link: Link, user: str | None = None) -> None:
+    def __init__(self, store: MemoryStore, link: Link, user: str | None = None) -> None:
         super().__init__(store, user)
         self._link = link
 
@@ -70,6 +70,6 @@ class Connection(MemoryMetastore):
 class LinkedTarget(StoreTarget):
     """What kind hms does, over a link."""
 
-    def __init__(self, settings: TargetSettings, store: Store, link: Link) -> None:
+    def __init__(self, settings: TargetSettings, store: MemoryStore, link: Link) -> None:
         connections = Connections(settings, partial(Connection, store, link))
         super().__init__(HmsStore(settings, connections, f"target {settings.name!r} in memory"))

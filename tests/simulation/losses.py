@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pysync.lab.memory import Store
+from pysync.lab.memory import MemoryStore
 from pysync.model.names import partition_name
 from pysync.model.reread import is_request_name
 from pysync.queue import Removal
@@ -27,8 +27,8 @@ class Losses:
     All within one hour. A database is `db`, a table `db.t`, a function `db.f()`, a partition `db.t/k=1`.
     """
 
-    source: Store
-    target: Store
+    source: MemoryStore
+    target: MemoryStore
     bounds: Bounds
     renamed: Mapping[str, str]
     made: Sequence[Mapping[str, int]]
@@ -157,7 +157,7 @@ def _database(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _objects(store: Store) -> Iterator[tuple[str, int]]:
+def _objects(store: MemoryStore) -> Iterator[tuple[str, int]]:
     """Everything that a metastore has, each with when its table was created there."""
     for name, database in store.databases.items():
         yield name, 0

@@ -11,7 +11,7 @@ from typing import Any
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.lab.memory import Store
+from pysync.lab.memory import MemoryStore
 from pysync.queue import EventQueue, Gap
 from pysync.replay.recording import Append
 from pysync.replay.window.direction import Direction
@@ -35,9 +35,9 @@ class Wiring:
     """
 
     source: str
-    store: Store
+    store: MemoryStore
     own: Link
-    targets: Mapping[str, tuple[TargetSettings, Store, Link]]
+    targets: Mapping[str, tuple[TargetSettings, MemoryStore, Link]]
     record: Append | None = None
 
 
@@ -123,5 +123,5 @@ class Sidecar:
         return lambda: Connection(wiring.store, wiring.own)
 
 
-def _opener(settings: TargetSettings, store: Store, link: Link) -> Callable[[], LinkedTarget]:
+def _opener(settings: TargetSettings, store: MemoryStore, link: Link) -> Callable[[], LinkedTarget]:
     return lambda: LinkedTarget(settings, store, link)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysync.lab.memory import Store
+from pysync.lab.memory import MemoryStore
 from pysync.model.definition import definition
 
 State = dict[str, dict[str, Any]]
 
 
-def state(store: Store) -> State:
+def state(store: MemoryStore) -> State:
     """Everything that counts, by `db`, `db.table`, `db.table/values` and `db.function()`."""
     found: State = {}
     for name, database in store.databases.items():

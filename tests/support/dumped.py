@@ -13,7 +13,7 @@ from pysync.dump.index import KIND, SUFFIX, indexed
 from pysync.dump.manifest import Manifest, Within
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD, Reply
-from pysync.dump.write import Selection, Writing
+from pysync.dump.write import DumpSelection, Writing
 from pysync.model.names import TableName, partition_name
 from pysync.model.wire import encode
 from pysync.resync.refreshes import EVERYTHING
@@ -65,11 +65,11 @@ class Source(Hms):
         return success
 
 
-def write(directory: Path, source: Hms, selection: Selection | None = None, **changes: Any) -> Manifest:
+def write(directory: Path, source: Hms, selection: DumpSelection | None = None, **changes: Any) -> Manifest:
     """Dump everything, or go on with it."""
     with opened(directory, ASKED.model_copy(update=changes)) as pieces:
         found = indexed(directory, pieces.manifest)
-        writing = Writing(source, selection or Selection(EVERYTHING), found.last, pieces.manifest.counts)
+        writing = Writing(source, selection or DumpSelection(EVERYTHING), found.last, pieces.manifest.counts)
         pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda *_: None))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": 101.0}))
     return pieces.manifest

@@ -15,7 +15,7 @@ import botocore.session
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.rules import Refusal
+from pysync.lab.aws.refusals import AwsRefusal
 from pysync.targets.aws.clients import provide
 from pysync.targets.glue import GlueSettings, GlueStore, glue_target
 from pysync.targets.target import StoreTarget
@@ -106,7 +106,7 @@ class Bench:
         operation = re.sub(r"(?:^|_)(\w)", lambda found: found[1].upper(), method)
         try:
             answer: dict[str, Any] = self._glue.answer(operation, sent(arguments))
-        except Refusal as error:
+        except AwsRefusal as error:
             raise answered(error.code, error.message, error.status) from error
         return read(_model().operation_model(operation).output_shape, answer) if "Statistics" in operation else answer
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pysync.setup.conf_files import shipped
 from pysync.setup.config_text import ConfigValues, config_text
-from pysync.setup.plan import Places, Plan, plan
+from pysync.setup.plan import InstallPlaces, InstallPlan, plan
 from tests.support.hive_sites import EMR
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
@@ -38,8 +38,8 @@ class Host:
         (self.lib / "hive-exec.jar").write_bytes(b"PK")
 
     @property
-    def places(self) -> Places:
-        return Places(self.etc, None, self.units, self.site, self.lib)
+    def places(self) -> InstallPlaces:
+        return InstallPlaces(self.etc, None, self.units, self.site, self.lib)
 
     def text(self, name: str = "east") -> str:
         """A pysync.toml for it, to a metastore that is not there."""
@@ -52,11 +52,11 @@ class Host:
             shipped("pysync.toml"), ConfigValues("hms", sections, {"name": "dr", "metastore": "thrift://b:1"})
         )
 
-    def plan(self, places: Places | None = None, text: str | None = None, user: str = ME) -> Plan:
+    def plan(self, places: InstallPlaces | None = None, text: str | None = None, user: str = ME) -> InstallPlan:
         """What `pysync init` would do; the executable is one that everybody may run."""
         return plan(places or self.places, user, self.text() if text is None else text, Path("/bin/true"))
 
-    def init(self, places: Places | None = None, text: str | None = None, user: str = ME) -> Plan:
+    def init(self, places: InstallPlaces | None = None, text: str | None = None, user: str = ME) -> InstallPlan:
         """Do it."""
         found = self.plan(places, text, user)
         assert found.problems == ()
@@ -75,7 +75,7 @@ class Host:
         return {str(it.relative_to(self.root)): _seen(it) for it in sorted(self.root.rglob("*"))}
 
 
-def states(found: Plan) -> dict[str, str]:
+def states(found: InstallPlan) -> dict[str, str]:
     """By the last part of each path."""
     return {step.path.name: step.state() for step in found.steps}
 

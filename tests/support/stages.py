@@ -12,7 +12,7 @@ from pysync.base.errors import PysyncError
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.show import compare
 from pysync.lab.demo.stage import Stage
-from pysync.verify.compare import DIFFERENT, EQUAL, Compared
+from pysync.verify.compare import DIFFERENT, EQUAL, ComparedObject
 from tests.support import wait_until
 from tests.support.ddl import DdlClient
 
@@ -26,7 +26,7 @@ def soon_idle(directory: Path, *, overrides: dict[str, str], **settings: Any) ->
     return EmbeddedMetastore(directory, overrides={**overrides, "pysync.idle.ms": "0"}, **settings)
 
 
-def unequal(stage: Stage) -> list[Compared]:
+def unequal(stage: Stage) -> list[ComparedObject]:
     """The objects in which source and target differ now.
 
     A comparison may meet the replay in a deadlock of the target's database; then it says nothing about equality.
@@ -34,7 +34,7 @@ def unequal(stage: Stage) -> list[Compared]:
     try:
         compared = compare(stage.source.uri, stage.target.uri, stage.config.targets[0])
     except PysyncError as error:
-        return [Compared("metastore", "no answer", DIFFERENT, fields=(str(error),))]
+        return [ComparedObject("metastore", "no answer", DIFFERENT, fields=(str(error),))]
     return [item for item in compared if item.result != EQUAL]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryMetastore, MemoryTarget, Notice, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore, MemoryTarget, Notice
 from pysync.model.definition import definition
 from pysync.model.event import USER, Event, Kind
 from pysync.model.mark import Writer
@@ -50,7 +50,7 @@ class Cluster:
     def __init__(self, name: str, clock: Clock) -> None:
         self.name = name
         self.events: list[Queued] = []
-        self.store = Store(self._hear, clock)
+        self.store = MemoryStore(self._hear, clock)
         self.hms = MemoryMetastore(self.store)
         self.client = self.hms._client
 

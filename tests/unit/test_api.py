@@ -13,10 +13,11 @@ import pytest
 from pysync.base.errors import UsageError
 from pysync.base.token import write_token
 from pysync.sections import WebConfig
+from pysync.web.acts import ACTS
 from pysync.web.api import ENDPOINTS
-from pysync.web.app import ACTS
+from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
-from pysync.web.sign_in import MOST_FAILURES, set_password
+from pysync.web.sessions import MOST_FAILURES
 from tests.support.pages import FakeSidecar, in_trouble
 from tests.support.visitors import PageVisitor, Seen
 

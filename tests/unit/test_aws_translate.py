@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pysync.lab.aws.rules import Strict
+from pysync.lab.aws.strict import Strict
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized
 from pysync.targets.aws import inputs
 from pysync.targets.aws.inputs import database_input, function_input, partition_input, table_input

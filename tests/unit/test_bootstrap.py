@@ -29,7 +29,7 @@ from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.feed import _CHUNK, Feed
 from pysync.resync.healing import Healer
-from pysync.resync.refreshes import Refreshes, Scope, everything, place
+from pysync.resync.refreshes import Refreshes, RefreshScope, everything, place
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings
@@ -361,7 +361,7 @@ def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) 
 
 def test_everything_can_be_gone_on_with_after_any_of_it() -> None:
     source = Source("a", "b", "c")
-    scope = Scope(lambda name: name != "c", lambda name: name.table != "t0001")
+    scope = RefreshScope(lambda name: name != "c", lambda name: name.table != "t0001")
     whole = list(everything(source, lambda: 7, scope=scope))
     assert [place(names) for names in whole] == sorted(place(names) for names in whole)
     assert {names.get("table") for names in whole} == {None, "t0000", "t0002"}

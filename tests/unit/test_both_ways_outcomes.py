@@ -8,7 +8,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore, MemoryTarget
 from pysync.model.difference import Difference
 from pysync.model.home import Condition, Stance, births_of
 from pysync.model.mark import Mark
@@ -45,7 +45,7 @@ def put(what: str, position: int) -> Operation:
 @pytest.fixture
 def target() -> MemoryTarget:
     """A target with the database and the table."""
-    made = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), Store())
+    made = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), MemoryStore())
     made.apply(put("database", 1))
     made.apply(put("table", 2))
     return made
@@ -63,7 +63,7 @@ def test_an_alter_that_wrote_nothing_is_told_as_unchanged(
 @pytest.mark.parametrize("both_ways", [True, False])
 def test_what_the_server_ignores_of_a_database_is_not_told_as_applied(both_ways: bool) -> None:
     """HMS 2.3 alters neither description nor location; each event has another mark all the same."""
-    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=both_ways), Store())
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=both_ways), MemoryStore())
     target.apply(put("database", 1))
 
     def described(position: int, **parameters: str) -> tuple[Outcome, list[Difference]]:
@@ -81,7 +81,7 @@ def test_what_the_server_ignores_of_a_database_is_not_told_as_applied(both_ways:
 @pytest.mark.parametrize("another", [True, False])
 def test_a_table_born_at_both_ends_is_parked_with_a_hint_that_helps(on_conflict: str, another: bool) -> None:
     """Of two tables of which no alter makes one, `adopt` takes none either."""
-    store = Store()
+    store = MemoryStore()
     target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict=on_conflict), store)
     target.apply(put("database", 1))
     keys = [] if another else [("day", "string")]
@@ -98,7 +98,7 @@ def test_a_table_born_at_both_ends_is_parked_with_a_hint_that_helps(on_conflict:
 @pytest.mark.parametrize("another", [True, False])
 def test_a_drop_of_what_was_born_at_both_ends_is_parked_if_no_alter_makes_one(another: bool) -> None:
     """The drop stands for the create, too. Setting `on_conflict` would not help, so the hint does not name it."""
-    store = Store()
+    store = MemoryStore()
     target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict="adopt"), store)
     target.apply(put("database", 1))
     theirs = table("db", "t", partition_keys=[] if another else [("day", "string")], parameters={"value": "theirs"})
@@ -117,7 +117,7 @@ def test_a_drop_of_what_was_born_at_both_ends_is_parked_if_no_alter_makes_one(an
 
 def test_a_database_born_here_gets_no_mark_when_its_home_becomes_another() -> None:
     """A mark would hide from clusters that have the database from here that it was born elsewhere, too."""
-    store = Store()
+    store = MemoryStore()
     target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
     MemoryMetastore(store).call(lambda client: client.create_database(hive.Database("db", "", "/db", {})))
     assert target.apply(put("database", 1)) is Outcome.APPLIED
@@ -129,7 +129,7 @@ def test_a_database_born_here_gets_no_mark_when_its_home_becomes_another() -> No
 @pytest.mark.parametrize("what", ["drop", "put"])
 def test_requests_on_different_paths_have_different_names(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one name, of two that are sent at once only one would arrive."""
-    store = Store()
+    store = MemoryStore()
     target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
     target.apply(put("database", 1))
     ours = table("db", "t", partition_keys=[("day", "string")], parameters={"value": "ours"})
@@ -158,7 +158,7 @@ def test_a_requested_rename_is_done_if_table_and_name_are_as_they_were_there(
     known: str, is_taken: bool, expected: Any
 ) -> None:
     """Else both ends are asked to send theirs again; what the target lacks is read at the source."""
-    store = Store()
+    store = MemoryStore()
     target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), store)
     target.apply(put("database", 1))
     for name in ("t", "u") if is_taken else ("t",):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.copier import Copier
-from pysync.copy.requests import Failed, Pair, Refused
+from pysync.copy.requests import CopyRefused, Failed, Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 
@@ -58,7 +58,9 @@ def test_a_bug_is_not_taken_for_a_copier_that_is_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"), [(Refused("not these"), Rejected), (Failed("no route"), Unavailable)], ids=["refused", "failed"]
+    ("error", "kind"),
+    [(CopyRefused("not these"), Rejected), (Failed("no route"), Unavailable)],
+    ids=["refused", "failed"],
 )
 def test_an_error_of_the_files_has_its_kind(error: Exception, kind: type[Exception]) -> None:
     with copier(raising(error)) as (made, _), pytest.raises(kind):

@@ -17,11 +17,11 @@ from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
-from pysync.copy.requests import Difference as Survey
-from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, files_missing
+from pysync.copy.requests import CopyRefused, Failed, FileStatus, Pair, decode, differences, encode, files_missing
+from pysync.copy.requests import FileDifference as Survey
 from pysync.copy.round import Round
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory.store import Store
+from pysync.lab.memory.store import MemoryStore
 from pysync.lab.memory.target import MemoryTarget
 from pysync.model.change import Change
 from pysync.model.difference import Difference
@@ -41,12 +41,12 @@ MARK = Mark("here", 1, 7, 100)
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1)
 
 
-def file(name: str = "f", size: int = 1, pair: Pair = PAIR, *, replaces: bool = False) -> File:
-    return File(pair, name, size, 5, replaces)
+def file(name: str = "f", size: int = 1, pair: Pair = PAIR, *, replaces: bool = False) -> FileStatus:
+    return FileStatus(pair, name, size, 5, replaces)
 
 
-def extra(name: str = "old", size: int = 1) -> File:
-    return File(PAIR, name, size, 0)
+def extra(name: str = "old", size: int = 1) -> FileStatus:
+    return FileStatus(PAIR, name, size, 0)
 
 
 # --- requests
@@ -68,12 +68,12 @@ def test_a_survey_is_read():
         ]
     )
     first, second = differences([PAIR, Pair("x", "y")], answer)
-    assert first.copies == [File(PAIR, "a b", 3, 9, replaces=True)]
+    assert first.copies == [FileStatus(PAIR, "a b", 3, 9, replaces=True)]
     assert (first.extras, first.exists, first.fingerprint, first.same) == ([extra("old", 7)], True, "-4", 2)
     assert (second.exists, second.copies) == (False, [])
 
 
-@pytest.mark.parametrize(("kind", "error"), [("refused", Refused), ("unavailable", Failed)])
+@pytest.mark.parametrize(("kind", "error"), [("refused", CopyRefused), ("unavailable", Failed)])
 def test_what_the_file_system_refuses_is_told_from_what_it_cannot_do_now(kind, error):
     with pytest.raises(error, match="no such luck"):
         files_missing(encode([("done",), ("failed", kind, "no such luck")]))
@@ -181,7 +181,7 @@ def brought(places, copier, how, operation, *, of_dump=False):
 
 def target_with(settings, copier, parameters=None, *, keys=()):
     """A target in memory that has a table with these parameters, or none, and the copier for files."""
-    target = MemoryTarget(settings, Store())
+    target = MemoryTarget(settings, MemoryStore())
     target.store.create_database(hive.Database(name="d", parameters={}))
     if parameters is not None:
         target.store.create_table(table("d", "t", parameters=parameters, partition_keys=keys))

@@ -12,7 +12,7 @@ from pysync.config import Config
 from pysync.copy.requests import Pair
 from pysync.copy.round import Copied
 from pysync.jobs import copying
-from pysync.jobs.copying import Wanted, copy_now
+from pysync.jobs.copying import CopyRequest, copy_now
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
@@ -66,7 +66,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(copying, "Metastore", lambda _: Source(location))
         monkeypatch.setattr(copying, "target_kind", lambda _: SimpleNamespace(open=lambda _: Housed(there)))
         tables = [TableName("db", "good"), TableName("db", "odd")]
-        _, refused = copy_now(config, "dr", Wanted(tables), lambda _: None)
+        _, refused = copy_now(config, "dr", CopyRequest(tables), lambda _: None)
         return [it.target for it in pairs], {str(it.table): str(it.reason) for it in refused}
 
     return run

@@ -10,14 +10,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from pysync.capture.callers import Crowd
+from pysync.capture.callers import BridgeConnections
 
 
 class Room:
     """A crowd of real connections, each with a reader that leaves once its connection ends."""
 
     def __init__(self, most: int, stack: ExitStack) -> None:
-        self.crowd = Crowd(most)
+        self.crowd = BridgeConnections(most)
         self._stack = stack
 
     def come(self, *, greets: bool = False) -> Callable[[], bool]:
@@ -73,6 +73,6 @@ def test_most_of_the_descriptors_are_for_others() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
     try:
-        assert Crowd()._most == 100
+        assert BridgeConnections()._most == 100
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -18,8 +18,8 @@ from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, stored_scope
 from pysync.setup import check
 from pysync.sidecar.status import _gap
-from pysync.web.views.charts import IDLE, tone_of_target
-from pysync.web.views.targets import state_of
+from pysync.web.views.overview import state_of
+from pysync.web.views.tones import IDLE, tone_of_target
 from tests.support.drains import create, create_database
 from tests.unit.test_verdict import GRACE, NOW, a_status, target
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pysync.base.masking import masked
 from pysync.journal.record import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, bounded, reason_of
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.model.difference import Difference, number_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
@@ -49,7 +49,7 @@ class Place:
     """A target in memory, and the operations of one source."""
 
     def __init__(self, *, both_ways: bool = False) -> None:
-        self.target = MemoryTarget(FaultySettings(name="dr", kind="faulty", both_ways=both_ways), Store())
+        self.target = MemoryTarget(FaultySettings(name="dr", kind="faulty", both_ways=both_ways), MemoryStore())
         self.position = 0
 
     def apply(self, kind: type[Operation], **what: Any) -> list[tuple[str, Any, Any]]:

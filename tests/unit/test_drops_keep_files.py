@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.lab.memory.store import Notice
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
@@ -44,7 +44,7 @@ class Place:
     def __init__(self, **values: Any) -> None:
         given = {"name": "dr", "kind": "faulty", "delete_data": True, "locations": {"hdfs://here": "hdfs://there/wh"}}
         self.changes: list[Notice] = []
-        self.target = MemoryTarget(FaultySettings.model_validate({**given, **values}), Store(self.changes.append))
+        self.target = MemoryTarget(FaultySettings.model_validate({**given, **values}), MemoryStore(self.changes.append))
         self.apply(PutDatabase(database="db", definition=database("db", locationUri=HOME), mark=MARK))
 
     def apply(self, *operations: Operation) -> None:

@@ -20,15 +20,15 @@ from thrift.transport.TTransport import TMemoryBuffer
 from pysync.base.errors import PysyncError, UsageError
 from pysync.dump import pieces as pieces_of
 from pysync.dump.index import open_dump
-from pysync.dump.manifest import Counts, Piece, Within, read_manifest, scope_of
+from pysync.dump.manifest import DumpCounts, Piece, Within, read_manifest, scope_of
 from pysync.dump.pieces import MANIFEST, UNFINISHED, opened
 from pysync.dump.read import DumpReader
-from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, records
-from pysync.dump.replies import Recorder, answer
+from pysync.dump.record import HEAD, DumpDamaged, DumpRecord, Reply, What, framed, records
+from pysync.dump.replies import ReplyRecorder, answer
 from pysync.dump.taken import Taken
-from pysync.dump.write import Selection, changes_since, newest, newest_within, touched_tables
+from pysync.dump.write import DumpSelection, changes_since, newest, newest_within, touched_tables
 from pysync.jobs import dumping
-from pysync.jobs.dumping import Wanted
+from pysync.jobs.dumping import DumpRequest
 from pysync.jobs.load_guard import _since_by_notes, refuse_unfit, since_by_queue
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
@@ -36,7 +36,7 @@ from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
 from pysync.queue import note_of
-from pysync.resync.refreshes import EVERYTHING, Refreshes, Scope, everything
+from pysync.resync.refreshes import EVERYTHING, Refreshes, RefreshScope, everything
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
 
@@ -47,19 +47,19 @@ names = some.text(min_size=1, max_size=5)
 
 @given(some.sampled_from(What), names, names, some.lists(names), some.lists(some.tuples(names, some.binary())))
 def test_records_come_back(what, database, table, listed, replies) -> None:
-    record = Record(what, database, table, tuple(listed), tuple(Reply(*it) for it in replies))
-    data = HEAD + framed(record) + framed(Record(What.END))
-    assert [found for _, found in records(data)] == [record, Record(What.END)]
+    record = DumpRecord(what, database, table, tuple(listed), tuple(Reply(*it) for it in replies))
+    data = HEAD + framed(record) + framed(DumpRecord(What.END))
+    assert [found for _, found in records(data)] == [record, DumpRecord(What.END)]
 
 
 @given(some.data())
 def test_bytes_that_are_no_records_are_refused_and_nothing_else(data) -> None:
-    whole = HEAD + framed(Record(What.TABLE, "db", "t", replies=(Reply("get_table_req", b"abc"),))) * 2
+    whole = HEAD + framed(DumpRecord(What.TABLE, "db", "t", replies=(Reply("get_table_req", b"abc"),))) * 2
     at = data.draw(some.integers(0, len(whole) - 1))
     changed = whole[:at] + data.draw(some.binary(max_size=3)) + whole[at + 1 :]
     for damaged in (changed, whole[:at]):
         with suppress(DumpDamaged):
-            assert all(isinstance(record, Record) for _, record in records(damaged))
+            assert all(isinstance(record, DumpRecord) for _, record in records(damaged))
 
 
 days = some.lists(some.text("abc/ =%é", min_size=1, max_size=4), unique=True, max_size=7)
@@ -76,7 +76,7 @@ def test_what_is_read_of_a_dump_is_what_the_source_had(tmp_path_factory, monkeyp
         source.add(name, *values)
     directory = tmp_path_factory.mktemp("dump")
     manifest = write(directory / "it", source)
-    assert manifest.counts == Counts(
+    assert manifest.counts == DumpCounts(
         databases=len(source.bases), tables=len(tables), partitions=sum(map(len, tables.values()))
     )
     with DumpReader(open_dump(directory / "it")) as reader:
@@ -123,7 +123,7 @@ def test_fields_that_this_pysync_does_not_know_are_kept() -> None:
     data = encode(result(success=item))
     name = b"get_database"
     sent = b"\x80\x01\x00\x02" + len(name).to_bytes(4, "big") + name + b"\x00\x00\x00\x00" + data
-    recorder = Recorder("thrift://127.0.0.1:1")
+    recorder = ReplyRecorder("thrift://127.0.0.1:1")
     client = SimpleNamespace(_iprot=SimpleNamespace(trans=TMemoryBuffer(sent)))
     found = recorder._taped(lambda client: client.recv_get_database(), client)
     (reply,) = recorder.taken()
@@ -142,8 +142,8 @@ def test_an_answer_to_a_call_that_nobody_knows_is_refused() -> None:
 
 def test_of_what_is_out_of_scope_there_are_the_names_and_no_more(tmp_path: Path) -> None:
     source = filled()
-    scope = Scope(lambda name: name == "db", lambda name: str(name) == "db.days")
-    write(tmp_path / "it", source, Selection(scope))
+    scope = RefreshScope(lambda name: name == "db", lambda name: str(name) == "db.days")
+    write(tmp_path / "it", source, DumpSelection(scope))
     assert source.read == ["db.days"] * 2
     dump = open_dump(tmp_path / "it")
     with DumpReader(dump) as reader:
@@ -366,8 +366,8 @@ def test_touched_tables_are_those_up_to_the_last_and_some_before_the_first() -> 
     assert found == set(range(101, 251))
 
 
-@pytest.mark.parametrize("wanted", [Wanted(to=3), Wanted(limit=3), Wanted(since=3, to=2)])
-def test_options_that_make_no_sense_are_refused(wanted: Wanted) -> None:
+@pytest.mark.parametrize("wanted", [DumpRequest(to=3), DumpRequest(limit=3), DumpRequest(since=3, to=2)])
+def test_options_that_make_no_sense_are_refused(wanted: DumpRequest) -> None:
     with pytest.raises(UsageError, match="--from"):
         wanted.check()
 
@@ -438,5 +438,5 @@ def test_a_piece_s_name_cannot_lead_out_of_the_directory() -> None:
 def test_a_source_without_an_address_is_not_dumped(tmp_path: Path) -> None:
     config = SimpleNamespace(source_access=lambda: None, targets=())
     with pytest.raises(UsageError, match="address"):
-        dumping.dump_once(config, tmp_path / "it", Wanted(), lambda *_: None)
+        dumping.dump_once(config, tmp_path / "it", DumpRequest(), lambda *_: None)
     assert not (tmp_path / "it").exists()

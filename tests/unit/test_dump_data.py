@@ -14,11 +14,11 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.dump import _print_dumped
 from pysync.config import Config, load_config
 from pysync.copy.copier import Copier as RealCopier
-from pysync.copy.requests import Difference, File, Pair, decode, encode
+from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
 from pysync.copy.round import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
 from pysync.dump.index import FILES, Dump, not_taken
-from pysync.dump.manifest import Counts, Manifest
+from pysync.dump.manifest import DumpCounts, Manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
 from pysync.jobs.dump_carrying import Into, OutOf
@@ -60,7 +60,7 @@ def test_every_file_is_told_of_with_what_is_in_it(tmp_path: Path) -> None:
         (f"{LOCATION}/b", 2),
         (f"{LOCATION}/sub/_SUCCESS", 0),
     ]
-    assert counts == Counts(files=3, data_bytes=3_000_002)
+    assert counts == DumpCounts(files=3, data_bytes=3_000_002)
 
 
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9)), min_size=1), st.text())
@@ -121,11 +121,13 @@ class Copier:
         missing = tuple(it for it in pairs if it.source not in self.sources)
         return Copied(missing=missing)
 
-    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+    def survey(self, pairs: Sequence[Pair]) -> list[FileDifference]:
         self.changes -= 1
-        changed = [File(pairs[0], "late", 1, 1)] if self.changes >= 0 else []
+        changed = [FileStatus(pairs[0], "late", 1, 1)] if self.changes >= 0 else []
         return [
-            Difference(it, exists=it.source in self.sources, same=len(self.sources.get(it.source, ())), copies=changed)
+            FileDifference(
+                it, exists=it.source in self.sources, same=len(self.sources.get(it.source, ())), copies=changed
+            )
             for it in pairs
         ]
 
@@ -171,7 +173,7 @@ def test_a_source_that_changes_is_copied_again_until_it_rests(tmp_path: Path) ->
 def test_a_directory_that_is_not_at_the_source_is_noted(tmp_path: Path) -> None:
     (page,) = dumped(Copier({}), tmp_path)
     assert page == PageLine("db", "t", 0, (LOCATION,))
-    assert to_bytes(page, [])[1] == Counts(missing=1)
+    assert to_bytes(page, [])[1] == DumpCounts(missing=1)
 
 
 def test_a_directory_that_no_prefix_names_is_not_read_and_is_named(tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_directory_that_no_prefix_names_is_not_read_and_is_named(tmp_path: Pat
     for under in ("hdfs://nn/ware", "hdfs://other/warehouse", "file:/warehouse"):
         (page,) = dumped(copier, tmp_path, [under])
         assert page == PageLine("db", "t", 0, not_taken=(LOCATION,))
-        assert to_bytes(page, [])[1] == Counts(not_taken=1)
+        assert to_bytes(page, [])[1] == DumpCounts(not_taken=1)
     assert (copier.copied, list(tmp_path.iterdir())) == ([], [])
 
 
@@ -217,9 +219,9 @@ def test_a_configuration_to_load_with_needs_no_source_for_its_copies(tmp_path: P
 
 
 def test_a_manifest_of_data_files_keeps_its_counts() -> None:
-    counts = Counts(files=2, data_bytes=5, missing=1)
-    assert Counts.model_validate(counts.model_dump()) == counts
-    assert counts.plus(counts) == Counts(files=4, data_bytes=10, missing=2)
+    counts = DumpCounts(files=2, data_bytes=5, missing=1)
+    assert DumpCounts.model_validate(counts.model_dump()) == counts
+    assert counts.plus(counts) == DumpCounts(files=4, data_bytes=10, missing=2)
     assert Manifest.model_validate(ASKED.model_dump()) == ASKED
 
 

@@ -17,7 +17,7 @@ from pysync.dump.index import FILES, KIND, SUFFIX, open_dump
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, opened
 from pysync.dump.record import HEAD
 from pysync.dump.root import held
-from pysync.dump.write import Selection, Writing
+from pysync.dump.write import DumpSelection, Writing
 from pysync.model.names import TableName
 from pysync.resync.refreshes import EVERYTHING
 from tests.support.dumped import ASKED, filled, write
@@ -28,7 +28,7 @@ LOCATION = "hdfs://nn/plain"
 def with_files(directory: Path) -> Path:
     """A finished dump with one data file; returns its place."""
     with opened(directory, ASKED.model_copy(update={"files": "copy"})) as pieces:
-        pieces.write(KIND, SUFFIX, HEAD, Writing(filled(), Selection(EVERYTHING)).parts(lambda *_: None))
+        pieces.write(KIND, SUFFIX, HEAD, Writing(filled(), DumpSelection(EVERYTHING)).parts(lambda *_: None))
         place = place_of(directory, LOCATION)
         place.mkdir(parents=True)
         (place / "a").write_bytes(b"123")

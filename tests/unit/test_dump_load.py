@@ -14,7 +14,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
-from pysync.dump.write import Selection
+from pysync.dump.write import DumpSelection
 from pysync.jobs.loading import is_whole, load_once
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
@@ -23,7 +23,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync import bootstrap
-from pysync.resync.bootstrap import Bootstrapper, Origin
+from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
 from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.refreshes import EVERYTHING, Refreshes, everything
 from pysync.sections import SourceConfig
@@ -41,7 +41,9 @@ class Load:
         whole, replaced = values.pop("whole", True), values.pop("replaced", "")
         wanted = settings(retry_max_seconds=0.01, **values)
         dump = open_dump(directory)
-        origin = Origin(lambda: DumpReader(dump), id=directory.name, whole=whole, note="load", replaced=replaced)
+        origin = BootstrapOrigin(
+            lambda: DumpReader(dump), id=directory.name, whole=whole, note="load", replaced=replaced
+        )
         translator = Translator.of(wanted)
         self.queue, self.target = queue, target
         checkpoints = Checkpoints(queue.notes, ["dr"], origin.note)
@@ -80,7 +82,7 @@ def loads(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 def dumped(directory: Path, *names: str, tables: frozenset[TableName] | None = None) -> Path:
     source = Source(*names)
     source.add("db.days", "1", "2")
-    write(directory, source, Selection(EVERYTHING, tables))
+    write(directory, source, DumpSelection(EVERYTHING, tables))
     return directory
 
 

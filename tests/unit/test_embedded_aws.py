@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.lab.aws.catalog import page
-from pysync.lab.aws.ddl import Node, NotForAthena, failure, identifier, read_statement, read_view
+from pysync.lab.aws.application import Application
+from pysync.lab.aws.ddl import failure
+from pysync.lab.aws.faults import AwsFault, AwsFaults, CallCounts, fault_of
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.rules import Calls, Fault, Faults, Refusal, Strict, fault_of
-from pysync.lab.aws.server import Application
+from pysync.lab.aws.paging import page
+from pysync.lab.aws.refusals import AwsRefusal
+from pysync.lab.aws.statements import Node, NotForAthena, identifier, read_statement, read_view
+from pysync.lab.aws.strict import Strict
 
 LINE = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"), max_size=255)
 CONTROL = st.sampled_from([chr(number) for number in range(32) if chr(number) != "\t"] + ["\ufffe", "\uffff"])
@@ -41,7 +44,7 @@ def test_a_comment_of_one_line_is_let_through(strict: Strict, comment: str) -> N
 
 @given(start=LINE, control=CONTROL, end=LINE)
 def test_a_control_character_is_refused(strict: Strict, start: str, control: str, end: str) -> None:
-    with pytest.raises(Refusal, match="regular expression pattern"):
+    with pytest.raises(AwsRefusal, match="regular expression pattern"):
         strict.check("CreateTable", column(f"{start[:100]}{control}{end[:100]}"))
 
 
@@ -50,13 +53,13 @@ def test_a_character_beyond_the_basic_plane_counts_once(strict: Strict, length: 
     if allowed:
         strict.check("CreateTable", column("\U0001f41d" * length))
     else:
-        with pytest.raises(Refusal, match="length less than or equal to 255"):
+        with pytest.raises(AwsRefusal, match="length less than or equal to 255"):
             strict.check("CreateTable", column("\U0001f41d" * length))
 
 
 @pytest.mark.parametrize("wrong", [7, ["x"], {"a": "b"}])
 def test_a_value_of_another_type_is_refused(strict: Strict, wrong: Any) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(AwsRefusal) as refused:
         strict.check("CreateTable", column(wrong))
     assert refused.value.code == "SerializationException"
     assert "tableInput.storageDescriptor.columns.1.member.comment is not a string" in refused.value.message
@@ -68,13 +71,13 @@ def test_unicode_categories_are_understood(strict: Strict, transaction: str, all
     if allowed:
         strict.check("GetTables", request)
     else:
-        with pytest.raises(Refusal, match="regular expression"):
+        with pytest.raises(AwsRefusal, match="regular expression"):
             strict.check("GetTables", request)
 
 
 def test_an_enumeration_is_held_to(strict: Strict) -> None:
     function = {"DatabaseName": "d", "FunctionInput": {"OwnerType": "CAT"}}
-    with pytest.raises(Refusal, match=r"enum value set.*USER"):
+    with pytest.raises(AwsRefusal, match=r"enum value set.*USER"):
         strict.check("CreateUserDefinedFunction", function)
 
 
@@ -107,18 +110,18 @@ def test_column_statistics_have_the_limits_of_the_model(
     if refusal is None:
         strict.check("UpdateColumnStatisticsForTable", request_)
     else:
-        with pytest.raises(Refusal, match=refusal):
+        with pytest.raises(AwsRefusal, match=refusal):
             strict.check("UpdateColumnStatisticsForTable", request_)
 
 
 def test_null_is_nothing(strict: Strict) -> None:
     strict.check("GetTables", {"DatabaseName": "d", "Expression": None})
-    with pytest.raises(Refusal, match="'databaseName' failed to satisfy constraint: Member must not be null"):
+    with pytest.raises(AwsRefusal, match="'databaseName' failed to satisfy constraint: Member must not be null"):
         strict.check("GetTables", {"DatabaseName": None})
 
 
 def test_an_operation_that_is_none_is_refused(strict: Strict) -> None:
-    with pytest.raises(Refusal, match="UnknownOperationException"):
+    with pytest.raises(AwsRefusal, match="UnknownOperationException"):
         strict.check("MakeTea", {})
 
 
@@ -138,14 +141,14 @@ def test_the_pages_are_the_whole_in_order(items: list[int], size: int, asked: in
 
 @given(token=st.text(min_size=1))
 def test_a_token_that_is_none_is_refused(token: str) -> None:
-    with pytest.raises(Refusal, match="InvalidInputException"):
+    with pytest.raises(AwsRefusal, match="InvalidInputException"):
         page([1, 2, 3], {"NextToken": token}, 1, "Items")
 
 
 def test_a_fault_is_used_up_and_hits_its_target_only() -> None:
-    faults = Faults()
-    faults.add(Fault(target="Glue.GetTable", code="A", count=2))
-    faults.add(Fault(target="Glue.GetTable", code="B"))
+    faults = AwsFaults()
+    faults.add(AwsFault(target="Glue.GetTable", code="A", count=2))
+    faults.add(AwsFault(target="Glue.GetTable", code="B"))
     assert faults.take("Glue.GetTables") is None
     taken = [faults.take("Glue.GetTable") for _ in range(4)]
     assert [fault.code if fault else None for fault in taken] == ["A", "A", "B", None]
@@ -153,7 +156,7 @@ def test_a_fault_is_used_up_and_hits_its_target_only() -> None:
 
 @pytest.mark.parametrize("values", [{}, {"code": "A"}, {"target": "Glue.GetTable", "color": 1}])
 def test_a_fault_has_a_target_and_no_unknown_members(values: dict[str, Any]) -> None:
-    with pytest.raises(Refusal, match="a fault needs a target"):
+    with pytest.raises(AwsRefusal, match="a fault needs a target"):
         fault_of(values)
 
 
@@ -214,7 +217,7 @@ def test_a_reason_has_a_type(reason: str) -> None:
 def asked(target: str, body: bytes) -> tuple[str, dict[str, Any]]:
     """The status and the answer of an application, by WSGI."""
     words: list[str] = []
-    application = Application({"Glue": Glue()}, Faults(), Calls(), Calls())
+    application = Application({"Glue": Glue()}, AwsFaults(), CallCounts(), CallCounts())
     environ = {"HTTP_X_AMZ_TARGET": target, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
     answer = application(
         {"REQUEST_METHOD": "POST", "PATH_INFO": "/", **environ}, lambda status, _: words.append(status)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.lab.aws import mirror
+from pysync.lab.aws import conversion
 from pysync.lab.aws.mirror import _changed
 from pysync.model.wire import decode, encode
 
@@ -54,9 +54,9 @@ def over_the_wire(struct: Any) -> Any:
 
 @given(table=TABLES)
 def test_a_table_survives(table: dict[str, Any]) -> None:
-    hive = over_the_wire(mirror.table_to_hive({**table, "DatabaseName": "d"}))
+    hive = over_the_wire(conversion.table_to_hive({**table, "DatabaseName": "d"}))
     assert hive.dbName == "d"
-    assert mirror.table_to_glue(hive) == table
+    assert conversion.table_to_glue(hive) == table
 
 
 @given(table=TABLES, storage=STORAGE, values=st.lists(NAMES, max_size=3), parameters=PARAMETERS)
@@ -64,14 +64,14 @@ def test_a_partition_survives(
     table: dict[str, Any], storage: dict[str, Any], values: list[str], parameters: dict[str, str]
 ) -> None:
     part = {"Values": values, "StorageDescriptor": storage, "Parameters": parameters}
-    owner = mirror.table_to_hive({**table, "DatabaseName": "d"})
-    assert mirror.partition_to_glue(over_the_wire(mirror.partition_to_hive(part, owner))) == part
+    owner = conversion.table_to_hive({**table, "DatabaseName": "d"})
+    assert conversion.partition_to_glue(over_the_wire(conversion.partition_to_hive(part, owner))) == part
 
 
 @given(table=TABLES, values=st.lists(NAMES, max_size=3))
 def test_a_partition_without_storage_has_its_tables(table: dict[str, Any], values: list[str]) -> None:
-    owner = mirror.table_to_hive({**table, "DatabaseName": "d"})
-    found = mirror.partition_to_glue(over_the_wire(mirror.partition_to_hive({"Values": values}, owner)))
+    owner = conversion.table_to_hive({**table, "DatabaseName": "d"})
+    found = conversion.partition_to_glue(over_the_wire(conversion.partition_to_hive({"Values": values}, owner)))
     assert found["StorageDescriptor"] == table["StorageDescriptor"]
 
 
@@ -79,13 +79,13 @@ def test_a_partition_without_storage_has_its_tables(table: dict[str, Any], value
 def test_a_database_survives(name: str, description: str | None, parameters: dict[str, str], path: str | None) -> None:
     members = {"Description": description, "LocationUri": f"s3://b/{path}" if path else None}
     database = {"Name": name, "Parameters": parameters, **{key: value for key, value in members.items() if value}}
-    found = mirror.database_to_glue(over_the_wire(mirror.database_to_hive(database)))
+    found = conversion.database_to_glue(over_the_wire(conversion.database_to_hive(database)))
     assert {key: value for key, value in found.items() if value or key == "Parameters"} == database
 
 
 def test_a_location_that_hive_made_up_is_left_out() -> None:
-    hive = mirror.database_to_hive({"Name": "d", "LocationUri": "s3://embedded-warehouse/default/d.db"})
-    assert "LocationUri" not in mirror.database_to_glue(hive)
+    hive = conversion.database_to_hive({"Name": "d", "LocationUri": "s3://embedded-warehouse/default/d.db"})
+    assert "LocationUri" not in conversion.database_to_glue(hive)
 
 
 @given(glue=TABLES, before=TABLES, after=TABLES)

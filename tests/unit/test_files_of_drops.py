@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from structlog.testing import capture_logs
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.lab.memory.store import Notice
 from pysync.model.copies import copied
 from pysync.model.event import Kind
@@ -35,7 +35,7 @@ class Pair:
         self.changes: list[Notice] = []
         given = {"name": "dr", "kind": "faulty", "delete_data": True, "locations": {HERE: THERE}}
         settings = FaultySettings.model_validate(given)
-        self._target = MemoryTarget(settings, Store(self.changes.append))
+        self._target = MemoryTarget(settings, MemoryStore(self.changes.append))
         self._translator = Translator.of(settings)
         self._taken = 0
         self.source.client.create_database(database("db", locationUri=f"{HERE}/db.db"))

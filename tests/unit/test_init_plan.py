@@ -18,7 +18,7 @@ from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.setup import steps
 from pysync.setup.listener import LISTENER
-from pysync.setup.plan import Plan, plan
+from pysync.setup.plan import InstallPlan, plan
 from pysync.setup.record import read_record
 from tests.support.hive_sites import CDP
 from tests.support.installs import ME, NOBODY, Host, states
@@ -31,7 +31,7 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
 
 
-def problems(found: Plan) -> list[str]:
+def problems(found: InstallPlan) -> list[str]:
     """As they are printed; nothing was made."""
     return list(found.problems)
 
@@ -326,7 +326,7 @@ def test_one_that_was_stopped_half_way_is_finished_by_the_next(host: Host, monke
 def test_a_file_that_appears_meanwhile_is_not_overwritten(host: Host) -> None:
     found = host.plan()
     file = next(it for it in found.steps if it.path.name == "pysync.service")
-    assert isinstance(file, steps.File)
+    assert isinstance(file, steps.FileStep)
     file.path.symlink_to(host.root / "elsewhere")
     with pytest.raises(FileExistsError):
         file.apply()

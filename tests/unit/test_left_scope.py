@@ -11,7 +11,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.replay.window.policy import Policy
 from pysync.targets.hms import HmsSettings
-from pysync.verify.compare import Compared
+from pysync.verify.compare import ComparedObject
 from pysync.verify.findings import EXTRA
 from pysync.verify.rules import Rules
 from tests.support import table
@@ -149,7 +149,7 @@ def test_one_that_leaves_by_name_and_definition_at_once_is_kept_too() -> None:
 
 def test_verify_says_why_it_is_there() -> None:
     rules, there = Rules.of(settings(**LEAVING), "onprem"), keyed("db.t")
-    compared = Compared("table", "db.t", EXTRA, source="db.t")
+    compared = ComparedObject("table", "db.t", EXTRA, source="db.t")
     for of, excuse in (("db.t", ""), (KEPT, f"it left the scope as {KEPT}")):
         there.parameters = Mark("onprem", 1, 5, object=of, target="dr").parameters()
         found = rules.extra_object(compared, there)

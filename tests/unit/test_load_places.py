@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.requests import Difference, Pair
+from pysync.copy.requests import FileDifference, Pair
 from pysync.copy.round import Copied
 from pysync.dump.index import FILES, KIND, SUFFIX, indexed
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD
-from pysync.dump.write import Selection, Writing
+from pysync.dump.write import DumpSelection, Writing
 from pysync.jobs.dump_carrying import Into
 from pysync.resync.refreshes import EVERYTHING
 from tests.support.dumped import ASKED, Source
@@ -33,8 +33,8 @@ class Copier:
             (place / "authorized_keys").write_text("of the source")
         return Copied()
 
-    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
-        return [Difference(it, exists=True, same=1) for it in pairs]
+    def survey(self, pairs: Sequence[Pair]) -> list[FileDifference]:
+        return [FileDifference(it, exists=True, same=1) for it in pairs]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def dumped(directory: Path, home: Path) -> Path:
     under = ("file:/here", f"file:{home}")
     wanted = ASKED.model_copy(update={"files": "copy", "data_under": under})
     with opened(directory, wanted) as pieces:
-        pieces.write(KIND, SUFFIX, HEAD, Writing(source, Selection(EVERYTHING)).parts(lambda *_: None))
+        pieces.write(KIND, SUFFIX, HEAD, Writing(source, DumpSelection(EVERYTHING)).parts(lambda *_: None))
         tables = indexed(directory, pieces.manifest).tables()
         into = Into(Copier(), directory, under)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", into.parts(source, tables, None, lambda _: None))

@@ -21,7 +21,7 @@ from pysync.model.difference import Difference
 from pysync.queue import Queued
 from pysync.replay.progress import Progress
 from pysync.replay.window.blocks import Refusal
-from pysync.verify.findings import DIFFERENT, Compared
+from pysync.verify.findings import DIFFERENT, ComparedObject
 from pysync.verify.report import Report, junit
 from pysync.worker import Worker
 from tests.support.secret_values import HARMLESS_NAMES, HARMLESS_TEXTS, PLAIN, SECRET, SECRET_NAMES, SECRET_TEXTS
@@ -87,10 +87,10 @@ def test_any_text_can_be_masked(text: str) -> None:
     is_secret(text)
 
 
-def compared() -> Compared:
+def compared() -> ComparedObject:
     fields = (str(Difference("parameters.es.net.http.auth.pass", SECRET, "other")),)
     fields += (str(Difference("sd.location", f"s3a://A:{SECRET}@b/c", "s3a://b/c")),)
-    return Compared("table", "db.t", DIFFERENT, fields=fields)
+    return ComparedObject("table", "db.t", DIFFERENT, fields=fields)
 
 
 def test_two_secrets_that_differ_are_a_difference_and_no_report_shows_them() -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.capture.notifications import Batch, Position, begin, read, reader
+from pysync.capture.notifications import NewRows, Position, begin, read, reader
 from pysync.capture.notifications.reader import LOOK_BACK
 from tests.support.notifications import MemoryLog, row
 
 
-def step(log: MemoryLog, position: Position, page: int = 500) -> Batch:
+def step(log: MemoryLog, position: Position, page: int = 500) -> NewRows:
     return read(log, position, log.current(), page)
 
 

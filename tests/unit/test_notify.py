@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
 from pysync.journal import Journal, Reader, Record
-from pysync.notify import Notifier, ReceiverNotes, Refused, notifier, receiver
+from pysync.notify import EventsRefused, Notifier, ReceiverNotes, notifier, receiver
 from pysync.queue import EventQueue
 from pysync.sections import NotifyConfig
 from tests.support.receivers import SECRET, WebhookReceiver
@@ -199,7 +199,7 @@ def test_an_outage_does_not_count_as_refusal(world: World) -> None:
 def test_a_redirect_is_not_followed(world: World) -> None:
     world.receiver.answer = lambda _: 302
     world.write("db.t")
-    with pytest.raises(Refused, match="receiver hook answers 302"):
+    with pytest.raises(EventsRefused, match="receiver hook answers 302"):
         world.notifier.turn()
 
 
@@ -421,7 +421,7 @@ def test_the_receiver_of_the_docs_takes_what_is_signed(
         world.turn()
         world.secret.write_text("f" * 32)
         world.write("db.forged")
-        with pytest.raises(Refused, match="receiver hook answers 401"):
+        with pytest.raises(EventsRefused, match="receiver hook answers 401"):
             world.notifier.turn()
         server.shutdown()
     out = capsys.readouterr().out

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
@@ -140,7 +140,7 @@ def test_a_table_that_another_creation_left_there_is_replaced(
     mark: Mark, creates: bool, parameters: dict[str, str], expected: bool
 ) -> None:
     """Its drop never came, and its partitions and constraints are not those of the new one."""
-    target = MemoryTarget(FaultySettings(name="dr", kind="faulty"), Store())
+    target = MemoryTarget(FaultySettings(name="dr", kind="faulty"), MemoryStore())
     made = table("db", "t", parameters=parameters)
     operation = PutTable(table=TableName("db", "t"), definition=made, mark=mark, creates=creates)
     assert OneWayJudge(target.store).is_predecessor(operation, made) is expected

@@ -16,10 +16,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.sections import WebConfig
-from pysync.web.app import ACTS
+from pysync.web.acts import ACTS
 from pysync.web.connections import _Limit
+from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
-from pysync.web.sign_in import MOST_FAILURES, set_password
+from pysync.web.sessions import MOST_FAILURES
 from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
 from tests.support.visitors import HOST, PageVisitor, write_passwords
 

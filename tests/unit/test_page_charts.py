@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.web.site import span
 from pysync.web.views.charts import HEIGHT, MOST_POINTS, WIDTH, chart, lag_chart, rate_chart, thinned
+from pysync.web.words import span
 from tests.support.pages import NOW, a_history
 
 DAY = 86400.0

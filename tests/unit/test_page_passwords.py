@@ -10,7 +10,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from pysync.base.errors import UsageError
-from pysync.web.sign_in import Passwords, set_password
+from pysync.web.passwords import Passwords, set_password
 
 RIGHT = "correct horse battery"
 

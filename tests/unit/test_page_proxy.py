@@ -13,7 +13,7 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.sections import WebConfig
 from pysync.web.server import WebServer
-from pysync.web.sign_in import MOST_SESSIONS, ProxySessions
+from pysync.web.sessions import MOST_SESSIONS, ProxySessions
 from tests.support.certificates import Authority
 from tests.support.pages import FakeSidecar, in_trouble
 from tests.support.visitors import OnSocket, PageVisitor, write_passwords

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from pysync.model.difference import Difference
 from pysync.targets.diff import differences
-from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
-from pysync.web.views.objects import PAGE, action_row, filter_of, page_link, parked_page, request_of, table_view
+from pysync.web.views.actions import PAGE, action_row, filter_of, page_link, request_of
+from pysync.web.views.parked import parked_page
+from pysync.web.views.table import table_view
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
 from pysync.web.views.verify import field_of, of_database, verify_view
 from tests.support import table
 from tests.support.pages import EVIL, LONG, a_record, a_why, parked_answer, parked_tables, verified

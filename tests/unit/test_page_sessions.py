@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pysync.web.sign_in import (
+from pysync.web.sessions import (
     FAILURE_SECONDS,
     LIFE_SECONDS,
     MOST_FAILURES,
     MOST_SESSIONS,
     Attempts,
-    Notice,
+    PageMessage,
     Session,
     Sessions,
 )
@@ -58,7 +58,7 @@ def test_of_too_many_sessions_the_oldest_gives_way() -> None:
 def test_a_message_is_shown_once_and_they_are_few() -> None:
     session = Session("alice", "hash", 0.0)
     for at in range(20):
-        session.messages.append(Notice("good", str(at)))
+        session.messages.append(PageMessage("good", str(at)))
     assert [it.text for it in session.taken()] == ["15", "16", "17", "18", "19"]
     assert session.taken() == []
 

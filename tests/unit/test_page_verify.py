@@ -14,14 +14,14 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.queue import EventQueue, note_of
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, stored_result
-from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, Compared
+from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject
 from pysync.verify.report import Report, by_database
-from pysync.web.pages import verify_html
+from pysync.web.report import verify_html
 from tests.support.pages import EVIL, LONG, NOW
 
 
-def compared(name: str, result: str = EQUAL, **values: Any) -> Compared:
-    return Compared("table", name, result, source=values.pop("source", name), **values)
+def compared(name: str, result: str = EQUAL, **values: Any) -> ComparedObject:
+    return ComparedObject("table", name, result, source=values.pop("source", name), **values)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def verifier(queue: EventQueue, metastore: str | None = "thrift://127.0.0.1:1") 
 
 def test_databases_are_counted_by_their_names_at_the_source() -> None:
     renamed = compared("dr_shop.orders", DIFFERENT, source="shop.orders")
-    items = [renamed, compared("shop.a"), compared("crm.b"), Compared("database", "shop", EQUAL, source="shop")]
+    items = [renamed, compared("shop.a"), compared("crm.b"), ComparedObject("database", "shop", EQUAL, source="shop")]
     assert by_database(items, [renamed]) == [
         {"name": "crm", "objects": 1, "drift": 0},
         {"name": "shop", "objects": 3, "drift": 1},

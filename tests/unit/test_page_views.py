@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from pysync.base.health import Problem, problems
-from pysync.web.views.charts import (
+from pysync.web.views.overview import Need, need, overview, state_of
+from pysync.web.views.target import target_view
+from pysync.web.views.tones import (
     BAD,
     GOOD,
     IDLE,
@@ -18,7 +20,6 @@ from pysync.web.views.charts import (
     tone_of_target,
     worst_tone,
 )
-from pysync.web.views.targets import Need, need, overview, state_of, target_view
 from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, in_trouble, listener
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.queue import ParkedTable
-from pysync.sidecar.parked import Selection, common_reason, grouped
+from pysync.sidecar.parked import ParkedSelection, common_reason, grouped
 
 
 def a_table(name: str, reason: str, kind: str = "rejected", events: int = 1, attempts: int = 1) -> ParkedTable:
@@ -65,10 +65,10 @@ def test_reasons_that_differ_only_in_names_are_one_and_what_only_waits_comes_las
     ],
 )
 def test_tables_are_selected_by_pattern_and_reason(table: str | None, reason: str | None, names: list[str]) -> None:
-    assert [it.table for it in Selection(table, reason).tables(SOME)] == names
+    assert [it.table for it in ParkedSelection(table, reason).tables(SOME)] == names
 
 
 def test_the_reason_of_a_group_selects_that_group_alone() -> None:
     others = [a_table("a.b", "refused"), a_table("a.c", "refused for good")]
-    assert [it.table for it in Selection(reason="refused").tables(others)] == ["a.b"]
-    assert [it.table for it in Selection(reason="refuse").tables(others)] == ["a.b", "a.c"]
+    assert [it.table for it in ParkedSelection(reason="refused").tables(others)] == ["a.b"]
+    assert [it.table for it in ParkedSelection(reason="refuse").tables(others)] == ["a.b", "a.c"]

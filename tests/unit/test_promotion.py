@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from pysync.jobs import promoting
 from pysync.jobs.promoting import HandedOver, Promotion
-from pysync.lab.memory.store import Store as MemoryStore
+from pysync.lab.memory.store import MemoryStore
 from pysync.lab.memory.target import MemoryMetastore
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

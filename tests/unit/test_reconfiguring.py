@@ -12,7 +12,7 @@ from pysync.config_file import file as file_module
 from pysync.config_file.file import digest_of
 from pysync.config_file.targets import altered, removed, renamed, setting_of
 from pysync.control.client import NoSidecar, Unanswered
-from pysync.jobs.configuration import Done, reconfigure
+from pysync.jobs.configuration import Reconfigured, reconfigure
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, stored_scope
 from pysync.sidecar import registry
@@ -56,24 +56,24 @@ def opened(file: Path) -> EventQueue:
 def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names in it are where the command is killed: `before` the file is replaced, or `after`."""
     where: list[str] = []
-    put = file_module.Draft.put
+    put = file_module.FileDraft.put
 
-    def killed(draft: file_module.Draft) -> None:
+    def killed(draft: file_module.FileDraft) -> None:
         if "before" in where:
             raise Killed
         put(draft)
         if "after" in where:
             raise Killed
 
-    monkeypatch.setattr(file_module.Draft, "put", killed)
+    monkeypatch.setattr(file_module.FileDraft, "put", killed)
     return where
 
 
-def rename(file: Path) -> Done:
+def rename(file: Path) -> Reconfigured:
     return reconfigure(file, renamed("dr", "new"), act=Act("dr", "new"), why="", on_progress=lambda _: None)
 
 
-def remove(file: Path) -> Done:
+def remove(file: Path) -> Reconfigured:
     return reconfigure(file, removed("dr"), act=Act("dr"), why="", on_progress=lambda _: None)
 
 

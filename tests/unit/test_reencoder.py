@@ -15,8 +15,8 @@ from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.copy.reading import schema
-from pysync.copy.reencoder import Job, Reencoder
-from pysync.copy.requests import Difference, File, Pair, decode, encode
+from pysync.copy.reencoder import Reencoder, ReencodingJob
+from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
@@ -256,15 +256,15 @@ COPIED = "000000_0"
 
 
 def job(source="f1", there=(), form=FORM):
-    files = [File(PAIR, name, size, 0) for name, size in there]
+    files = [FileStatus(PAIR, name, size, 0) for name, size in there]
     copied = [it for it in files if it.name == COPIED]
-    target = Difference(PAIR, extras=copied, foreign=[it for it in files if it.name != COPIED])
-    return Job(form, Difference(PAIR, exists=True, fingerprint=source), target)
+    target = FileDifference(PAIR, extras=copied, foreign=[it for it in files if it.name != COPIED])
+    return ReencodingJob(form, FileDifference(PAIR, exists=True, fingerprint=source), target)
 
 
 def written(of, sizes=(3, 4)):
     names = [(f"part-{at:05}-{of.fingerprint}.snappy.parquet", size) for at, size in enumerate(sizes)]
-    return [*names, (of.marker(File(PAIR, name, size, 9) for name, size in names), 0)]
+    return [*names, (of.marker(FileStatus(PAIR, name, size, 9) for name, size in names), 0)]
 
 
 def test_the_same_files_read_the_same_way_are_nothing_to_do():

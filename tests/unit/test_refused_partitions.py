@@ -10,8 +10,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
-from pysync.lab.memory.objects import PartitionCalls
-from pysync.lab.memory.store import Store
+from pysync.lab.memory.partitions import PartitionCalls
+from pysync.lab.memory.store import MemoryStore
 from pysync.lab.memory.target import MemoryTarget
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.model.names import TableName
@@ -38,7 +38,7 @@ class Place:
         self.before_call: Callable[[], object] = lambda: None
         for name in _WRITES:
             monkeypatch.setattr(PartitionCalls, name, self._asked(getattr(PartitionCalls, name)))
-        self.target = MemoryTarget(HmsSettings(name="dr", kind="hms", metastore="thrift://h"), Store())
+        self.target = MemoryTarget(HmsSettings(name="dr", kind="hms", metastore="thrift://h"), MemoryStore())
         self.source = Source()
         self.table = table(NAME, "file:/db/t", keys=["k"])
         self.target.apply(self.source.put_database("db", "file:/db"))

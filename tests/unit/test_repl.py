@@ -16,8 +16,8 @@ from pysync.cli.dump import print_plans
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Within, are_same, needs_definitions, read_manifest, scope_of
 from pysync.dump.taken import Taken, by_scope, last_taken, note_begun, note_taken
-from pysync.dump.write import Selection, newest_within
-from pysync.jobs.dumping import Wanted
+from pysync.dump.write import DumpSelection, newest_within
+from pysync.jobs.dumping import DumpRequest
 from pysync.jobs.load_guard import refuse_unfit
 from pysync.jobs.repl import _files, _upto, repl_status, root_of, wanted
 from pysync.jobs.repl_options import (
@@ -125,14 +125,14 @@ def test_every_key_means_something_or_is_named(given_: dict[str, str]) -> None:
 # --- what a statement wants of a dump
 
 
-def asked(policy: str = "sales", replaces: str | None = None, **with_: str) -> Wanted:
+def asked(policy: str = "sales", replaces: str | None = None, **with_: str) -> DumpRequest:
     found = {key.replace("_", "."): value for key, value in with_.items()}
     statement = ReplDump(policy, replaces, 200, 1400, 100, found)
     return wanted(statement, dump_options(found), "none")
 
 
 def test_a_statement_wants_a_dump_of_its_policy() -> None:
-    assert asked() == Wanted(SALES, 200, 1400, 100, "none", None)
+    assert asked() == DumpRequest(SALES, 200, 1400, 100, "none", None)
     assert asked("sales.['a']", "sales").former == SALES
 
 
@@ -172,14 +172,14 @@ def test_the_root_is_that_of_with_or_of_the_option_or_of_the_configuration() -> 
 
 
 def test_a_policy_only_replaces_one_of_the_same_database() -> None:
-    Wanted(Within(policy="sales.['a']"), former=Within(policy="Sales")).check()
+    DumpRequest(Within(policy="sales.['a']"), former=Within(policy="Sales")).check()
     for within, reported in [
         (None, "--replace needs --policy"),
         (Within(include=("sales",)), "--replace needs --policy"),
         (Within(policy="crm"), "can only replace one of the same database"),
     ]:
         with pytest.raises(UsageError, match=reported):
-            Wanted(within, former=SALES).check()
+            DumpRequest(within, former=SALES).check()
 
 
 # --- what is dumped
@@ -202,9 +202,9 @@ def test_a_dump_of_changes_has_what_is_new_in_its_policy_whole(tmp_path: Path) -
     source = filled()
     scope, former = scope_of([Within(policy="db")]), scope_of([Within(policy="db.['plain']")])
     changed = frozenset({TableName("db", "gone")})
-    write(tmp_path / "one", source, Selection(scope, changed, former))
+    write(tmp_path / "one", source, DumpSelection(scope, changed, former))
     assert list(open_dump(tmp_path / "one").tables()) == [TableName("db", "days")]
-    write(tmp_path / "two", source, Selection(scope, changed))
+    write(tmp_path / "two", source, DumpSelection(scope, changed))
     assert list(open_dump(tmp_path / "two").tables()) == []
 
 
@@ -214,9 +214,9 @@ def test_a_scope_looks_at_definitions_if_it_is_told_to(tmp_path: Path) -> None:
     source.found[TableName("db", "near")].parameters = {}
     source.found[TableName("db", "far")].tableType = "EXTERNAL_TABLE"
     narrow, wide = (scope_of([Within(policy="db", include_types=it)]) for it in (NOT_EXTERNAL, ()))
-    write(tmp_path / "one", source, Selection(narrow))
+    write(tmp_path / "one", source, DumpSelection(narrow))
     assert list(open_dump(tmp_path / "one").tables()) == [TableName("db", "near")]
-    write(tmp_path / "two", source, Selection(wide, frozenset(), narrow, by_definition=True))
+    write(tmp_path / "two", source, DumpSelection(wide, frozenset(), narrow, by_definition=True))
     assert list(open_dump(tmp_path / "two").tables()) == [TableName("db", "far")]
     assert needs_definitions([Within(include_types=NOT_EXTERNAL)])
     assert not needs_definitions([SALES])

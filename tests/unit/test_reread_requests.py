@@ -9,7 +9,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory import MemoryMetastore
-from pysync.lab.memory.store import Store
+from pysync.lab.memory.store import MemoryStore
 from pysync.metastore.client import Metastore
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
@@ -82,7 +82,7 @@ def test_a_function_with_such_a_class_is_one_all_the_same() -> None:
 
 
 def test_who_lists_the_functions_does_not_see_it() -> None:
-    metastore: Metastore = MemoryMetastore(Store())
+    metastore: Metastore = MemoryMetastore(MemoryStore())
     request = SENT.as_function("north")
     metastore.call(lambda client: client.create_function(request))
     assert is_request_name(request.functionName)

@@ -11,7 +11,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
+from pysync.lab.memory import MemoryMetastore, MemoryStore, MemoryTarget
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
@@ -41,7 +41,7 @@ class Killed(BaseException):
 class Ends(MemoryTarget):
     """A target that fails at partitions, as often as there are errors."""
 
-    def __init__(self, settings: FaultySettings, store: Store) -> None:
+    def __init__(self, settings: FaultySettings, store: MemoryStore) -> None:
         super().__init__(settings, store)
         self.errors: list[BaseException] = []
 
@@ -57,7 +57,7 @@ class Bench:
     def __init__(self) -> None:
         self.settings = FaultySettings(name="west", kind="faulty")
         self.east = Cluster("east", Clock())
-        self.target = Ends(self.settings, Store(lambda _: None, Clock()))
+        self.target = Ends(self.settings, MemoryStore(lambda _: None, Clock()))
         self.kept: str | None = None
         self.begin()
         self.call(lambda client: client.create_database(hive.Database("db", "", "file:/w/db", {})))

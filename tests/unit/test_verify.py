@@ -23,7 +23,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify import pool
-from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Comparison, Selection
+from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, ComparedObject, Comparison, Selection
 from pysync.verify.partitions import FEW
 from pysync.verify.report import Report, junit
 from tests.support import partition, table
@@ -119,7 +119,7 @@ class Place:
             self.target.apply(PutFunction(database=it.dbName, definition=deepcopy(it), mark=mark))
         return self
 
-    def compare(self, *names: str, threads: int = 2) -> list[Compared]:
+    def compare(self, *names: str, threads: int = 2) -> list[ComparedObject]:
         opened = lambda: KIND.open(self.settings)  # noqa: E731
         comparison = Comparison(lambda: self.source, opened, self.settings, "onprem", threads=threads)
         return list(comparison.run(Selection.parse(names)))
@@ -508,8 +508,8 @@ def test_names_that_nothing_has_are_known() -> None:
 
 
 def test_only_what_differs_in_the_same_way_at_both_looks_is_drift() -> None:
-    def looks(*results: tuple[str, str, tuple[str, ...]]) -> list[Compared]:
-        return [Compared("table", name, result, fields=fields) for name, result, fields in results]
+    def looks(*results: tuple[str, str, tuple[str, ...]]) -> list[ComparedObject]:
+        return [ComparedObject("table", name, result, fields=fields) for name, result, fields in results]
 
     first = looks(
         ("stays", MISSING, ()), ("came", MISSING, ()), ("moves", DIFFERENT, ("a: 1 instead of 2",)),
@@ -525,18 +525,18 @@ def test_only_what_differs_in_the_same_way_at_both_looks_is_drift() -> None:
 
 
 def test_a_second_look_takes_the_place_of_the_first_at_what_had_drifted() -> None:
-    drifted = Compared("table", "db.t", MISSING, source="db.t")
-    report = Report("dr", "hms", [Compared("table", "db.a", EQUAL, source="db.a"), drifted])
+    drifted = ComparedObject("table", "db.t", MISSING, source="db.t")
+    report = Report("dr", "hms", [ComparedObject("table", "db.a", EQUAL, source="db.a"), drifted])
     assert report.again().tables == {TableName("db", "t")}
-    report.replace([Compared("table", "db.t", EQUAL, 3, source="db.t")])
+    report.replace([ComparedObject("table", "db.t", EQUAL, 3, source="db.t")])
     assert (report.drift, report.partitions, len(report.compared)) == ([], 3, 2)
 
 
 def test_junit_holds_whatever_a_field_says() -> None:
     items = [
-        Compared("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of nothing",)),
-        Compared("table", "db.u", EQUAL),
-        Compared("table", "db.v", EXTRA, excuse="drops are suppressed"),
+        ComparedObject("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of nothing",)),
+        ComparedObject("table", "db.u", EQUAL),
+        ComparedObject("table", "db.v", EXTRA, excuse="drops are suppressed"),
     ]
     (suite,) = ElementTree.fromstring(junit([Report("dr", "hms", items)]))  # noqa: S314 - our own
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {

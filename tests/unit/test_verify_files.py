@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from pysync.copy.requests import Difference, File, Pair
+from pysync.copy.requests import FileDifference, FileStatus, Pair
 from pysync.model.names import TableName
 from pysync.verify.files import compared_files
-from pysync.verify.findings import DIFFERENT, EQUAL, MOST_FIELDS, Compared
+from pysync.verify.findings import DIFFERENT, EQUAL, MOST_FIELDS, ComparedObject
 
 T = TableName.of("db", "t")
 PAIR = Pair("hdfs://a/t", "s3a://b/t")
 
 
-def compared(*differences: Difference, drops: bool = True) -> Compared:
+def compared(*differences: FileDifference, drops: bool = True) -> ComparedObject:
     (found,) = compared_files([(T, differences)], {"db.t": "copy.t"}, drops=drops)
     return found
 
 
-def lacking(name: str, *, replaces: bool = False) -> Difference:
-    return Difference(PAIR, exists=True, copies=[File(PAIR, name, 1234, 5, replaces)])
+def lacking(name: str, *, replaces: bool = False) -> FileDifference:
+    return FileDifference(PAIR, exists=True, copies=[FileStatus(PAIR, name, 1234, 5, replaces)])
 
 
 def test_a_table_whose_files_are_all_there_is_equal():
-    found = compared(Difference(PAIR, exists=True, same=3))
-    assert found == Compared("files", "copy.t", EQUAL, source="db.t")
+    found = compared(FileDifference(PAIR, exists=True, same=3))
+    assert found == ComparedObject("files", "copy.t", EQUAL, source="db.t")
     assert not found.drift
 
 
@@ -36,7 +36,7 @@ def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
 
 
 def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppressed():
-    extra = Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)])
+    extra = FileDifference(PAIR, exists=True, extras=[FileStatus(PAIR, "old", 1, 0)])
     assert compared(extra).drift
     reported = compared(extra, drops=False)
     assert (reported.result, reported.drift, reported.excuse) == (DIFFERENT, False, "drops are suppressed")
@@ -44,20 +44,26 @@ def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppres
 
 
 def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():
-    found = compared(Difference(PAIR, exists=False, extras=[File(PAIR, "old", 1, 0)]))
+    found = compared(FileDifference(PAIR, exists=False, extras=[FileStatus(PAIR, "old", 1, 0)]))
     assert (found.drift, found.excuse) == (False, "a directory is missing at the source")
     assert found.fields == ("hdfs://a/t is missing at the source",)
 
 
 def test_what_is_told_does_not_hide_drift():
-    found = compared(Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)]), lacking("a"), drops=False)
+    found = compared(
+        FileDifference(PAIR, exists=True, extras=[FileStatus(PAIR, "old", 1, 0)]), lacking("a"), drops=False
+    )
     assert found.drift
     assert found.fields == ("s3a://b/t/a is missing (1,234 bytes at the source)",)
 
 
 def test_batches_of_one_table_are_one_line_and_other_tables_have_their_own():
     other = TableName.of("db", "u")
-    batches = [(T, [lacking("a")]), (T, [Difference(PAIR, exists=True)]), (other, [Difference(PAIR, exists=True)])]
+    batches = [
+        (T, [lacking("a")]),
+        (T, [FileDifference(PAIR, exists=True)]),
+        (other, [FileDifference(PAIR, exists=True)]),
+    ]
     first, second = compared_files(batches, {}, drops=True)
     assert (first.name, first.result) == ("db.t", DIFFERENT)
     assert (second.name, second.result) == ("db.u", EQUAL)

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config
 from pysync.jobs import executor as spread_task
 from pysync.jobs import spreading
-from pysync.jobs.executor import Answer, ItemText, Job, Work, run_work
+from pysync.jobs.executor import ComparisonJob, ItemText, TaskAnswer, TaskRequest, run_work
 from pysync.jobs.spreading import Spread, _explained, _spark_request
 from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
@@ -26,7 +26,7 @@ from pysync.targets.base import Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify import pool
 from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem
-from pysync.verify.compare import Compared, Comparison
+from pysync.verify.compare import ComparedObject, Comparison
 from pysync.verify.partitions import FEW
 from pysync.verify.pool import WorkerPool
 from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
@@ -39,17 +39,17 @@ class Executors:
 
     def __init__(self, place: Place, patch: pytest.MonkeyPatch, slots: int = 2) -> None:
         self.place, self.slots = place, slots
-        self.asked: list[Work] = []
+        self.asked: list[TaskRequest] = []
         self.threads: set[str] = set()
         self.do: Callable[[str], str] = run_work
         patch.setattr(spread_task, "Metastore", lambda _: place.source)
 
     def run(self, work: str) -> str:
-        self.asked.append(Work.model_validate_json(work))
+        self.asked.append(TaskRequest.model_validate_json(work))
         self.threads.add(threading.current_thread().name)
         return self.do(work)
 
-    def compare(self) -> list[Compared]:
+    def compare(self) -> list[ComparedObject]:
         with ExitStack() as stack:
             comparison = Comparison(
                 lambda: self.place.source,
@@ -61,7 +61,7 @@ class Executors:
             return list(comparison.run())
 
     def lend(self, pool: WorkerPool, stack: ExitStack) -> Spread:
-        spread = Spread(pool, self.run, Job.of(SOURCE, self.place.settings), lambda: self.slots)
+        spread = Spread(pool, self.run, ComparisonJob.of(SOURCE, self.place.settings), lambda: self.slots)
         stack.callback(spread.join)
         stack.callback(spread.cancel)
         return spread
@@ -191,9 +191,9 @@ def test_a_source_that_an_executor_cannot_read_is_told_with_its_host(patch: pyte
 
 
 def test_another_version_there_is_refused(patch: pytest.MonkeyPatch) -> None:
-    work = Work(job=Job.of(SOURCE, drifted().settings))
+    work = TaskRequest(job=ComparisonJob.of(SOURCE, drifted().settings))
     other = work.model_copy(update={"job": work.job.model_copy(update={"version": "0.0.1"})})
-    answer = Answer.model_validate_json(run_work(other.model_dump_json()))
+    answer = TaskAnswer.model_validate_json(run_work(other.model_dump_json()))
     assert answer.failed is not None
     assert "the driver has pysync 0.0.1" in answer.failed[0]
     with pytest.raises(PysyncError, match=r"the driver has pysync 0\.0\.1"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.views.text import translated_pattern
+from pysync.views.patterns import translated_pattern
 from pysync.views.translation import encoded, is_presto
 from pysync.views.types import CannotTranslate, HiveType, parse_type
 from tests.support.presto_views import decoded

@@ -19,7 +19,7 @@ from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
 from pysync.sidecar.waiting import reaching as reaching_module
 from pysync.sidecar.waiting import waits as waits_module
 from pysync.sidecar.waiting.capture import Arrival
-from pysync.sidecar.waiting.verdict import Verdict
+from pysync.sidecar.waiting.verdict import WaitVerdict
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database
 from tests.support.queues import Reopener, fill
@@ -84,7 +84,7 @@ def capture(queue: EventQueue, **values: Any) -> tuple[Capture, Poller, Clock, l
 
 
 def code(found: object) -> object:
-    return found.code if isinstance(found, Verdict) else found
+    return found.code if isinstance(found, WaitVerdict) else found
 
 
 # --- what the source had is in the queue
@@ -159,7 +159,7 @@ def test_a_listener_may_lag_behind_the_log(queue: EventQueue) -> None:
 def test_an_event_id_needs_a_log(queue: EventQueue) -> None:
     source, _ = with_id(queue, PysyncError("there is none", "make one"), polls=False)
     found = Arrival(source, "dr", concerns({"db"}), 5).verdict()
-    assert isinstance(found, Verdict)
+    assert isinstance(found, WaitVerdict)
     assert (found.state, found.code, found.hint) == ("cannot", "no_log", "make one")
 
 

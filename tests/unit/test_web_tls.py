@@ -13,8 +13,8 @@ import pytest
 from pysync.base.errors import UsageError
 from pysync.sections import load_outline
 from pysync.web import connections as visitors
+from pysync.web.passwords import set_password
 from pysync.web.server import HOST, WebConfig, WebServer
-from pysync.web.sign_in import set_password
 from tests.support.certificates import Authority, Signed
 from tests.support.pages import FakeSidecar
 from tests.support.visitors import PageVisitor

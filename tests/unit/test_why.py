@@ -22,9 +22,9 @@ from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
-from pysync.sidecar.why.events import Seen, scan
+from pysync.sidecar.why.events import SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool
-from pysync.sidecar.why.names import Rename, Span, names_over_time
+from pysync.sidecar.why.names import NameChange, Span, names_over_time
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database, rename
@@ -40,38 +40,38 @@ def names(*spans: Span) -> list[tuple[str, float, float]]:
 
 
 def test_a_name_that_was_never_given_or_taken_is_the_only_one() -> None:
-    assert names(*names_over_time("db.t", [Rename(5, "db.a", "db.b")])) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [NameChange(5, "db.a", "db.b")])) == [("db.t", 0, math.inf)]
 
 
 @pytest.mark.parametrize("asked", ["db.a", "db.b", "db.c"])
 def test_an_object_that_was_renamed_twice_is_found_by_each_of_its_names(asked: str) -> None:
-    found = names_over_time(asked, [Rename(9, "db.b", "db.c"), Rename(5, "db.a", "db.b")])
+    found = names_over_time(asked, [NameChange(9, "db.b", "db.c"), NameChange(5, "db.a", "db.b")])
     assert names(*found) == [("db.c", 9, math.inf), ("db.b", 5, 9), ("db.a", 0, 5)]
 
 
 def test_a_name_that_went_from_one_to_another_is_that_of_the_last() -> None:
-    swapped = [Rename(5, "db.t", "db.old"), Rename(6, "db.new", "db.t")]
+    swapped = [NameChange(5, "db.t", "db.old"), NameChange(6, "db.new", "db.t")]
     assert names(*names_over_time("db.t", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
     assert names(*names_over_time("db.old", swapped)) == [("db.old", 5, math.inf), ("db.t", 0, 5)]
     assert names(*names_over_time("db.new", swapped)) == [("db.t", 6, math.inf), ("db.new", 0, 6)]
 
 
 def test_an_object_that_was_made_under_the_name_since_is_another() -> None:
-    assert names(*names_over_time("db.t", [Rename(5, "db.t", "db.old")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
-    assert names(*names_over_time("db.t", [Rename(5, "db.a", "db.t")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [NameChange(5, "db.t", "db.old")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
+    assert names(*names_over_time("db.t", [NameChange(5, "db.a", "db.t")], {("db.t", 7)})) == [("db.t", 0, math.inf)]
 
 
 @given(
-    st.lists(st.builds(Rename, st.integers(1, 30), *[st.sampled_from("abcd")] * 2), max_size=20),
+    st.lists(st.builds(NameChange, st.integers(1, 30), *[st.sampled_from("abcd")] * 2), max_size=20),
     st.sampled_from("abcd"),
 )
-def test_a_life_is_one_chain_through_time(renames: list[Rename], asked: str) -> None:
+def test_a_life_is_one_chain_through_time(renames: list[NameChange], asked: str) -> None:
     found = names_over_time(asked, renames)
     assert asked in {it.name for it in found}
     assert (found[0].upto, found[-1].after) == (math.inf, 0)
     for newer, older in pairwise(found):
         assert newer.after == older.upto
-        assert Rename(int(newer.after), older.name, newer.name) in renames
+        assert NameChange(int(newer.after), older.name, newer.name) in renames
 
 
 # --- what to say
@@ -94,8 +94,8 @@ def done(outcome: str = "applied", operation: str = "PutTable", **values: Any) -
     return Record(operation=operation, outcome=outcome, **{**known, **values})
 
 
-def seen(position: int = 9, kind: str = "ALTER_TABLE") -> Seen:
-    return Seen(position, 1.7e9, 1.7e9, kind, ("db.t",))
+def seen(position: int = 9, kind: str = "ALTER_TABLE") -> SeenEvent:
+    return SeenEvent(position, 1.7e9, 1.7e9, kind, ("db.t",))
 
 
 def reasons_of(**values: Any) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl
-from pysync.verify.compare import DIFFERENT, EQUAL, Compared
+from pysync.verify.compare import DIFFERENT, EQUAL, ComparedObject
 from tests.versions.body import Version
 
 
@@ -32,7 +32,7 @@ class Known:
     target_from: Version = (99, 0)
     source_from: Version = (99, 0)
 
-    def covers(self, item: Compared, field: str, source: Version, target: Version) -> bool:
+    def covers(self, item: ComparedObject, field: str, source: Version, target: Version) -> bool:
         """Whether this is it, between these versions."""
         found = re.fullmatch(self.where, f"{item.kind} {item.name}") and re.match(self.what, field)
         versions = target < self.target_below or target >= self.target_from > source or source >= self.source_from
@@ -85,7 +85,7 @@ def verdict(stage: Stage, source: Version, target: Version) -> Verdict:
     return Verdict(len(compared), sum(item.parts for item in compared), known, tuple(unknown))
 
 
-def _constraints(stage: Stage) -> Iterator[Compared]:
+def _constraints(stage: Stage) -> Iterator[ComparedObject]:
     """The constraints of every table; those of a kind that the source does not know are not looked at."""
     with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
         for database in source.databases():
@@ -94,7 +94,7 @@ def _constraints(stage: Stage) -> Iterator[Compared]:
                 for key in sorted(wanted.keys() | there.keys()):
                     what = _difference(wanted.get(key), there.get(key))
                     fields = (f"{key[0]}: {what}",) if what else ()
-                    yield Compared("constraint", f"{database}.{name}", DIFFERENT if fields else EQUAL, 0, fields)
+                    yield ComparedObject("constraint", f"{database}.{name}", DIFFERENT if fields else EQUAL, 0, fields)
 
 
 def _difference(wanted: Any, there: Any) -> str:

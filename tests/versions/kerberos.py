@@ -15,7 +15,7 @@ from typing import Any
 
 from pysync import hive_site
 from pysync.lab import EmbeddedMetastore
-from pysync.lab.metastore import BoundProcess
+from pysync.lab.bound_process import BoundProcess
 from pysync.metastore.settings import KerberosSettings
 from tests.support import wait_until
 from tests.support.sidecars import unused_port

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pysync import hive_site
-from pysync.lab.metastore import find_java
+from pysync.lab.java import find_java
 
 POMS = Path(__file__).resolve().parent
 CACHE = POMS.parent.parent / "build" / "versions"

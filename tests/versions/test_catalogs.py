@@ -19,7 +19,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TType
 
 from pysync.control.client import ask
-from pysync.lab.demo.stage import Lake, Stage
+from pysync.lab.demo.lake import Lake
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import CAPABILITIES, Metastore
 from pysync.model import idl
 from pysync.model.definition import definition

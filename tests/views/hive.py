@@ -13,9 +13,9 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from py4j.java_collections import ListConverter
 
 from pysync import lab
-from pysync.lab.aws.hive import Refused
+from pysync.lab.aws.hive import HiveRefused
 from pysync.lab.aws.hive_process import HiveProcess
-from pysync.lab.metastore import find_java, find_spark_jars
+from pysync.lab.java import find_java, find_spark_jars
 from pysync.model.wire import decode
 from tests.versions.releases import RELEASES
 from tests.views.bring import bring, bring_hive
@@ -55,10 +55,13 @@ class Hive:
         self._process.close()
 
     def rows(self, database: str, statement: str) -> list[list[Any]]:
-        """The rows of a statement: numbers, dates and timestamps as strings, maps as lists of pairs. Raises Refused."""
+        """The rows of a statement: numbers, dates and timestamps as strings, maps as lists of pairs.
+
+        Raises HiveRefused.
+        """
         outcome, *rows = self._queries.run(database, statement).split(_END)[:-1]
         if outcome != "OK":
-            raise Refused(rows[0])
+            raise HiveRefused(rows[0])
         return [json.loads(row) for row in rows]
 
     def table(self, database: str, name: str) -> Any:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from pysync.lab import free_port
-from pysync.lab.metastore import BoundProcess, tail
+from pysync.lab.bound_process import BoundProcess, tail
 from tests.views.bring import find_java
 
 CATALOG = "awsdatacatalog"

@@ -27,7 +27,7 @@ from pysync.views.translation import is_presto
 from pysync.views.versions import VERSIONS
 from tests.views.bring import bring, make_environment
 from tests.views.equal import difference
-from tests.views.hive import Hive, Refused
+from tests.views.hive import Hive, HiveRefused
 from tests.views.spark import LocalSpark, Read, RemoteSpark
 from tests.views.trino import CATALOG, Failed, Trino
 
@@ -153,7 +153,7 @@ class World:
         try:
             self._hive.rows(database, f"create view {name} as {query}")
             wanted = self._hive.rows(database, f"select * from {name}")
-        except Refused as error:
+        except HiveRefused as error:
             return Outcome(name, "unread", str(error).splitlines()[0])
         return self._compare(self._hive.table(database, name), wanted)
 
@@ -166,7 +166,7 @@ class World:
             return self._try_view_of_spark(database, name, query)
         try:
             self._hive.rows(database, f"create view {name} as {query}")
-        except Refused:
+        except HiveRefused:
             return self._try_view_of_spark(database, name, query)
         view = self._hive.table(database, name)
         if not is_presto(self._of_any_version.as_stored(view).viewOriginalText):

@@ -8,13 +8,13 @@ from pysync.capture.notifications.kinds import LEFT_OUT, REPLAYED
 from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.poller import Poller, instance_of
-from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.reader import NewRows, Position, begin, read
 from pysync.capture.notifications.touched import Touched, named, reaches, touched
 
 __all__ = [
     "LEFT_OUT",
     "REPLAYED",
-    "Batch",
+    "NewRows",
     "Notification",
     "NotificationLog",
     "NotificationLogEmpty",

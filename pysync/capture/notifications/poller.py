@@ -25,7 +25,7 @@ from tenacity import (
 from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
-from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.reader import NewRows, Position, begin, read
 from pysync.capture.notifications.rows import Rows
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
@@ -182,7 +182,7 @@ class Poller:
             self._take(source, batch)
         return batch.more
 
-    def _take(self, source: NotificationLog, batch: Batch) -> None:
+    def _take(self, source: NotificationLog, batch: NewRows) -> None:
         """Queue what was read, then report what is missing, then move on: in this order, so that nothing is lost."""
         taken = self._rows.take(batch.fresh, source.metastore, self._highest() + 1)
         self._intake.append_all(taken.entries)

@@ -62,7 +62,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class NewRows:
     """What one read found: `fresh` rows in the order of the log, and the position after them.
 
     `gap` says what is missing before or among them; `more`: there is more to read at once.
@@ -82,7 +82,7 @@ def begin(log: NotificationLog, page: int = PAGE) -> Position:
     return here.past([row for row in log.scan(here.since, page) if row.id <= current])
 
 
-def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> Batch:
+def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> NewRows:
     """What the log holds that has not been seen, a page at most; `current` is its current id, asked just before.
 
     Changes nothing: the same again until `after` is used. A log that was begun again is taken up where it is now, with
@@ -96,7 +96,7 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
-    return Batch(fresh, after if full else after.at(current), missing, full)
+    return NewRows(fresh, after if full else after.at(current), missing, full)
 
 
 def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
@@ -134,5 +134,5 @@ def _lost(first: int, last: int) -> str:
     )
 
 
-def _after_reset(log: NotificationLog, page: int, why: str) -> Batch:
-    return Batch((), begin(log, page), f"the notification log was reset: {why}")
+def _after_reset(log: NotificationLog, page: int, why: str) -> NewRows:
+    return NewRows((), begin(log, page), f"the notification log was reset: {why}")

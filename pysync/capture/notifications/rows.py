@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class Taken:
+class TakenRows:
     """What rows become: `entries` to queue, `gaps` to report, and how many were left out (by kind) or unread."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -50,20 +50,20 @@ class Rows:
         self._source, self._instance, self._catalogs = source, instance, catalogs
         self._reported: set[str] = set()  # the kinds and catalogs that the log has reported
 
-    def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> Taken:
+    def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> TakenRows:
         """What to queue for the rows, in their order, with sequences from `first` on.
 
         Messages that cannot be read are kept aside when this returns. Raises MetastoreError if the source cannot be
         asked.
         """
-        taken, source = Taken(), Once(source)
+        taken, source = TakenRows(), Once(source)
         for row in rows:
             # Numbered by what is queued, not by row: rows that are left out must not look like events that never came.
             stamp = Stamp(self._source, self._instance, first + len(taken.entries))
             taken.entries += self._entries(row, stamp, source, taken)
         return taken
 
-    def _entries(self, row: Notification, stamp: Stamp, source: Lookups, taken: Taken) -> list[Entry]:
+    def _entries(self, row: Notification, stamp: Stamp, source: Lookups, taken: TakenRows) -> list[Entry]:
         reason = LEFT_OUT.get(row.kind) if self._takes(row.catalog) else OTHER_CATALOG
         if reason is not None:
             self._leave_out(row, reason, taken)
@@ -80,7 +80,7 @@ class Rows:
         self._leave_out(row, _SUPERSEDED, taken)
         return []
 
-    def _unread(self, row: Notification, stamp: Stamp, source: Lookups, taken: Taken, reason: str) -> list[Entry]:
+    def _unread(self, row: Notification, stamp: Stamp, source: Lookups, taken: TakenRows, reason: str) -> list[Entry]:
         try:
             entries = [self._entry(event) for event in read_again(row, stamp, source)]
         except NamelessNotification:
@@ -95,7 +95,7 @@ class Rows:
             log.warning("notification_unread", source=self._source, reason=reason)
         return entries
 
-    def _leave_out(self, row: Notification, reason: str, taken: Taken) -> None:
+    def _leave_out(self, row: Notification, reason: str, taken: TakenRows) -> None:
         taken.left_out[row.kind] += 1
         if self._is_news(row.kind if self._takes(row.catalog) else f"catalog {row.catalog}"):
             log.info("notification_left_out", kind=row.kind, reason=reason)

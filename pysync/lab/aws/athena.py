@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pysync.lab.aws.ddl import Failure, failure
-from pysync.lab.aws.rules import ACTIVE_DDL, Fault, Faults, Quotas, Refusal, Strict
+from pysync.lab.aws.faults import AwsFault, AwsFaults
+from pysync.lab.aws.quotas import ACTIVE_DDL, Quotas
+from pysync.lab.aws.refusals import AwsRefusal
+from pysync.lab.aws.strict import Strict
 
 LONGEST_BYTES = 262_144
 _PAGE = 1000
@@ -43,13 +46,13 @@ class Execution:
     cancelled: bool = False
 
 
-class Athena:
+class EmbeddedAthena:
     """The calls on one account; `latency` is how long a statement takes at least, in seconds.
 
     Calls have no quota unless `quotas` is given; statements under way always have one.
     """
 
-    def __init__(self, runner: Runner, faults: Faults, latency: float, quotas: Quotas | None = None) -> None:
+    def __init__(self, runner: Runner, faults: AwsFaults, latency: float, quotas: Quotas | None = None) -> None:
         self._runner = runner
         self._faults = faults
         self._quotas = quotas
@@ -69,15 +72,15 @@ class Athena:
             "GetWorkGroup": self._work_group,
         }
 
-    def answer(self, operation: str, request: dict[str, Any], fault: Fault | None = None) -> dict[str, Any]:
-        """Carry out one operation; Refusal if it cannot be. Its batches have no faults of single items."""
+    def answer(self, operation: str, request: dict[str, Any], fault: AwsFault | None = None) -> dict[str, Any]:
+        """Carry out one operation; AwsRefusal if it cannot be. Its batches have no faults of single items."""
         del fault
         if self._quotas is not None:
             self._quotas.take(operation)
         self._strict.check(operation, request)
         run = self._operations.get(operation)
         if run is None:
-            raise Refusal("UnknownOperationException", f"the embedded Athena does not support {operation}")
+            raise AwsRefusal("UnknownOperationException", f"the embedded Athena does not support {operation}")
         return run(request)
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +106,7 @@ class Athena:
         active = sum(execution.state not in _OVER for execution in self._executions.values())
         if active >= ACTIVE_DDL:
             message = f"You have exceeded the limit for the number of queries you can run concurrently: {ACTIVE_DDL}"
-            raise Refusal("TooManyRequestsException", message, Reason="CONCURRENT_QUERY_LIMIT_EXCEEDED")
+            raise AwsRefusal("TooManyRequestsException", message, Reason="CONCURRENT_QUERY_LIMIT_EXCEEDED")
         execution = Execution(request)
         self._executions[execution.id] = execution
         if "ClientRequestToken" in request:
@@ -256,7 +259,7 @@ def _shown(execution: Execution) -> dict[str, Any]:
 
 
 def _output_location(request: dict[str, Any]) -> str:
-    """Where the result goes, without a slash at its end; Refusal if nobody says."""
+    """Where the result goes, without a slash at its end; AwsRefusal if nobody says."""
     location = request.get("ResultConfiguration", {}).get("OutputLocation")
     location = location or _location_of(request.get("WorkGroup", "primary"))
     if not location:
@@ -271,7 +274,7 @@ def _location_of(work_group: str) -> str:
     return "" if work_group == "primary" else f"s3://embedded-results/{work_group}"
 
 
-def _fails(fault: Fault) -> bool:
+def _fails(fault: AwsFault) -> bool:
     """Whether the statement fails; a fault that has only a delay lets it run."""
     return bool(fault.code or fault.after or fault.reason)
 
@@ -286,5 +289,5 @@ def _number(token: str) -> int:
     return int(token)
 
 
-def _invalid(message: str, code: str) -> Refusal:
-    return Refusal("InvalidRequestException", message, AthenaErrorCode=code)
+def _invalid(message: str, code: str) -> AwsRefusal:
+    return AwsRefusal("InvalidRequestException", message, AthenaErrorCode=code)

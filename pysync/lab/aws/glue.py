@@ -10,16 +10,22 @@ from typing import Any, TypeAlias
 from moto.core.exceptions import JsonRESTError
 from moto.glue.models import glue_backends
 
-from pysync.lab.aws.catalog import Batches, Databases, PartitionIndexes, Partitions, Tables
-from pysync.lab.aws.extras import ColumnStatistics, Functions
-from pysync.lab.aws.rules import Fault, Refusal, Strict, invalid
+from pysync.lab.aws.batches import Batches
+from pysync.lab.aws.column_statistics import ColumnStatistics
+from pysync.lab.aws.faults import AwsFault
+from pysync.lab.aws.functions import GlueFunctions
+from pysync.lab.aws.partition_indexes import PartitionIndexes
+from pysync.lab.aws.partitions import Partitions
+from pysync.lab.aws.refusals import AwsRefusal, invalid
+from pysync.lab.aws.strict import Strict
+from pysync.lab.aws.tables import Databases, Tables
 
 ACCOUNT = "123456789012"
 REGION = "us-east-1"
 """There is one catalog, whatever region a caller signs for."""
 
 _Operation: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-_Batch: TypeAlias = Callable[[dict[str, Any], "Fault | None"], dict[str, Any]]
+_Batch: TypeAlias = Callable[[dict[str, Any], "AwsFault | None"], dict[str, Any]]
 
 _FOLDED = ("DatabaseName", "TableName")
 _FOLDED_INPUTS = ("DatabaseInput", "TableInput")
@@ -30,7 +36,7 @@ class Glue:
 
     def __init__(self) -> None:
         store = glue_backends[ACCOUNT][REGION]
-        functions = Functions(store.get_database, ACCOUNT)
+        functions = GlueFunctions(store.get_database, ACCOUNT)
         self._functions = functions
         self._strict = Strict("glue", "ValidationException")
         self._lock = threading.RLock()
@@ -45,25 +51,27 @@ class Glue:
         }
         self._batches = _of_batches(Batches(store))
 
-    def answer(self, operation: str, request: dict[str, Any], fault: Fault | None = None) -> dict[str, Any]:
-        """Carry out one operation; Refusal if it cannot be. `fault` fails some items of a batch."""
+    def answer(self, operation: str, request: dict[str, Any], fault: AwsFault | None = None) -> dict[str, Any]:
+        """Carry out one operation; AwsRefusal if it cannot be. `fault` fails some items of a batch."""
         self._strict.check(operation, request)
         if request.get("CatalogId", ACCOUNT) != ACCOUNT:
-            raise Refusal("AccessDeniedException", f"the catalog {request['CatalogId']} is not the account {ACCOUNT}")
+            raise AwsRefusal(
+                "AccessDeniedException", f"the catalog {request['CatalogId']} is not the account {ACCOUNT}"
+            )
         with self._lock:
             try:
                 return self._run(operation, _folded(operation, request), fault)
             except JsonRESTError as error:
-                raise Refusal(error.error_type, error.message) from error
+                raise AwsRefusal(error.error_type, error.message) from error
             except re.error as error:
                 raise invalid(f"Invalid regular expression: {error}") from error
 
-    def _run(self, operation: str, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+    def _run(self, operation: str, request: dict[str, Any], fault: AwsFault | None) -> dict[str, Any]:
         if operation in self._batches:
             return self._batches[operation](request, fault)
         run = self._operations.get(operation)
         if run is None:
-            raise Refusal("UnknownOperationException", f"the embedded Glue does not support {operation}")
+            raise AwsRefusal("UnknownOperationException", f"the embedded Glue does not support {operation}")
         answer = run(request)
         if operation == "DeleteDatabase":
             self._functions.drop_database(request["Name"])
@@ -112,7 +120,7 @@ def _of_partitions(partitions: Partitions) -> dict[str, _Operation]:
     }
 
 
-def _of_functions(functions: Functions) -> dict[str, _Operation]:
+def _of_functions(functions: GlueFunctions) -> dict[str, _Operation]:
     return {
         "CreateUserDefinedFunction": functions.create,
         "GetUserDefinedFunction": functions.get,

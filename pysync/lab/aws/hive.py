@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from py4j.protocol import Py4JJavaError
 
 from pysync.lab.aws.hive_process import HiveProcess
-from pysync.lab.metastore import class_path, find_java, find_spark_jars
+from pysync.lab.java import class_path, find_java, find_spark_jars
 from pysync.model.wire import decode, encode
 
 _SOURCES = Path(__file__).with_name("java")
@@ -32,7 +32,7 @@ _KEEPING_COLUMNS = (
 )
 
 
-class Refused(Exception):
+class HiveRefused(Exception):
     """Hive's own words for why it did not do it."""
 
 
@@ -58,11 +58,11 @@ class Hive:
         return tree
 
     def run(self, database: str, statement: str) -> list[str]:
-        """Run a statement in a database, and say the rows of its result; Refused if it fails."""
+        """Run a statement in a database, and say the rows of its result; HiveRefused if it fails."""
         outcome: str = self._session.run(database, statement)
         status, *rows = outcome.split(_END)[:-1]
         if status != "OK":
-            raise Refused(rows[0])
+            raise HiveRefused(rows[0])
         return rows
 
     def database(self, name: str) -> Any:
@@ -70,7 +70,7 @@ class Hive:
         return _read(ttypes.Database, self._session.database(name))
 
     def put_database(self, database: Any) -> None:
-        """Create a database that is not there. Refused if Hive cannot have it."""
+        """Create a database that is not there. HiveRefused if Hive cannot have it."""
         _bring(self._session.putDatabase, database.name, encode(database))
 
     def drop_database(self, name: str) -> None:
@@ -86,7 +86,7 @@ class Hive:
         self._session.dropTable(database, name)
 
     def put_table(self, table: Any, partitions: Sequence[Any]) -> None:
-        """Put a table and its partitions in the place of what has its name. Refused if Hive cannot have it."""
+        """Put a table and its partitions in the place of what has its name. HiveRefused if Hive cannot have it."""
         request = ttypes.AddPartitionsRequest(table.dbName, table.tableName, list(partitions), False, False)
         _bring(self._session.putTable, table.tableName, encode(table), encode(request))
 
@@ -118,7 +118,7 @@ def _bring(put: Callable[..., None], name: str, *definition: bytes) -> None:
     try:
         put(*definition)
     except Py4JJavaError as error:
-        raise Refused(
+        raise HiveRefused(
             f"FAILED: SemanticException Unable to fetch {name}. {error.java_exception.getMessage()}"
         ) from error
 

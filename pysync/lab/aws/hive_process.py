@@ -16,7 +16,8 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from pysync import hive_site
 from pysync.base.errors import PysyncError
-from pysync.lab.metastore import find_spark_jars, log_settings
+from pysync.lab.java import find_spark_jars
+from pysync.lab.metastore import log_settings
 
 # Hive reads private fields of theirs.
 _OPENED = (

@@ -1,4 +1,9 @@
-"""Glue's objects in Hive's metastore: converted, brought in before a statement, and written back after it."""
+"""Hive's metastore as a mirror of Glue.
+
+Before a statement the objects that it names are brought in from Glue, after it what the statement changed is written
+back. What Glue has and Hive knows nothing of (descriptions, parameters of columns) survives, because only the members
+that Hive changed are written.
+"""
 
 from __future__ import annotations
 
@@ -6,140 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hmsclient.genthrift.hive_metastore import ttypes
-
+from pysync.lab.aws.conversion import (
+    database_to_glue,
+    database_to_hive,
+    partition_to_glue,
+    partition_to_hive,
+    table_to_glue,
+    table_to_hive,
+)
 from pysync.lab.aws.glue import Glue
-from pysync.lab.aws.hive import Hive, Refused, is_default_location
-from pysync.lab.aws.rules import Refusal
-
-# --- Glue's objects as the metastore's, and back
-
-
-def database_to_hive(database: dict[str, Any]) -> Any:
-    """A `ttypes.Database`."""
-    return ttypes.Database(
-        database["Name"], database.get("Description"), database.get("LocationUri"), database.get("Parameters") or {}
-    )
-
-
-def database_to_glue(database: Any) -> dict[str, Any]:
-    """A DatabaseInput."""
-    location = None if is_default_location(database.locationUri) else database.locationUri
-    members = {"Description": database.description, "LocationUri": location, "Parameters": database.parameters}
-    return {"Name": database.name, **_given(members)}
-
-
-def table_to_hive(table: dict[str, Any]) -> Any:
-    """A `ttypes.Table`."""
-    return ttypes.Table(
-        tableName=table["Name"],
-        dbName=table["DatabaseName"],
-        owner=table.get("Owner"),
-        createTime=0,
-        lastAccessTime=int(table.get("LastAccessTime") or 0),
-        retention=table.get("Retention") or 0,
-        sd=_storage_to_hive(table.get("StorageDescriptor") or {}),
-        partitionKeys=_columns_to_hive(table.get("PartitionKeys")),
-        parameters=table.get("Parameters") or {},
-        viewOriginalText=table.get("ViewOriginalText"),
-        viewExpandedText=table.get("ViewExpandedText"),
-        tableType=table.get("TableType"),
-    )
-
-
-def table_to_glue(table: Any) -> dict[str, Any]:
-    """A TableInput as Athena makes it: without the owner, who is only the user of this process."""
-    members = {
-        "LastAccessTime": table.lastAccessTime or None,
-        "StorageDescriptor": _storage_to_glue(table.sd),
-        "PartitionKeys": _columns_to_glue(table.partitionKeys),
-        "ViewOriginalText": table.viewOriginalText,
-        "ViewExpandedText": table.viewExpandedText,
-        "TableType": table.tableType,
-        "Parameters": table.parameters or {},
-    }
-    return {"Name": table.tableName, "Retention": table.retention, **_given(members)}
-
-
-def partition_to_hive(partition: dict[str, Any], table: Any) -> Any:
-    """A `ttypes.Partition` of a `ttypes.Table`; what it does not say about its storage is the table's."""
-    storage = partition.get("StorageDescriptor")
-    return ttypes.Partition(
-        values=partition["Values"],
-        dbName=table.dbName,
-        tableName=table.tableName,
-        createTime=0,
-        lastAccessTime=int(partition.get("LastAccessTime") or 0),
-        sd=_storage_to_hive(storage) if storage else table.sd,
-        parameters=partition.get("Parameters") or {},
-    )
-
-
-def partition_to_glue(partition: Any) -> dict[str, Any]:
-    """A PartitionInput."""
-    members = {"LastAccessTime": partition.lastAccessTime or None, "Parameters": partition.parameters or {}}
-    return {"Values": partition.values, "StorageDescriptor": _storage_to_glue(partition.sd), **_given(members)}
-
-
-def _storage_to_hive(storage: dict[str, Any]) -> Any:
-    serde = storage.get("SerdeInfo") or {}
-    sort = [ttypes.Order(item["Column"], item["SortOrder"]) for item in storage.get("SortColumns") or ()]
-    return ttypes.StorageDescriptor(
-        cols=_columns_to_hive(storage.get("Columns")),
-        location=storage.get("Location"),
-        inputFormat=storage.get("InputFormat"),
-        outputFormat=storage.get("OutputFormat"),
-        compressed=storage.get("Compressed", False),
-        numBuckets=storage.get("NumberOfBuckets", -1),
-        serdeInfo=ttypes.SerDeInfo(serde.get("Name"), serde.get("SerializationLibrary"), serde.get("Parameters") or {}),
-        bucketCols=storage.get("BucketColumns") or [],
-        sortCols=sort,
-        parameters=storage.get("Parameters") or {},
-        skewedInfo=ttypes.SkewedInfo([], [], {}),
-        storedAsSubDirectories=storage.get("StoredAsSubDirectories", False),
-    )
-
-
-def _storage_to_glue(storage: Any) -> dict[str, Any]:
-    """All but the skewed values, which Athena's DDL cannot speak of: like Athena, it writes that there are none."""
-    serde = storage.serdeInfo
-    library = {"Name": serde.name, "SerializationLibrary": serde.serializationLib, "Parameters": serde.parameters}
-    members = {
-        "Columns": _columns_to_glue(storage.cols),
-        "Location": storage.location,
-        "InputFormat": storage.inputFormat,
-        "OutputFormat": storage.outputFormat,
-        "Compressed": storage.compressed,
-        "NumberOfBuckets": storage.numBuckets,
-        "SerdeInfo": _given(library),
-        "BucketColumns": storage.bucketCols,
-        "SortColumns": [{"Column": order.col, "SortOrder": order.order} for order in storage.sortCols or ()],
-        "Parameters": storage.parameters,
-        "SkewedInfo": {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}},
-        "StoredAsSubDirectories": storage.storedAsSubDirectories,
-    }
-    return _given(members)
-
-
-def _columns_to_hive(columns: list[dict[str, Any]] | None) -> list[Any]:
-    return [ttypes.FieldSchema(item["Name"], item.get("Type", ""), item.get("Comment")) for item in columns or ()]
-
-
-def _columns_to_glue(columns: list[Any] | None) -> list[dict[str, Any]]:
-    return [_given({"Name": item.name, "Type": item.type, "Comment": item.comment}) for item in columns or ()]
-
-
-def _given(members: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
-
-
-# --- Hive's metastore as a mirror of Glue: before a statement the objects that it names are brought in from Glue,
-# after it
-#
-# what the statement changed is written back.
-#
-# What Glue has and Hive knows nothing of (descriptions, parameters of columns) survives, because only the members
-# that Hive changed are written.
+from pysync.lab.aws.hive import Hive, HiveRefused
+from pysync.lab.aws.refusals import AwsRefusal
 
 _DEFAULT = "default"  # Hive will not be without it
 _ADDED_AT_ONCE = 100
@@ -231,14 +113,14 @@ class Mirror:
         self._hive.drop_table(database, name)
         if seen.fields:
             if not seen.fields.get("TableType"):
-                raise Refused("FAILED: NullPointerException Name is null")  # Athena's own words for it
+                raise HiveRefused("FAILED: NullPointerException Name is null")  # Athena's own words for it
             table = table_to_hive(seen.fields)
             parts = [partition_to_hive(part, table) for part in seen.partitions.values()]
             self._hive.put_table(table, parts)
         self._tables[database, name] = Known(seen, self._table_in_hive(database, name))
 
     def take_database(self, name: str) -> None:
-        """Write to Glue what a statement did to a database; Refusal if Glue will not have it."""
+        """Write to Glue what a statement did to a database; AwsRefusal if Glue will not have it."""
         # Out until all is written: what fails in between is brought again before the next statement.
         known = self._databases.pop(name)
         now, current = self._database_in_hive(name), known.glue.fields
@@ -257,7 +139,7 @@ class Mirror:
         self._databases[name] = Known(Picture(self._get_or_none("GetDatabase", "Database", Name=name)), now)
 
     def take_table(self, database: str, name: str) -> None:
-        """Write to Glue what a statement did to a table and its partitions; Refusal if Glue will not have it."""
+        """Write to Glue what a statement did to a table and its partitions; AwsRefusal if Glue will not have it."""
         known = self._tables.pop((database, name), None)
         if known is None:
             return
@@ -298,7 +180,7 @@ class Mirror:
 
     def _batch(self, operation: str, request: dict[str, Any]) -> None:
         for error in self._glue.answer(operation, request).get("Errors", ()):
-            raise Refusal(error["ErrorDetail"]["ErrorCode"], error["ErrorDetail"]["ErrorMessage"])
+            raise AwsRefusal(error["ErrorDetail"]["ErrorCode"], error["ErrorDetail"]["ErrorMessage"])
 
     def _forget_database(self, name: str) -> None:
         self._databases.pop(name, None)
@@ -336,7 +218,7 @@ class Mirror:
     def _get_or_none(self, operation: str, member: str, **request: str) -> dict[str, Any] | None:
         try:
             item: dict[str, Any] = self._glue.answer(operation, request)[member]
-        except Refusal as refusal:
+        except AwsRefusal as refusal:
             if refusal.code != "EntityNotFoundException":
                 raise
             return None

@@ -9,12 +9,13 @@ from pathlib import Path
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import make_server
 
-from pysync.lab.aws.athena import Athena
+from pysync.lab.aws.application import Application, AwsService
+from pysync.lab.aws.athena import EmbeddedAthena
 from pysync.lab.aws.ddl import Ddl
+from pysync.lab.aws.faults import AwsFaults, CallCounts
 from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive
-from pysync.lab.aws.rules import Calls, Faults, Quotas
-from pysync.lab.aws.server import Application, Service
+from pysync.lab.aws.quotas import Quotas
 
 HOST = "127.0.0.1"
 URL_FILE = "url"
@@ -29,14 +30,14 @@ def main() -> None:
     arguments = _arguments()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    faults, statements = Faults(), Calls()
+    faults, statements = AwsFaults(), CallCounts()
     glue = Glue()
-    services: dict[str, Service] = {"Glue": glue}
+    services: dict[str, AwsService] = {"Glue": glue}
     if arguments.athena:
         hive = Hive(arguments.directory / "hive")
         quotas = Quotas() if arguments.quotas else None
-        services["Athena"] = Athena(Ddl(glue, hive, statements), faults, arguments.latency, quotas)
-    application = Application(services, faults, Calls(), statements)
+        services["Athena"] = EmbeddedAthena(Ddl(glue, hive, statements), faults, arguments.latency, quotas)
+    application = Application(services, faults, CallCounts(), statements)
     server = make_server(HOST, arguments.port, application, threaded=True, request_handler=_Handler)
     _write_atomically(arguments.directory / URL_FILE, f"http://{HOST}:{server.server_port}")
     server.serve_forever()

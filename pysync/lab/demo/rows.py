@@ -1,4 +1,7 @@
-"""Rows that a Spark session finds at a metastore; as a process of its own this module knows nothing else."""
+"""The rows that a Spark session finds in the tables of a metastore; as a process of its own it knows nothing else.
+
+`python -m pysync.lab.demo.rows METASTORE WAREHOUSE DIRECTORY` prints them as JSON.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# --- A Spark session on a metastore of the demo
+Rows = dict[str, list[str]]
+"""The rows of each table, sorted; of one that cannot be read the error."""
+
+_LONGEST_SECONDS = 300
 
 
 @contextmanager
@@ -56,17 +62,6 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
         yield session
     finally:
         session.stop()
-
-
-# --- The rows that a Spark session finds in the tables of a metastore; as a process of its own it knows nothing
-# else.
-#
-# `python -m pysync.lab.demo.rows METASTORE WAREHOUSE DIRECTORY` prints them as JSON.
-
-Rows = dict[str, list[str]]
-"""The rows of each table, sorted; of one that cannot be read the error."""
-
-_LONGEST_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.lab.demo.acts import ACTS, DemoAct
 from pysync.lab.demo.ends import compared, compared_apart
 from pysync.lab.demo.rows import RowsCompared, compare_rows, rows_at, spark_session
-from pysync.lab.demo.stage import ACTS, SOURCE, Act, Stage
+from pysync.lab.demo.stage import SOURCE, Stage
 from pysync.targets.settings import TargetSettings
-from pysync.verify.compare import EQUAL, Compared
+from pysync.verify.compare import EQUAL, ComparedObject
 
 _CONVERGE_SECONDS = 180.0
 _POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """Something that the demo did: the time it took in seconds, and for acts how many statements."""
 
     title: str
@@ -32,8 +33,8 @@ class Step:
 class Result:
     """What the demo showed."""
 
-    steps: list[Step] = field(default_factory=list)
-    compared: list[Compared] = field(default_factory=list)
+    steps: list[DemoStep] = field(default_factory=list)
+    compared: list[ComparedObject] = field(default_factory=list)
     rows: list[RowsCompared] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
 
@@ -104,7 +105,7 @@ class Show:
                 for statement in act.statements:
                     spark.sql(statement)
 
-    def _sidecar(self, act: Act) -> None:
+    def _sidecar(self, act: DemoAct) -> None:
         if act.sidecar == "is killed":
             with self._step("the sidecar is killed (SIGKILL)"):
                 self._stage.kill_sidecar()
@@ -112,7 +113,7 @@ class Show:
             with self._step("the sidecar starts again"):
                 self._stage.start_sidecar()
 
-    def _converge(self) -> list[Compared]:
+    def _converge(self) -> list[ComparedObject]:
         """Compare until all is equal, or for a minute.
 
         What compares and what replays may meet in a deadlock of the target's database, and then gets no answer.
@@ -127,7 +128,7 @@ class Show:
                 return compared
             time.sleep(_POLL_SECONDS)
 
-    def _compare(self) -> list[Compared]:
+    def _compare(self) -> list[ComparedObject]:
         stage, settings = self._stage, self._stage.config.targets[0]
         if stage.lake is not None:
             return compared(stage.source.uri, stage.lake.reached(settings), SOURCE)
@@ -141,9 +142,9 @@ class Show:
         self._begins(title)
         began = time.monotonic()
         yield
-        self.result.steps.append(Step(title, time.monotonic() - began, statements))
+        self.result.steps.append(DemoStep(title, time.monotonic() - began, statements))
 
 
-def compare(source: str, target: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
+def compare(source: str, target: str, settings: TargetSettings, name: str = SOURCE) -> list[ComparedObject]:
     """The metastore at `source`, called `name`, and the one at `target`, compared as the settings of the target say."""
     return compared(source, settings.model_copy(update={"metastore": target}), name)

@@ -1,4 +1,4 @@
-"""The demo's stage: real metastores as source and target, a sidecar between them, and the statements of its clients."""
+"""The stage of the demo: two real metastores, the listener in the first, a sidecar process between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -20,136 +19,8 @@ from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
 from pysync.lab import EmbeddedMetastore, free_port
+from pysync.lab.demo.lake import Lake
 from pysync.setup import listener_settings
-from pysync.targets.settings import TargetSettings
-
-# --- The demo's other kind of target: a Glue Data Catalog on this machine
-
-LakeKind = Literal["glue", "athena"]
-
-_LAKE_TARGET = """\
-name = "replica"
-kind = "{kind}"
-region = "{region}"
-endpoint_url = "{url}"
-locations = {{ "file:{warehouse}" = "s3://pysync-demo/warehouse" }}
-"""
-_ATHENA = """\
-staging = "s3://pysync-demo/athena/"
-poll_seconds = 0.1
-"""
-
-
-class Lake:
-    """An embedded Glue, with an Athena that runs DDL if the target is of that kind."""
-
-    def __init__(self, directory: Path, kind: LakeKind) -> None:
-        from pysync.lab.aws import EmbeddedAws  # noqa: PLC0415, an extra
-
-        port = free_port()
-        self.kind = kind
-        self.aws = EmbeddedAws(directory, port=port, athena=kind == "athena")
-        self._url = f"http://127.0.0.1:{port}"
-
-    def start(self) -> None:
-        """Start it."""
-        self.aws.start()
-
-    def stop(self) -> None:
-        """End it; it forgets everything. Harmless if it does not run."""
-        self.aws.stop()
-
-    def lines(self, warehouse: Path) -> str:
-        """The lines of the `[[targets]]` table, for a source whose warehouse is there."""
-        text = _LAKE_TARGET.format(kind=self.kind, region=self.aws.region, url=self._url, warehouse=warehouse)
-        return text + (_ATHENA if self.kind == "athena" else "")
-
-    def environment(self) -> dict[str, str]:
-        """The environment in which the sidecar finds its credentials, and none of the user's own."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return {**inherited, **self.aws.environment()}
-
-    def reached(self, settings: TargetSettings) -> TargetSettings:
-        """The same settings, able to reach the catalog from this process, whose environment has no credentials."""
-        from pysync.targets.aws.clients import provide  # noqa: PLC0415, an extra
-
-        provide(settings, glue=self.aws.client("glue"))
-        return settings
-
-
-# --- What the demo does at the source: the SQL that Spark runs, in acts
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Some statements, and what happens to the sidecar before them."""
-
-    title: str
-    sidecar: str  # "runs", "is killed", or "starts again"
-    statements: tuple[str, ...]
-
-
-ACTS = (
-    Act(
-        "databases, tables, views",
-        "runs",
-        (
-            "CREATE DATABASE shop COMMENT 'what the demo sells' WITH DBPROPERTIES ('team' = 'sales')",
-            "CREATE DATABASE lab",
-            "CREATE TABLE shop.items (id INT COMMENT 'key', name STRING, price DECIMAL(10,2)) STORED AS PARQUET",
-            "CREATE TABLE shop.orders (id BIGINT, item INT, amount INT) "
-            "PARTITIONED BY (day STRING, region STRING) STORED AS ORC",
-            "CREATE TABLE lab.raw (line STRING) ROW FORMAT DELIMITED FIELDS TERMINATED BY '|' STORED AS TEXTFILE",
-            "CREATE TABLE lab.events (id INT, what STRING) USING parquet PARTITIONED BY (what)",
-            "CREATE VIEW shop.cheap AS SELECT id, name FROM shop.items WHERE price < 10",
-        ),
-    ),
-    Act(
-        "inserts and partitions",
-        "runs",
-        (
-            "INSERT INTO shop.items VALUES (1, 'pen', 2.50), (2, 'lamp', 30.00)",
-            "INSERT INTO shop.orders PARTITION (day, region) VALUES "
-            "(1, 1, 10, '2026-01-01', 'north'), (2, 2, 1, '2026-01-01', 'south'), (3, 1, 5, '2026-01-02', 'north')",
-            "ALTER TABLE shop.orders ADD PARTITION (day='2026-01-03', region='a/b=c %') "
-            "PARTITION (day='2026-01-03', region='Zürich')",
-            "INSERT INTO lab.events VALUES (1, 'start'), (2, 'stop')",
-        ),
-    ),
-    Act(
-        "changes while the sidecar is down",
-        "is killed",
-        (
-            "ALTER TABLE shop.items ADD COLUMNS (colour STRING COMMENT 'added later')",
-            "ALTER TABLE shop.items SET TBLPROPERTIES ('owner.team' = 'sales', 'note' = 'it''s \"quoted\"')",
-            "ALTER TABLE lab.raw RENAME TO lab.lines",
-            "ALTER TABLE shop.orders PARTITION (day='2026-01-02', region='north') "
-            "RENAME TO PARTITION (day='2026-01-02', region='west')",
-            "ALTER TABLE shop.orders DROP PARTITION (day='2026-01-01', region='south')",
-            "INSERT INTO shop.orders PARTITION (day='2026-01-04', region='east') VALUES (9, 2, 3)",
-        ),
-    ),
-    Act(
-        "changes after the restart",
-        "starts again",
-        (
-            "CREATE TABLE lab.short_lived (x INT)",
-            "DROP TABLE lab.short_lived",
-            "CREATE TABLE lab.again (x INT) STORED AS PARQUET",
-            "DROP TABLE lab.again",
-            "CREATE TABLE lab.again (x INT, y ARRAY<STRUCT<a: INT, b: MAP<STRING, DATE>>>) STORED AS PARQUET",
-            "CREATE DATABASE doomed",
-            "CREATE TABLE doomed.one (x INT)",
-            "DROP DATABASE doomed CASCADE",
-            "CREATE FUNCTION shop.magnitude AS 'org.apache.hadoop.hive.ql.udf.generic.GenericUDFAbs'",
-            "ALTER VIEW shop.cheap AS SELECT id, name, colour FROM shop.items WHERE price < 5",
-            "COMMENT ON TABLE shop.items IS 'all that is for sale'",
-        ),
-    ),
-)
-
-
-# --- The stage of the demo: two real metastores, the listener in the first, a sidecar process between them
 
 SOURCE = "demo"
 """The name of the source: what the targets' marks have."""

@@ -1,4 +1,7 @@
-"""What a metastore in memory holds, who hears of its changes, and the locks of its calls."""
+"""What a metastore in memory holds, who gets its changes, and what the calls of a connection share.
+
+A struct that is held is never altered, only replaced: so an event can hold it as it was.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,6 @@ from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import TableName, normalized
 from pysync.model.objects import as_stored
-
-# --- What a metastore in memory holds, and who gets its changes.
-#
-# A struct that is held is never altered, only replaced: so an event can hold it as it was.
-
 
 DEFAULT = "default"
 
@@ -68,7 +66,7 @@ def _nobody(_: Notice) -> None:
     """The listener of a metastore without one."""
 
 
-class Store:
+class MemoryStore:
     """The objects of one metastore; `lock` is held during each call.
 
     `listener` is called in the thread of the call, after the change, in the order of the changes. `clock` gives the
@@ -132,13 +130,10 @@ def environment_of(context: Any) -> dict[str, str]:
     return dict(context.properties or {}) if context is not None else {}
 
 
-# --- What the calls of a connection share: the store, the user, and what reports to the listener
-
-
 class Calls:
     """One connection."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._user = ""
 

@@ -7,36 +7,35 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pysync.lab.memory.constraints import ConstraintCalls
-from pysync.lab.memory.objects import DatabaseCalls, PartitionCalls, TableCalls
-from pysync.lab.memory.store import Store
+from pysync.lab.memory.databases import DatabaseCalls
+from pysync.lab.memory.partitions import PartitionCalls
+from pysync.lab.memory.store import MemoryStore
+from pysync.lab.memory.tables import TableCalls
 from pysync.metastore.client import Metastore
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 
+T = TypeVar("T")
 
-class Client(DatabaseCalls, TableCalls, PartitionCalls, ConstraintCalls):
+_NOWHERE = "thrift://memory:9083"
+
+
+class MemoryClient(DatabaseCalls, TableCalls, PartitionCalls, ConstraintCalls):
     """One connection: the calls of `ThriftHiveMetastore.Client` that pysync makes, and those that fire events.
 
     Arguments are kept, and answers given, as copies. Not to be called outside of the store's lock.
     """
 
 
-# --- The target kind `hms` on a metastore in memory
-
-T = TypeVar("T")
-
-_NOWHERE = "thrift://memory:9083"
-
-
 class MemoryMetastore(Metastore):
     """A connection to a metastore in memory; each is used by one thread, and a store may have many."""
 
-    def __init__(self, store: Store, user: str | None = None) -> None:
+    def __init__(self, store: MemoryStore, user: str | None = None) -> None:
         super().__init__(_NOWHERE)
         self._store = store
-        self._client = Client(store)
+        self._client = MemoryClient(store)
         if user is not None:
             self._client.set_ugi(user, [])
 
@@ -52,7 +51,7 @@ class MemoryMetastore(Metastore):
 class _ObservedClient:
     """A client that reports each of its calls."""
 
-    def __init__(self, client: Client, on_call: Callable[[str], object]) -> None:
+    def __init__(self, client: MemoryClient, on_call: Callable[[str], object]) -> None:
         self._client = client
         self._on_call = on_call
 
@@ -64,6 +63,6 @@ class _ObservedClient:
 class MemoryTarget(StoreTarget):
     """What kind `hms` does, on a metastore in memory."""
 
-    def __init__(self, settings: TargetSettings, store: Store) -> None:
+    def __init__(self, settings: TargetSettings, store: MemoryStore) -> None:
         connections = Connections(settings, partial(MemoryMetastore, store))
         super().__init__(HmsStore(settings, connections, f"target {settings.name!r} in memory"))

@@ -67,7 +67,7 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
     if text.startswith(_PRESTO):
         raise CannotTranslate("the text is encoded, as Presto, Trino and Athena do")
     try:
-        from pysync.views.translation import with_new_names  # noqa: PLC0415 - an extra
+        from pysync.views.renaming import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
         raise CannotTranslate("sqlglot is not installed: pip install 'pysync[aws]'") from None
     return with_new_names(text, old, new, rename)

@@ -15,7 +15,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.concerns import Concerns
 from pysync.resync.healing import REQUESTED, reading
-from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
+from pysync.sidecar.waiting.verdict import WaitVerdict, cannot, waits
 
 _ASK_SECONDS = 2.0
 _STATUS = "pysync status"
@@ -47,7 +47,7 @@ class Capture:
         """Begin to find out whether all that there is now has come; returns what `missing` wants to know."""
         return self.poller.begin_call() if self.poller else self.watch.calls.begin()
 
-    def missing(self, call: int) -> Verdict | None:
+    def missing(self, call: int) -> WaitVerdict | None:
         """What has to come before all that there was when the call began has come; None when it has."""
         if self.poller is not None:
             behind = self.poller.caught_up() < call
@@ -58,7 +58,7 @@ class Capture:
         behind_ones = (self._missing_of(it["instance"], it["state"], call) for it in listeners)
         return next((it for it in behind_ones if it is not None), None)
 
-    def _missing_of(self, instance: str, state: str, call: int) -> Verdict | None:
+    def _missing_of(self, instance: str, state: str, call: int) -> WaitVerdict | None:
         if self.watch.has_come(instance, call):
             return None
         name = f"listener {instance}"
@@ -71,7 +71,7 @@ class Capture:
         """Whether the order of two changes of these objects is not known, of which one came up to then."""
         return any(concerned({str(it) if it.table else it.database}) for it in self.unsettled(upto))
 
-    def gap(self, target: str) -> tuple[Verdict | None, int]:
+    def gap(self, target: str) -> tuple[WaitVerdict | None, int]:
         """The gap that has to be closed first, and the position up to which events make known gaps good."""
         upto = 0
         for gap in self.queue.gaps.unclosed():
@@ -104,11 +104,11 @@ class Arrival:
         self._call = capture.begin() if event_id is None else None
         self._came_at: float | None = None
 
-    def verdict(self) -> int | Verdict:
+    def verdict(self) -> int | WaitVerdict:
         """The position, or what it waits for."""
         return self._has_id() or self._has_come() or self._is_certain()
 
-    def _has_id(self) -> Verdict | None:
+    def _has_id(self) -> WaitVerdict | None:
         """Wait until the source has the event, and then as long as a callback may lag behind its commit."""
         if self._call is not None:
             return None
@@ -128,14 +128,14 @@ class Arrival:
         self.begun, self._call = now, self._capture.begin()
         return None
 
-    def _has_come(self) -> Verdict | None:
+    def _has_come(self) -> WaitVerdict | None:
         if self._came_at is None and self._call is not None:
             if (missing := self._capture.missing(self._call)) is not None:
                 return missing
             self._came_at = self._capture.clock()
         return None
 
-    def _is_certain(self) -> int | Verdict:
+    def _is_certain(self) -> int | WaitVerdict:
         """Gaps and changes of unknown order are made good by refreshes: those have to be queued."""
         gap, upto = self._capture.gap(self._target)
         if gap is not None:

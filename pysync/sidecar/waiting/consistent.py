@@ -20,7 +20,7 @@ from pysync.replay.window.holds import Hold
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.proof import doubt
 from pysync.sidecar.waiting.reaching import Objects, Reaching
-from pysync.sidecar.waiting.verdict import THERE, Verdict, waits
+from pysync.sidecar.waiting.verdict import THERE, WaitVerdict, waits
 from pysync.sidecar.waiting.witness import Witness
 
 log = structlog.get_logger(__name__)
@@ -43,9 +43,9 @@ class Consistent:
         self._hold: Hold | None = None
         self._call: tuple[int, float] | None = None  # the second arrival, and when it began
         self._attempts = 0
-        self._reached: Verdict | None = None
+        self._reached: WaitVerdict | None = None
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> WaitVerdict:
         """What it has come to; once it is `there` the database stays held until `end`."""
         if self._reached is not None:
             return self._reached
@@ -61,10 +61,10 @@ class Consistent:
         hold, self._hold = self._hold, None
         return hold is not None and self._drain.holds.end(hold)
 
-    def _step(self) -> Verdict:
+    def _step(self) -> WaitVerdict:
         if self._arrival is not None:
             verdict = self._arrival.verdict()
-            if isinstance(verdict, Verdict):
+            if isinstance(verdict, WaitVerdict):
                 return verdict
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
@@ -91,7 +91,7 @@ class Consistent:
         self._attempts += 1
         return not (before or self._capture.is_unsettled(clock(), concerned)) and clock() - began < CALM_SECONDS
 
-    def _proved(self, hold: Hold, called_at: float) -> Verdict:
+    def _proved(self, hold: Hold, called_at: float) -> WaitVerdict:
         """All that may have been read at the source has come: judge by what is behind the held event."""
         gap, upto = self._capture.gap(self._drain.name)
         if gap is not None or upto > hold.upto:
@@ -108,15 +108,15 @@ class Consistent:
         read = self._drain.reads.since(self._since - CLOSE_SECONDS)
         return None if read is None else {key for key in read if not key or self._objects.concerned({key})}
 
-    def _there(self, hold: Hold) -> Verdict:
+    def _there(self, hold: Hold) -> WaitVerdict:
         if not self._drain.holds.lasts(hold):
             return self._retry("the target had to begin anew")
         left = max(0.0, hold.until - self._capture.clock())
         text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {hold.upto}"
         more = {"attempts": self._attempts, "held_seconds": round(left, 3)}
-        return Verdict(THERE, "consistent", text, None, hold.upto, more)
+        return WaitVerdict(THERE, "consistent", text, None, hold.upto, more)
 
-    def _retry(self, why: str, *, after_arrival: bool = False) -> Verdict:
+    def _retry(self, why: str, *, after_arrival: bool = False) -> WaitVerdict:
         """Let the database go on, and try a later event; `after_arrival`: first let everything arrive again."""
         self.end()
         log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)

@@ -16,7 +16,7 @@ from pysync.replay.window.concerns import Concerns, concerns
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
-from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
+from pysync.sidecar.waiting.verdict import WaitVerdict, cannot, waits
 
 _PATIENCE_SECONDS = 5.0
 """What is parked is tried again by itself after two seconds."""
@@ -74,7 +74,7 @@ class Reaching:
         self._clock = clock
         self._parked_since: float | None = None
 
-    def hindered(self) -> Verdict | None:
+    def hindered(self) -> WaitVerdict | None:
         """Why the target will not have these objects, whatever comes; None if it will."""
         rule = out_of_scope(self.drain.translator.policy, self.objects.source)
         if rule is not None:
@@ -97,7 +97,7 @@ class Reaching:
             if (position is None or at <= position) and self.objects.concerned(keys)
         }
 
-    def verdict(self, position: int) -> Verdict | None:
+    def verdict(self, position: int) -> WaitVerdict | None:
         """What keeps the objects from being at the target up to there; None if nothing does."""
         if self.position() < position:
             self._parked_since = None
@@ -116,7 +116,7 @@ class Reaching:
             return waits("parked", verdict, position=position)
         return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
 
-    def _under_way(self, position: int) -> Verdict:
+    def _under_way(self, position: int) -> WaitVerdict:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
             return cannot("paused", f"{name} is paused: {pause.reason}", f"pysync resume {name}", position)

@@ -9,7 +9,7 @@ THERE, WAITS, CANNOT = "there", "waits", "cannot"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WaitVerdict:
     """`state` is one of the three; `code` is one of those in docs/verify.md, `hint` a command to type.
 
     `position` is the event up to which the target has, or has to have, everything; None while that is not known.
@@ -28,11 +28,11 @@ class Verdict:
         return {**fields, "position": self.position, **self.more}
 
 
-def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
+def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> WaitVerdict:
     """It may still come."""
-    return Verdict(WAITS, code, text, hint, position)
+    return WaitVerdict(WAITS, code, text, hint, position)
 
 
-def cannot(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
+def cannot(code: str, text: str, hint: str | None = None, position: int | None = None) -> WaitVerdict:
     """It does not come by itself: somebody has to do something first."""
-    return Verdict(CANNOT, code, text, hint, position)
+    return WaitVerdict(CANNOT, code, text, hint, position)

@@ -20,7 +20,7 @@ from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.reaching import Objects, Reaching
-from pysync.sidecar.waiting.verdict import THERE, WAITS, Verdict
+from pysync.sidecar.waiting.verdict import THERE, WAITS, WaitVerdict
 
 ANSWER_SECONDS = 4.0
 """A request is answered after so long at the latest; whoever waits asks again."""
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Looked(Protocol):
-    def verdict(self) -> Verdict: ...
+    def verdict(self) -> WaitVerdict: ...
 
     def end(self) -> bool: ...
 
@@ -50,19 +50,19 @@ class Upto:
         self._arrival = Arrival(capture, drain.name, concerns({name}), event_id)
         self._upto: int | None = None
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> WaitVerdict:
         """What it has come to."""
         hindered = self._reaching.hindered()
         if hindered is not None:
             return hindered
         if self._upto is None:
             verdict = self._arrival.verdict()
-            if isinstance(verdict, Verdict):
+            if isinstance(verdict, WaitVerdict):
                 return verdict
             self._upto = verdict
         behind = self._reaching.verdict(self._upto)
         name, target = self._reaching.objects.source, self._reaching.drain.name
-        return behind or Verdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
+        return behind or WaitVerdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
 
     def end(self) -> bool:
         """Nothing is held."""

@@ -20,7 +20,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sidecar.journal_pages import query_of
 from pysync.sidecar.parked import parked_table
 from pysync.sidecar.why.ends import EndsReader
-from pysync.sidecar.why.events import Scan, Seen, scan
+from pysync.sidecar.why.events import Scan, SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.names import Span
 from pysync.sidecar.why.naming import candidates, requested_name, spans_of
@@ -121,7 +121,7 @@ def why_offline(reader: Reader, translators: Mapping[str, Translator], request: 
 
 
 def _answer(
-    spans: Sequence[Span], events: Sequence[Seen], scanned: Scan, targets: Sequence[dict[str, Any]]
+    spans: Sequence[Span], events: Sequence[SeenEvent], scanned: Scan, targets: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "object": spans[0].name,

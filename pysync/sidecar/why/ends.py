@@ -1,4 +1,4 @@
-"""Ends: whether source and target have an object now, asked where queue and journal know nothing of it."""
+"""Presence: whether source and target have an object now, asked where queue and journal know nothing of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class Presence:
     """Whether each end has the object; None: that is not known. `near` is the most similar name at the source."""
 
     at_source: bool | None = None
@@ -42,10 +42,10 @@ class EndsReader:
     source: Callable[[], AbstractContextManager[Reads]] | None
     open_target: Callable[[TargetSettings], Target] = _opened
 
-    def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Ends:
+    def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Presence:
         """What the ends have of an object, by its name at each. A target that does not answer is not asked."""
         at_source, near = self._at_source(source)
-        return Ends(at_source, self._at_target(settings, target) if target_answers else None, near)
+        return Presence(at_source, self._at_target(settings, target) if target_answers else None, near)
 
     def _at_source(self, name: str) -> tuple[bool | None, str | None]:
         if self.source is None:

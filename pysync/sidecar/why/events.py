@@ -14,7 +14,7 @@ from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.order import database_of
-from pysync.sidecar.why.names import Rename
+from pysync.sidecar.why.names import NameChange
 
 SECONDS = 1.0
 """How long the queue is looked through."""
@@ -24,7 +24,7 @@ _CHUNK_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenEvent:
     """An event of the queue, by its names at the source."""
 
     position: int
@@ -59,16 +59,18 @@ class Seen:
         return self.kind in {"DROP_DATABASE", "DROP_TABLE", "DROP_FUNCTION"}
 
     @property
-    def rename(self) -> Rename | None:
+    def rename(self) -> NameChange | None:
         """The rename that it is, if it is one."""
-        return Rename(self.position, *self.objects) if self.kind == "ALTER_TABLE" and len(self.objects) == 2 else None
+        return (
+            NameChange(self.position, *self.objects) if self.kind == "ALTER_TABLE" and len(self.objects) == 2 else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
     """What was found; `first` is the position from which on the queue was looked through, `whole` if that is all."""
 
-    events: Sequence[Seen]
+    events: Sequence[SeenEvent]
     first: int
     whole: bool
 
@@ -76,7 +78,7 @@ class Scan:
 def scan(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS) -> Scan:
     """The events of some databases of the source, in order: as many of the newest as there is time for."""
     first, last = queue.last + 1 - queue.size, queue.last
-    until, seen, at = time.monotonic() + seconds, list[Seen](), last + 1
+    until, seen, at = time.monotonic() + seconds, list[SeenEvent](), last + 1
     while at > first and time.monotonic() < until:
         begin = max(first, at - _CHUNK)
         # One after the other: large events are not held together.
@@ -88,7 +90,7 @@ def scan(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS)
 
 def scan_after(queue: EventQueue, position: int, seconds: float = SECONDS) -> Scan:
     """The events after a position, in order: as many of the oldest as there is time for."""
-    until, seen, at = time.monotonic() + seconds, list[Seen](), position
+    until, seen, at = time.monotonic() + seconds, list[SeenEvent](), position
     while at < queue.last and time.monotonic() < until and (chunk := queue.events(at, _CHUNK, _CHUNK_BYTES)):
         seen += map(_seen, chunk)
         at = chunk[-1].position
@@ -101,15 +103,15 @@ def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:
         begin = chunk[-1].position + 1
 
 
-def _seen(queued: Queued) -> Seen:
+def _seen(queued: Queued) -> SeenEvent:
     try:
         event = decode_event(queued.data)
     except PysyncError:
-        return Seen(queued.position, queued.at_ms / 1000, None, "unreadable", ())
+        return SeenEvent(queued.position, queued.at_ms / 1000, None, "unreadable", ())
     committed_at = None if event.instance == SIDECAR else event.time_ms / 1000
     names = objects_of(event, queued.position) or _attributes(event.attributes)
     kind, targets = str(event.kind), targets_of(event)
-    return Seen(queued.position, queued.at_ms / 1000, committed_at, kind, tuple(names), targets)
+    return SeenEvent(queued.position, queued.at_ms / 1000, committed_at, kind, tuple(names), targets)
 
 
 def _attributes(names: Mapping[str, str]) -> list[str]:

@@ -16,8 +16,8 @@ from pysync.replay.drain import Drain
 from pysync.replay.parking import related
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.replay.window.policy import Policy
-from pysync.sidecar.why.ends import Ends
-from pysync.sidecar.why.events import Seen
+from pysync.sidecar.why.ends import Presence
+from pysync.sidecar.why.events import SeenEvent
 from pysync.sidecar.why.names import Span
 
 
@@ -59,11 +59,11 @@ class Facts:
     state: str = "running"
     error: str | None = None
     queued: int = 0
-    waiting: Sequence[Seen] = ()
-    last_event: Seen | None = None
+    waiting: Sequence[SeenEvent] = ()
+    last_event: SeenEvent | None = None
     spools: Sequence[Spool] = ()
     gaps: Sequence[str] = field(default=())
-    ends: Ends = field(default=Ends())
+    ends: Presence = field(default=Presence())
 
     @property
     def is_unknown(self) -> bool:
@@ -96,7 +96,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
     """
     target, policy = queue.target(drain.name), drain.translator.policy
     position = target.position()
-    seen: Sequence[Seen] = [it for it in known["events"] if it.is_for(drain.name)]
+    seen: Sequence[SeenEvent] = [it for it in known["events"] if it.is_for(drain.name)]
     pause, by_hand = drain.paused(), target.paused()
     progress = drain.progress.status()
     parked, blocker = _parked(queue, drain.name, known["spans"])
@@ -126,7 +126,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
     )
 
 
-def _ignored(queue: EventQueue, policy: Policy, event: Seen) -> str | None:
+def _ignored(queue: EventQueue, policy: Policy, event: SeenEvent) -> str | None:
     """The rule by which an event did not concern the target; None if there is none, or it is gone or unreadable."""
     for queued in queue.events(event.position - 1, 1, 1):
         try:

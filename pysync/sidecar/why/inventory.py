@@ -23,7 +23,7 @@ from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.sidecar.why.ends import EndsReader
-from pysync.sidecar.why.events import Scan, Seen, scan_after
+from pysync.sidecar.why.events import Scan, SeenEvent, scan_after
 from pysync.sidecar.why.facts import Facts, rule_against
 from pysync.sidecar.why.reasons import Reason, reasons
 
@@ -136,7 +136,7 @@ class _Target:
     """The facts that are the same for all objects."""
     holds: frozenset[str]
     position: int
-    waiting: Mapping[str, Sequence[Seen]]
+    waiting: Mapping[str, Sequence[SeenEvent]]
     """Events by their objects, from the position of the target that is furthest behind on."""
     is_whole: bool
     """Whether these are all events that wait."""
@@ -351,7 +351,7 @@ class Inventory:
     def _targets(self, drains: Sequence[Drain], now: float) -> list[_Target]:
         positions = {it.name: self.queue.target(it.name).position() for it in drains}
         scanned = scan_after(self.queue, min(positions.values(), default=self.queue.last))
-        waiting: dict[str, list[Seen]] = {}
+        waiting: dict[str, list[SeenEvent]] = {}
         for event in scanned.events:
             for name in event.objects:
                 waiting.setdefault(name, []).append(event)
@@ -359,7 +359,7 @@ class Inventory:
         return [self._target(it, positions[it.name], scanned, waiting, spooled) for it in drains]
 
     def _target(
-        self, drain: Drain, position: int, scanned: Scan, waiting: Mapping[str, Sequence[Seen]], as_of: float
+        self, drain: Drain, position: int, scanned: Scan, waiting: Mapping[str, Sequence[SeenEvent]], as_of: float
     ) -> _Target:
         target, progress, pause = self.queue.target(drain.name), drain.progress.status(), drain.paused()
         compared = self.verified[drain.name]()

@@ -11,7 +11,7 @@ Made = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Rename:
+class NameChange:
     """At a position of the queue, `old` became `new`; names at the source."""
 
     position: int
@@ -32,7 +32,7 @@ class Span:
         return name == self.name and (position is None or self.after <= position <= self.upto)
 
 
-def names_over_time(name: str, renames: Iterable[Rename], made: Collection[Made] = ()) -> Sequence[Span]:
+def names_over_time(name: str, renames: Iterable[NameChange], made: Collection[Made] = ()) -> Sequence[Span]:
     """The names of the object that has the name now, or was the last to have it; its last name first.
 
     An object that was created under the name after the renames to it is another one than they report.
@@ -46,14 +46,14 @@ def names_over_time(name: str, renames: Iterable[Rename], made: Collection[Made]
     return [Span(*it) for it in zip(names, bounds[1:], bounds[:-1], strict=True)]
 
 
-def _later(name: str, after: float, known: Sequence[Rename]) -> Iterator[Rename]:
+def _later(name: str, after: float, known: Sequence[NameChange]) -> Iterator[NameChange]:
     """The renames of the object that had the name then, in order."""
     while step := next((it for it in known if it.old == name and it.position > after), None):
         yield step
         name, after = step.new, step.position
 
 
-def _earlier(name: str, upto: float, known: Sequence[Rename], made: Collection[Made]) -> Iterator[Rename]:
+def _earlier(name: str, upto: float, known: Sequence[NameChange], made: Collection[Made]) -> Iterator[NameChange]:
     """The renames that led to the name, the newest first."""
     while step := next((it for it in reversed(known) if it.new == name and it.position < upto), None):
         if any(it == name and step.position < at < upto for it, at in made):

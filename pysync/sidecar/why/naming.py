@@ -11,7 +11,7 @@ from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
 from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.why.events import Scan
-from pysync.sidecar.why.names import Rename, Span, names_over_time
+from pysync.sidecar.why.names import NameChange, Span, names_over_time
 
 _MOST_NAMES = 50
 _MOST_LOOKED = 50
@@ -61,7 +61,7 @@ def spans_of(requested: str, mappings: Sequence[NameMapping], reader: Reader, sc
         name = left.pop()
         known.add(name)
         renamed = [it for it in reader.renames(name) if it.source_former]
-        renames |= {Rename(it.last_position or 0, it.source_former, it.source_object) for it in renamed}
+        renames |= {NameChange(it.last_position or 0, it.source_former, it.source_object) for it in renamed}
         made |= {
             (name, it.last_position or 0) for it in reader.records(Query(names=[name]), _MOST_LOOKED) if _made(it, name)
         }

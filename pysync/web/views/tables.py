@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pysync.web.site import segment
-from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
+from pysync.web.words import segment
 
 PAGE = 100
 """Tables of one page."""
@@ -32,7 +32,7 @@ TONES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AtTarget:
+class TargetState:
     """A table's state at one target; `as_of` is a time in seconds since 1970, or None."""
 
     target: str
@@ -49,7 +49,7 @@ class TableRow:
     name: str
     link: str
     is_gone: bool
-    targets: tuple[AtTarget, ...]
+    targets: tuple[TargetState, ...]
     done_at: float | None
 
 
@@ -110,8 +110,8 @@ def _row(row: Mapping[str, Any]) -> TableRow:
     )
 
 
-def _at_target(target: Mapping[str, Any]) -> AtTarget:
+def _at_target(target: Mapping[str, Any]) -> TargetState:
     state = str(target["state"])
     # Of one that is in sync every row would say the same: now.
     as_of = None if state == "in_sync" else target.get("as_of")
-    return AtTarget(target["target"], TONES.get(state, IDLE), state.replace("_", " "), target["text"], as_of)
+    return TargetState(target["target"], TONES.get(state, IDLE), state.replace("_", " "), target["text"], as_of)

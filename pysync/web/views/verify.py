@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.web.site import segment
-from pysync.web.views.charts import BAD, GOOD, IDLE
+from pysync.web.views.tones import BAD, GOOD, IDLE
+from pysync.web.words import segment
 
 _RESULTS = {
     "missing": "missing at the target",

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from pysync.lab.metastore import BoundProcess, find_java, tail
+from pysync.lab.bound_process import BoundProcess, tail
+from pysync.lab.java import find_java
 from tests.versions.hadoop.jars import HadoopJars
 
 _MAIN = "org.apache.hadoop.test.MiniDFSClusterManager"

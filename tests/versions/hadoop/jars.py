@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pysync.lab.metastore import find_spark_jars
+from pysync.lab.java import find_spark_jars
 from tests.versions.releases import CACHE, NotBrought
 
 _POM = Path(__file__).with_name("pom.xml")

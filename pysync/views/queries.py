@@ -1,4 +1,4 @@
-"""Queries, and what is behind FROM: tables, joins and lateral views."""
+"""Queries: SELECT, UNION and WITH; tables, queries, joins and lateral views behind FROM; ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -7,20 +7,229 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from pysync.model.names import TableName
-from pysync.views.aggregates import AGGREGATES, ordered
+from pysync.views.aggregates import AGGREGATES
 from pysync.views.casts import common, compared, widened
+from pysync.views.conditions import truth
 from pysync.views.expressions import GROUPING_ID, Expressions
-from pysync.views.functions import truth
 from pysync.views.scopes import Scope, Source
-from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType, Typed, quoted
+from pysync.views.typed import Typed, quoted
+from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType
+from pysync.views.windows import ordered
 
-# --- What is behind FROM: tables, queries, joins and lateral views
+_WHOLE = quoted("_q")
+_SET_OPERATIONS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
+_OF_SELECT = frozenset(
+    {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order", "limit", "distinct", "with_"}
+    | {"windows", "hint", "sort", "distribute", "cluster"}
+)
+_OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "with_", "sort", "distribute", "cluster"})
+_OF_REDUCERS = ("sort", "distribute", "cluster")
 
+_ROWS = "_rows"
+_SEVERAL = ("rollup", "cube", "grouping_sets")
 
 Query = Callable[[exp.Query, Scope], tuple[str, Columns]]
 
 _EXISTENCE = {"SEMI": "EXISTS", "ANTI": "NOT EXISTS"}
 _SIDES = {"": "", "INNER": "", "LEFT": "LEFT ", "RIGHT": "RIGHT ", "FULL": "FULL "}
+
+
+def query(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
+    """The query in Trino's language, and its columns. `scope` is empty, and becomes the query's own.
+
+    Raises CannotTranslate.
+    """
+    if isinstance(node, exp.Subquery):
+        if any(value for name, value in node.args.items() if name not in {"this", "alias"}) or node.alias:
+            raise CannotTranslate("a query in parentheses with more behind it")
+        return query(node.this, scope)
+    named = _named_queries(node, scope)
+    if isinstance(node, exp.Select):
+        sql, columns = _select(node, scope)
+    elif type(node) in _SET_OPERATIONS:
+        sql, columns = _set_operation(node, scope)
+    else:
+        raise CannotTranslate(f"{node.key.upper()} where a query is needed")
+    return named + sql, columns
+
+
+def within(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
+    """A query in an expression of `scope`, to whose names it may refer."""
+    return query(node, scope.inner())
+
+
+def _named_queries(node: exp.Query, scope: Scope) -> str:
+    """The text of WITH; its queries go into the scope."""
+    clause = node.args.get("with_")
+    if clause is None:
+        return ""
+    if clause.args.get("recursive"):
+        raise CannotTranslate("WITH RECURSIVE")
+    texts = []
+    for it in clause.expressions:
+        if it.args["alias"].columns:
+            raise CannotTranslate("WITH that gives names to columns")
+        sql, columns = query(it.this, scope.apart())
+        scope.queries = {**scope.queries, it.alias.lower(): columns}
+        texts.append(f"{quoted(it.alias.lower())} AS ({sql})")
+    return f"WITH {', '.join(texts)} "
+
+
+def _assert_known(node: exp.Query, known: frozenset[str]) -> None:
+    others = sorted(name for name, value in node.args.items() if value and name not in known)
+    if others:
+        raise CannotTranslate(f"the clause {others[0].strip('_').upper()}")
+
+
+def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
+    _assert_known(node, _OF_SELECT)
+    _make_lateral_view(node)
+    _make_grouping_id(node)
+    scope.windows = {it.name.lower(): it for it in node.args.get("windows") or () if not it.args.get("alias")}
+    sources = From(scope, query, within)
+    origin = sources.translated(node)
+    translate = Expressions(scope, within)
+    where = [truth(translate(node.args["where"].this)).sql] if node.args.get("where") else []
+    where += sources.conditions
+    items = _items(node, scope, translate)
+    scope.aliases = dict(items)
+    listed = ", ".join(f"{it.sql} AS {quoted(name)}" for name, it in items)
+    distinct = node.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        raise CannotTranslate("DISTINCT ON")
+    if distinct is not None:
+        _assert_exact([it for _, it in items], "DISTINCT")
+    parts = [f"SELECT {'DISTINCT ' if distinct else ''}{listed}", origin]
+    parts += [f"WHERE {' AND '.join(where)}"] if where else []
+    parts += [_group(_without_places(node, scope), translate)] if node.args.get("group") else []
+    scope.after_select = True
+    parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
+    columns = [(name, it.type) for name, it in items]
+    parts += _tail(node, columns, scope, translate)
+    return " ".join(filter(None, parts)), columns
+
+
+def _make_lateral_view(node: exp.Select) -> None:
+    """`SELECT explode(…) AS x` becomes a lateral view of the same."""
+    only = node.expressions[0] if len(node.expressions) == 1 else None
+    function = only.this if isinstance(only, exp.Alias | exp.Aliases) else None
+    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _DEFAULTS:
+        return
+    names = [it.name for it in (only.expressions or [only.args["alias"]])]
+    alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
+    node.append("laterals", exp.Lateral(this=function, view=True, alias=alias))
+    node.set("expressions", [exp.column(exp.to_identifier(it), table=_ROWS) for it in names])
+
+
+def _make_grouping_id(node: exp.Select) -> None:
+    """The column GROUPING__ID becomes a function of the columns that the rows are grouped by in several ways."""
+    group = node.args.get("group")
+    several = [it for kind in _SEVERAL for it in (group.args.get(kind) or ())] if group is not None else []
+    if not several:
+        return
+    keys = group.expressions or several[0].expressions
+    for name in list(node.find_all(exp.Column)):
+        if len(name.parts) == 1 and name.name.lower() == GROUPING_ID and name.find_ancestor(exp.Select) is node:
+            function = exp.Anonymous(this=GROUPING_ID, expressions=[it.copy() for it in keys])
+            name.replace(exp.alias_(function, GROUPING_ID) if name.parent is node else function)
+
+
+def _assert_exact(values: Sequence[Typed], what: str) -> None:
+    """Engines choose 0.0 or -0.0 for both in different ways."""
+    if any(it.type.name in {"double", "float"} for it in values):
+        raise CannotTranslate(f"{what} of doubles or floats")
+
+
+def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple[str, Typed]]:
+    """The columns of a SELECT, with their names."""
+    items: list[tuple[str, Typed]] = []
+    if not node.expressions:
+        raise CannotTranslate("a SELECT of nothing")
+    for it in node.expressions:
+        star = _star(it)
+        if star is not None:
+            items += scope.star(star or None)
+            for _, column in items:
+                scope.rules.read(column.type)
+            continue
+        value = translate(it.this if isinstance(it, exp.Alias) else it)
+        items.append((_name(it, len(items)), value))
+    return items
+
+
+def _star(node: exp.Expression) -> str | None:
+    """The alias before a star, "" if there is none; None for what is no star."""
+    if isinstance(node, exp.Star):
+        if any(node.args.values()):
+            raise CannotTranslate("* without some columns")
+        return ""
+    is_column = isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    return node.parts[0].name.lower() if is_column else None
+
+
+def _name(node: exp.Expression, place: int) -> str:
+    if isinstance(node, exp.Alias):
+        return str(node.alias).lower()
+    if isinstance(node, exp.Column | exp.Dot):
+        return str(node.name or node.expression.name).lower()
+    return f"_c{place}"
+
+
+def _without_places(node: exp.Select, scope: Scope) -> exp.Group:
+    """GROUP BY with the expressions that its numbers stand for; in a view of Hive they are constants."""
+    group = node.args["group"]
+    if not any(isinstance(it, exp.Literal) for it in group.expressions):
+        return group
+    if not scope.rules.of_spark:
+        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
+    changed = group.copy()
+    changed.set("expressions", [_key_at(it, node.expressions).copy() for it in group.expressions])
+    return changed
+
+
+def _key_at(key: exp.Expression, items: Sequence[exp.Expression]) -> exp.Expression:
+    if not isinstance(key, exp.Literal):
+        return key
+    place = int(key.this) if not key.is_string and str(key.this).isdigit() else 0
+    item = items[place - 1].unalias() if 0 < place <= len(items) else key
+    has_aggregate = any(it.name.lower() in AGGREGATES for it in item.find_all(exp.Anonymous))
+    if has_aggregate or item.find(exp.Column) is None or item.find(exp.Star) or item.find(exp.Window):
+        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
+    return item
+
+
+def _group(node: exp.Group, translate: Expressions) -> str:
+    items = node.expressions
+    if len(items) == 1 and isinstance(items[0], exp.Rollup | exp.Cube):
+        word = "ROLLUP" if isinstance(items[0], exp.Rollup) else "CUBE"
+        return f"GROUP BY {word} ({', '.join(_columns(items[0].expressions, translate))})"
+    rollup, cube, sets = (node.args.get(it) or [] for it in ("rollup", "cube", "grouping_sets"))
+    if len([*rollup, *cube, *sets]) > 1 or node.args.get("totals") or node.args.get("all"):
+        raise CannotTranslate("GROUP BY of several kinds")
+    if sets:
+        return f"GROUP BY GROUPING SETS ({', '.join(_set(it, translate) for it in sets[0].expressions)})"
+    if not rollup and not cube:
+        keys = translate.many(node.expressions)
+        _assert_exact(keys, "GROUP BY")
+        return f"GROUP BY {', '.join(it.sql for it in keys)}"
+    inner = (rollup or cube)[0].expressions
+    if inner and node.expressions:
+        raise CannotTranslate("GROUP BY of several kinds")
+    return f"GROUP BY {'ROLLUP' if rollup else 'CUBE'} ({', '.join(_columns(inner or node.expressions, translate))})"
+
+
+def _set(node: exp.Expression, translate: Expressions) -> str:
+    items = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
+    return f"({', '.join(_columns(items, translate))})"
+
+
+def _columns(items: Sequence[exp.Expression], translate: Expressions) -> list[str]:
+    """Trino groups in several ways by columns only."""
+    if any(not isinstance(it, exp.Column) for it in items):
+        raise CannotTranslate("ROLLUP, CUBE or GROUPING SETS of other things than columns")
+    keys = translate.many(items)
+    _assert_exact(keys, "GROUP BY")
+    return [it.sql for it in keys]
 
 
 class From:
@@ -172,226 +381,6 @@ def _exploded(alias: str, function: str, names: Sequence[str], types: Sequence[H
     return Source(alias, [(name, Typed(f"CAST({Typed(place.sql, BIGINT).sql} - 1 AS integer)", INT)), *others])
 
 
-# --- Queries: SELECT, UNION and WITH
-
-_WHOLE = quoted("_q")
-_SET_OPERATIONS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
-_OF_SELECT = frozenset(
-    {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order", "limit", "distinct", "with_"}
-    | {"windows", "hint", "sort", "distribute", "cluster"}
-)
-_OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "with_", "sort", "distribute", "cluster"})
-_OF_REDUCERS = ("sort", "distribute", "cluster")
-
-
-def query(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
-    """The query in Trino's language, and its columns. `scope` is empty, and becomes the query's own.
-
-    Raises CannotTranslate.
-    """
-    if isinstance(node, exp.Subquery):
-        if any(value for name, value in node.args.items() if name not in {"this", "alias"}) or node.alias:
-            raise CannotTranslate("a query in parentheses with more behind it")
-        return query(node.this, scope)
-    named = _named_queries(node, scope)
-    if isinstance(node, exp.Select):
-        sql, columns = _select(node, scope)
-    elif type(node) in _SET_OPERATIONS:
-        sql, columns = _set_operation(node, scope)
-    else:
-        raise CannotTranslate(f"{node.key.upper()} where a query is needed")
-    return named + sql, columns
-
-
-def within(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
-    """A query in an expression of `scope`, to whose names it may refer."""
-    return query(node, scope.inner())
-
-
-def _named_queries(node: exp.Query, scope: Scope) -> str:
-    """The text of WITH; its queries go into the scope."""
-    clause = node.args.get("with_")
-    if clause is None:
-        return ""
-    if clause.args.get("recursive"):
-        raise CannotTranslate("WITH RECURSIVE")
-    texts = []
-    for it in clause.expressions:
-        if it.args["alias"].columns:
-            raise CannotTranslate("WITH that gives names to columns")
-        sql, columns = query(it.this, scope.apart())
-        scope.queries = {**scope.queries, it.alias.lower(): columns}
-        texts.append(f"{quoted(it.alias.lower())} AS ({sql})")
-    return f"WITH {', '.join(texts)} "
-
-
-def _assert_known(node: exp.Query, known: frozenset[str]) -> None:
-    others = sorted(name for name, value in node.args.items() if value and name not in known)
-    if others:
-        raise CannotTranslate(f"the clause {others[0].strip('_').upper()}")
-
-
-# --- SELECT
-
-
-def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
-    _assert_known(node, _OF_SELECT)
-    _make_lateral_view(node)
-    _make_grouping_id(node)
-    scope.windows = {it.name.lower(): it for it in node.args.get("windows") or () if not it.args.get("alias")}
-    sources = From(scope, query, within)
-    origin = sources.translated(node)
-    translate = Expressions(scope, within)
-    where = [truth(translate(node.args["where"].this)).sql] if node.args.get("where") else []
-    where += sources.conditions
-    items = _items(node, scope, translate)
-    scope.aliases = dict(items)
-    listed = ", ".join(f"{it.sql} AS {quoted(name)}" for name, it in items)
-    distinct = node.args.get("distinct")
-    if distinct is not None and distinct.args.get("on"):
-        raise CannotTranslate("DISTINCT ON")
-    if distinct is not None:
-        _assert_exact([it for _, it in items], "DISTINCT")
-    parts = [f"SELECT {'DISTINCT ' if distinct else ''}{listed}", origin]
-    parts += [f"WHERE {' AND '.join(where)}"] if where else []
-    parts += [_group(_without_places(node, scope), translate)] if node.args.get("group") else []
-    scope.after_select = True
-    parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
-    columns = [(name, it.type) for name, it in items]
-    parts += _tail(node, columns, scope, translate)
-    return " ".join(filter(None, parts)), columns
-
-
-_ROWS = "_rows"
-_SEVERAL = ("rollup", "cube", "grouping_sets")
-
-
-def _make_lateral_view(node: exp.Select) -> None:
-    """`SELECT explode(…) AS x` becomes a lateral view of the same."""
-    only = node.expressions[0] if len(node.expressions) == 1 else None
-    function = only.this if isinstance(only, exp.Alias | exp.Aliases) else None
-    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _DEFAULTS:
-        return
-    names = [it.name for it in (only.expressions or [only.args["alias"]])]
-    alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
-    node.append("laterals", exp.Lateral(this=function, view=True, alias=alias))
-    node.set("expressions", [exp.column(exp.to_identifier(it), table=_ROWS) for it in names])
-
-
-def _make_grouping_id(node: exp.Select) -> None:
-    """The column GROUPING__ID becomes a function of the columns that the rows are grouped by in several ways."""
-    group = node.args.get("group")
-    several = [it for kind in _SEVERAL for it in (group.args.get(kind) or ())] if group is not None else []
-    if not several:
-        return
-    keys = group.expressions or several[0].expressions
-    for name in list(node.find_all(exp.Column)):
-        if len(name.parts) == 1 and name.name.lower() == GROUPING_ID and name.find_ancestor(exp.Select) is node:
-            function = exp.Anonymous(this=GROUPING_ID, expressions=[it.copy() for it in keys])
-            name.replace(exp.alias_(function, GROUPING_ID) if name.parent is node else function)
-
-
-def _assert_exact(values: Sequence[Typed], what: str) -> None:
-    """Engines choose 0.0 or -0.0 for both in different ways."""
-    if any(it.type.name in {"double", "float"} for it in values):
-        raise CannotTranslate(f"{what} of doubles or floats")
-
-
-def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple[str, Typed]]:
-    """The columns of a SELECT, with their names."""
-    items: list[tuple[str, Typed]] = []
-    if not node.expressions:
-        raise CannotTranslate("a SELECT of nothing")
-    for it in node.expressions:
-        star = _star(it)
-        if star is not None:
-            items += scope.star(star or None)
-            for _, column in items:
-                scope.rules.read(column.type)
-            continue
-        value = translate(it.this if isinstance(it, exp.Alias) else it)
-        items.append((_name(it, len(items)), value))
-    return items
-
-
-def _star(node: exp.Expression) -> str | None:
-    """The alias before a star, "" if there is none; None for what is no star."""
-    if isinstance(node, exp.Star):
-        if any(node.args.values()):
-            raise CannotTranslate("* without some columns")
-        return ""
-    is_column = isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
-    return node.parts[0].name.lower() if is_column else None
-
-
-def _name(node: exp.Expression, place: int) -> str:
-    if isinstance(node, exp.Alias):
-        return str(node.alias).lower()
-    if isinstance(node, exp.Column | exp.Dot):
-        return str(node.name or node.expression.name).lower()
-    return f"_c{place}"
-
-
-def _without_places(node: exp.Select, scope: Scope) -> exp.Group:
-    """GROUP BY with the expressions that its numbers stand for; in a view of Hive they are constants."""
-    group = node.args["group"]
-    if not any(isinstance(it, exp.Literal) for it in group.expressions):
-        return group
-    if not scope.rules.of_spark:
-        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
-    changed = group.copy()
-    changed.set("expressions", [_key_at(it, node.expressions).copy() for it in group.expressions])
-    return changed
-
-
-def _key_at(key: exp.Expression, items: Sequence[exp.Expression]) -> exp.Expression:
-    if not isinstance(key, exp.Literal):
-        return key
-    place = int(key.this) if not key.is_string and str(key.this).isdigit() else 0
-    item = items[place - 1].unalias() if 0 < place <= len(items) else key
-    has_aggregate = any(it.name.lower() in AGGREGATES for it in item.find_all(exp.Anonymous))
-    if has_aggregate or item.find(exp.Column) is None or item.find(exp.Star) or item.find(exp.Window):
-        raise CannotTranslate("GROUP BY with a constant, which may stand for a column's place")
-    return item
-
-
-def _group(node: exp.Group, translate: Expressions) -> str:
-    items = node.expressions
-    if len(items) == 1 and isinstance(items[0], exp.Rollup | exp.Cube):
-        word = "ROLLUP" if isinstance(items[0], exp.Rollup) else "CUBE"
-        return f"GROUP BY {word} ({', '.join(_columns(items[0].expressions, translate))})"
-    rollup, cube, sets = (node.args.get(it) or [] for it in ("rollup", "cube", "grouping_sets"))
-    if len([*rollup, *cube, *sets]) > 1 or node.args.get("totals") or node.args.get("all"):
-        raise CannotTranslate("GROUP BY of several kinds")
-    if sets:
-        return f"GROUP BY GROUPING SETS ({', '.join(_set(it, translate) for it in sets[0].expressions)})"
-    if not rollup and not cube:
-        keys = translate.many(node.expressions)
-        _assert_exact(keys, "GROUP BY")
-        return f"GROUP BY {', '.join(it.sql for it in keys)}"
-    inner = (rollup or cube)[0].expressions
-    if inner and node.expressions:
-        raise CannotTranslate("GROUP BY of several kinds")
-    return f"GROUP BY {'ROLLUP' if rollup else 'CUBE'} ({', '.join(_columns(inner or node.expressions, translate))})"
-
-
-def _set(node: exp.Expression, translate: Expressions) -> str:
-    items = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
-    return f"({', '.join(_columns(items, translate))})"
-
-
-def _columns(items: Sequence[exp.Expression], translate: Expressions) -> list[str]:
-    """Trino groups in several ways by columns only."""
-    if any(not isinstance(it, exp.Column) for it in items):
-        raise CannotTranslate("ROLLUP, CUBE or GROUPING SETS of other things than columns")
-    keys = translate.many(items)
-    _assert_exact(keys, "GROUP BY")
-    return [it.sql for it in keys]
-
-
-# --- UNION
-
-
 def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
     _assert_known(node, _OF_SET)
     left, right = query(node.args["this"], scope.apart()), query(node.args["expression"], scope.apart())
@@ -421,9 +410,6 @@ def renamed(sql: str, own: Columns, columns: Columns) -> str:
     values = [Typed(f"{_WHOLE}.{quoted(place)}", have) for place, (_, have) in zip(places, own, strict=True)]
     items = (f"{widened(it, want).sql} AS {quoted(name)}" for it, (name, want) in zip(values, columns, strict=True))
     return f"SELECT {', '.join(items)} FROM ({sql}) AS {_WHOLE} ({', '.join(map(quoted, places))})"
-
-
-# --- ORDER BY and LIMIT
 
 
 def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expressions | None) -> list[str]:

@@ -1,0 +1,117 @@
+"""Hive's functions of numbers, as Trino's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pysync.views.arithmetic import arithmetic
+from pysync.views.casts import as_double, cast, common, unified
+from pysync.views.typed import Typed, number, repeated
+from pysync.views.types import BIGINT, DOUBLE, INT, CannotTranslate, HiveType, decimal
+
+_MOST_PLACES = 15
+
+
+def _double(template: str) -> Callable[[Typed], Typed]:
+    return lambda value: Typed(template.format(as_double(value).sql), DOUBLE)
+
+
+def _number(value: Typed) -> Typed:
+    if value.type.is_text:
+        return as_double(value)
+    if not value.type.is_number or value.type.name == "float":
+        raise CannotTranslate(f"a function of numbers of {value.type}")
+    return value
+
+
+def _abs(value: Typed) -> Typed:
+    it = _number(value)
+    kind = INT if it.type.is_integer and it.type != BIGINT else it.type
+    return Typed(f"abs({cast(it, kind).sql})", kind)
+
+
+def _whole(name: str) -> Callable[[Typed], Typed]:
+    """`ceil` and `floor`: bigint, or a decimal without digits behind the point."""
+
+    def of(value: Typed) -> Typed:
+        it = _number(value)
+        if it.type.name == "decimal":
+            kind = decimal(it.type.precision - it.type.scale + 1, 0)
+            return Typed(f"CAST({name}({it.sql}) AS {kind.trino})", kind)
+        if it.type == BIGINT:
+            raise CannotTranslate(f"the function {name} of bigint")  # Hive makes a double of it, which may be another
+        return cast(Typed(f"{name}({as_double(it).sql})", DOUBLE), BIGINT)
+
+    return of
+
+
+def _round(value: Typed, digits: Typed | None = None) -> Typed:
+    it, places = _number(value), 0 if digits is None else number(digits, "the digits of round")
+    if it.type.is_integer:
+        return it
+    if it.type.name == "decimal":
+        scale = min(places, it.type.scale)
+        kind = decimal(it.type.precision - it.type.scale + scale + (scale < it.type.scale), scale)
+        return Typed(f"CAST({it.sql} AS {kind.trino})", kind)
+    if places > _MOST_PLACES:
+        raise CannotTranslate(f"the function round with more than {_MOST_PLACES} digits")
+    # Hive rounds the digits that the number is written with: 1.005 is 1.01. Large ones have none behind the point.
+    sql = repeated(it, 3).sql
+    rounded = f"CAST(CAST(CAST({sql} AS varchar) AS decimal(38,{places})) AS double)"
+    return Typed(f"IF(abs({sql}) < 1e17, {rounded}, {sql})", DOUBLE)
+
+
+def _power(base: Typed, exponent: Typed) -> Typed:
+    return Typed(f"power({as_double(base).sql}, {as_double(exponent).sql})", DOUBLE)
+
+
+def _pmod(one: Typed, other: Typed) -> Typed:
+    if not (one.type.is_integer and other.type.is_integer):
+        raise CannotTranslate(f"the function pmod of {one.type} and {other.type}")
+    rest = arithmetic(one, "%", other)
+    return arithmetic(arithmetic(rest, "+", other), "%", other)
+
+
+def _most(name: str) -> Callable[..., Typed]:
+    """`greatest` and `least`."""
+
+    def of(*values: Typed) -> Typed:
+        kind: HiveType = common(it.type for it in values)
+        is_mixed = any(it.type.is_text != kind.is_text for it in values)
+        # Trino never takes NaN for the most.
+        is_known = kind.is_exact or kind.is_text or kind.name in {"date", "timestamp"}
+        if len(values) < 2 or is_mixed or not is_known:
+            raise CannotTranslate(f"the function {name} of such values")
+        return Typed(f"{name}({', '.join(it.sql for it in unified(values)[1])})", kind)
+
+    return of
+
+
+def _unless(template: str) -> Callable[[Typed], Typed]:
+    """NULL for a number that fulfils the condition before the colon; NaN never does."""
+    excluded, function = template.split(": ")
+
+    def of(value: Typed) -> Typed:
+        sql = repeated(as_double(value), 2).sql
+        return Typed(f"IF({sql} {excluded}, NULL, {function}({sql}))", DOUBLE)
+
+    return of
+
+
+NUMBERS: Mapping[str, Callable[..., Typed]] = {
+    "abs": _abs,
+    "ceil": _whole("ceil"),
+    "ceiling": _whole("ceil"),
+    "exp": _double("exp({})"),
+    "floor": _whole("floor"),
+    "greatest": _most("greatest"),
+    "least": _most("least"),
+    "ln": _unless("<= 0e0: ln"),
+    "log10": _unless("<= 0e0: log10"),
+    "log2": _unless("<= 0e0: log2"),
+    "pmod": _pmod,
+    "pow": _power,
+    "power": _power,
+    "round": _round,
+    "sqrt": _unless("< 0e0: sqrt"),
+}

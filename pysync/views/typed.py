@@ -1,0 +1,67 @@
+"""Typed: an expression in Trino's language, with the type that Hive gives it, and what functions ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pysync.views.types import BOOLEAN, CannotTranslate, HiveType
+
+MOST = 250_000
+"""Characters of a query. Some rules repeat an operand: nested, they would make a text without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An expression that can be put anywhere: it is in parentheses if it needs them. `literal` is its value, if it is
+    written there as a number or a string.
+    """
+
+    sql: str
+    type: HiveType
+    literal: str | int | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is an integer that is written there."""
+        return isinstance(self.literal, int)
+
+
+def repeated(value: Typed, times: int) -> Typed:
+    """The value, which a rule is about to repeat. Raises CannotTranslate if the text gets too long."""
+    if len(value.sql) * times > MOST:
+        raise CannotTranslate("a query that gets too long")
+    return value
+
+
+Aggregate = Callable[[str], Typed]
+"""An aggregate function with its arguments; the string is what follows each call: a FILTER, an OVER, or nothing."""
+
+
+def quoted(name: str) -> str:
+    """An identifier of Trino."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string of Trino."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def condition(sql: str) -> Typed:
+    """A boolean expression."""
+    return Typed(f"({sql})", BOOLEAN)
+
+
+def written(value: Typed, what: str) -> str:
+    """The string that is written there."""
+    if not isinstance(value.literal, str):
+        raise CannotTranslate(f"{what} that is not a constant")
+    return value.literal
+
+
+def number(value: Typed, what: str, least: int = 0) -> int:
+    """The integer that is written there."""
+    if not isinstance(value.literal, int) or value.literal < least:
+        raise CannotTranslate(f"{what} that is not a constant of at least {least}")
+    return value.literal

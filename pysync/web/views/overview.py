@@ -1,0 +1,183 @@
+"""The overview: the way of a change as a picture, a verdict, and what needs attention first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.base.health import Problem
+from pysync.base.text import count
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, tone_of_state, tone_of_target, worst_tone
+from pysync.web.words import ago, number, segment, size, span
+
+Status = Mapping[str, Any]
+
+_TONES = {"critical": BAD, "warning": WARN}
+_PLACES = {
+    "events_parked": ("/targets/{target}/parked", "look at what is parked"),
+    "drops_held": ("/targets/{target}", "look at what is held"),
+    "target_paused": ("/targets/{target}", "look at its plan"),
+    "drift": ("/verify", "look at what differs"),
+}
+"""Where to look at problems of these codes. The others of a target lead to its own page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A problem, where to look at it, and the command that helps, if one does."""
+
+    text: str
+    tone: str
+    link: str = ""
+    label: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """A box of the picture: one figure that matters, and the facts below it."""
+
+    title: str
+    tone: str
+    state: str
+    figure: str
+    unit: str
+    facts: tuple[tuple[str, str], ...]
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The page's content."""
+
+    tone: str
+    verdict: str
+    needs: tuple[Need, ...]
+    stages: tuple[StageView, ...]  # source, spool, queue
+    targets: tuple[StageView, ...]
+
+
+def overview(status: Status, now: float) -> Overview:
+    """What `/` shows of the status at the time `now`, in seconds since 1970."""
+    problems = Problem.read(status)
+    needs = sorted(map(need, problems), key=lambda it: it.tone != BAD)
+    attention = f"{count(len(needs), 'problem')} need{'s' if len(needs) == 1 else ''} attention"
+    return Overview(
+        tone=worst_tone(it.tone for it in needs),
+        verdict=attention if needs else "All is well",
+        needs=tuple(needs),
+        stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
+        targets=tuple(target_stage(it, _gaps(status, it["name"]), problems) for it in status.get("targets") or ()),
+    )
+
+
+def need(problem: Problem) -> Need:
+    """A problem of the status with the page that shows it, and the command that helps."""
+    link, label = _PLACES.get(problem.code, ("/targets/{target}", "look at it")) if problem.target else ("", "")
+    link = link.format(target=segment(problem.target))
+    return Need(problem.text, _TONES[problem.severity], link, label, problem.hint)
+
+
+def source_stage(status: Status, now: float) -> StageView:
+    """What comes from the source, and when something came last."""
+    instances = status.get("instances") or ()
+    last = max((it["last_at"] for it in instances), default=None)
+    facts = [
+        ("last change", "none yet" if last is None else ago(last, now)),
+        ("changes received", number(sum(it["received"] for it in instances))),
+    ]
+    log = status.get("notification_log")
+    if log:
+        facts.append(("captured by", "notification log"))
+        return StageView(_title(status), tone_of_state(log["state"]), log["state"], "1", "log is read", tuple(facts))
+    listeners = status.get("listeners") or ()
+    silent = sum(it["state"] == "silent" for it in listeners)
+    reporting = len(listeners) - silent
+    if silent:
+        facts.append(("lost listeners", number(silent)))
+    tone, state = (WARN, "lost") if silent else (GOOD, "heard") if reporting else (WARN, "nobody reports")
+    return StageView(
+        _title(status), tone, state, number(reporting), "listener" if reporting == 1 else "listeners", tuple(facts)
+    )
+
+
+def spool_stage(status: Status, now: float) -> StageView:
+    """What waits at the listeners, and since when."""
+    listeners = status.get("listeners") or ()
+    waiting = sum(it.get("waiting_events") or 0 for it in listeners)
+    held = sum(it.get("waiting_bytes") or 0 for it in listeners)
+    since = min((it["waiting_since"] for it in listeners if it.get("waiting_since") is not None), default=None)
+    lost = sum(it.get("lost") or 0 for it in listeners)
+    facts = [("oldest", "none" if since is None else ago(since, now)), ("size", size(held))]
+    if lost:
+        facts.append(("lost events", number(lost)))
+    if status.get("notification_log"):
+        return StageView("Spool", IDLE, "not used", "-", "", (("why", "the log is polled"),))
+    tone, state = (WARN, "delivering") if held else (GOOD, "empty")
+    return StageView("Spool", BAD if lost else tone, state, number(waiting), "waiting", tuple(facts))
+
+
+def queue_stage(status: Status) -> StageView:
+    """What waits for the slowest target, and the room on the disk."""
+    queue = status["queue"]
+    waiting = max((it["queued"] for it in status.get("targets") or ()), default=0)
+    missing = sum(last - first + 1 for it in status.get("instances") or () for first, last in it["missing"])
+    gaps = _gaps(status, None)
+    is_full = queue["free_bytes"] <= queue["min_free_bytes"]
+    facts = [("kept", count(queue["events"], "event")), ("free on disk", size(queue["free_bytes"]))]
+    if missing:
+        facts.append(("missing", count(missing, "event")))
+    if gaps:
+        facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
+    tone, state = (BAD, "full") if is_full else (WARN, "gap") if gaps else (GOOD, "takes events")
+    return StageView("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
+
+
+def _gaps(status: Status, target: str | None) -> list[Status]:
+    """The gaps that are not closed and concern this target alone; None: all targets."""
+    return [it for it in status.get("gaps") or () if it["state"] != "closed" and it.get("target") == target]
+
+
+def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence[Problem] = ()) -> StageView:
+    """A target: how far it is behind, what waits and what is parked; `gaps` are those that concern it alone.
+
+    It has the tone of the worst of its `problems`, too.
+    """
+    verified = target.get("verify")
+    drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
+    recent = (target.get("latency") or {}).get("recent") or {}
+    facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
+    if recent.get("p99") is not None:
+        facts.append(("latency p99", span(recent["p99"])))
+    if gaps:
+        facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
+    link = f"/targets/{segment(target['name'])}"
+    tones = [_TONES[it.severity] for it in problems if it.target == target["name"]]
+    return StageView(
+        target["name"],
+        worst_tone([tone_of_target(target), *tones, *(WARN for _ in gaps[:1])]),
+        state_of(target),
+        span(target.get("lag_seconds")),
+        "behind",
+        tuple(facts),
+        link,
+    )
+
+
+def state_of(target: Status) -> str:
+    """The state in words; of one that runs also what is wrong with it."""
+    if target.get("paused") and target["state"] != "disabled":
+        return "paused"
+    if target.get("brake") and target["state"] == "running":
+        return "running, drops held"
+    if target["state"] != "running":
+        return str(target["state"])
+    wrong = (
+        "some parked" if target.get("parked") else "has drifted" if (target.get("verify") or {}).get("drift") else ""
+    )
+    return f"running, {wrong}" if wrong else "running"
+
+
+def _title(status: Status) -> str:
+    return str(status["source"])
