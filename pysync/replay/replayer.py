@@ -22,8 +22,9 @@ from pysync.model.operation import Operation, Refresh
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.batch import Batch, Job
-from pysync.replay.brake import Brake, Limits
+from pysync.replay.brake import Brake
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
+from pysync.replay.limits import Limits
 from pysync.replay.parking import Parking, keys_left, note, report_parked
 from pysync.replay.pending import Pending
 from pysync.replay.probe import Probe

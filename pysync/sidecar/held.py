@@ -11,7 +11,8 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.base.text import count, nearest, quoted
 from pysync.queue import EventQueue, Removal
-from pysync.replay.brake import Brake, Ends, Limits
+from pysync.replay.brake import Brake, Ends
+from pysync.replay.limits import Limits
 
 MOST_OBJECTS = 20
 """How many objects the status names."""

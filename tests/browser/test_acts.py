@@ -37,7 +37,8 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, users: Path) -> Iterator[World]:
-    running = Running(tmp_path_factory.mktemp("stage"))
+    # What a test makes is young, and so no part of a share.
+    running = Running(tmp_path_factory.mktemp("stage"), "max_drops_per_window = 10\n")
     web = f'\n[web]\nport = 0\npassword_file = "{users}"\n'
     running.file.write_text(running.file.read_text() + web)
     with running:

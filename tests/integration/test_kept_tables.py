@@ -14,8 +14,11 @@ from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
+from pysync.model.mark import KEPT_KEY
 from tests.support import new_database, table, wait_until
+from tests.support.dumps import fill as fill_whole
 from tests.support.sidecars import pysync
+from tests.support.sites import Site, two_sites
 from tests.support.stages import wait_until_compared
 
 pytestmark = pytest.mark.servers
@@ -178,3 +181,51 @@ def test_a_rebuilt_database_needs_no_decision_and_an_attic_does(stage: Stage) ->
         run(stage, "held", "keep", "replica")
         wait_until(lambda: stage.status()["targets"][0]["parked"] == 0, what="the decision being carried out")
         assert len(target.tables(attic)) == TABLES
+
+
+def kept_at(site: Site, target: str) -> list[str]:
+    return [it["object"] for it in site.asked("kept", "list", target)["objects"]]
+
+
+def keep_what_is_dropped(onprem: Site) -> list[str]:
+    """Drop tables of crm at onprem, and keep them at dr; their names."""
+    gone = [f"t{number:03}" for number in range(GONE)]
+    onprem.command("pause", "dr")
+    for name in gone:
+        onprem.call(lambda client, it=name: client.drop_table("crm", it, False))
+    wait_until(lambda: onprem.status()["targets"][0]["queued"] >= GONE, what="the drops in the queue")
+    onprem.command("resume", "dr")
+    wait_until(lambda: len(onprem.asked("held", "list", "dr")["objects"]) == GONE, what="the hold")
+    onprem.command("held", "keep", "dr")
+    wait_until(lambda: onprem.status()["targets"][0]["parked"] == 0, what="the decision being carried out")
+    assert kept_at(onprem, "dr") == [f"crm.{it}" for it in gone]
+    return gone
+
+
+@pytest.mark.timeout(600)
+def test_kept_tables_are_ordinary_ones_of_the_new_source_after_a_promotion(tmp_path: Path) -> None:
+    """They go back to the former source, so that after the way back, too, none of them is kept, and all are there."""
+    back, again = tmp_path / "back.toml", tmp_path / "again.toml"
+
+    def fill_crm(uri: str) -> None:
+        fill_whole(uri, "crm", tables=TABLES, large=1, key=False)
+
+    with two_sites(tmp_path, fill_crm, "max_drops_per_window = 14\n") as (onprem, dr):
+        every = dr.tables("crm").keys()
+        gone = keep_what_is_dropped(onprem)
+        assert onprem.asked("promote", "dr", "--out", back, "--yes")["only_at_target"] == GONE
+        assert not any(KEPT_KEY in it.parameters for it in dr.tables("crm").values())
+        dr.install(back.read_text())
+        dr.run()
+        dr.asked("bootstrap")
+        dr.rest()
+        assert (dr.tables("crm").keys(), onprem.tables("crm").keys()) == (every, every)
+        assert kept_at(dr, "onprem") == []
+
+        assert dr.asked("promote", "onprem", "--out", again, "--yes")["promoted"] is True
+        onprem.command("target", "enable", "dr")
+        onprem.asked("bootstrap")
+        onprem.rest()
+        assert (dr.tables("crm").keys(), kept_at(onprem, "dr")) == (every, [])
+        onprem.call(lambda client: client.drop_table("crm", gone[0], False))
+        wait_until(lambda: gone[0] not in dr.tables("crm"), what="the drop, as the decision is over")

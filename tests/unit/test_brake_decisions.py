@@ -11,7 +11,8 @@ from pysync.base.errors import PysyncError
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName
 from pysync.model.removal import Lost
-from pysync.replay.brake import Brake, Ends, Limits
+from pysync.replay.brake import Brake, Ends
+from pysync.replay.limits import Limits
 from pysync.sidecar import held
 from tests.support import wait_until
 from tests.support.braking import (

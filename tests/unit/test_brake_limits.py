@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pysync.replay.brake import Limits
+from pysync.replay.limits import Limits
 from tests.support.braking import HALF, OLD, TABLES, at_once, decide, filled, held_by, make_old, one_by_one, reason_of
 from tests.support.drains import (
     FaultyDrain,
@@ -168,3 +168,18 @@ def test_no_more_than_the_limit_is_missing_without_a_decision(tmp_path_factory, 
         assert len(bench.tables()) >= 5
     finally:
         bench.close()
+
+
+def test_without_a_share_nothing_is_held_by_it(faulty_drains):
+    """Before: while anything else was held, every drop in a database of ten tables was."""
+    bench = filled(faulty_drains, max_drops_per_window=3, max_drop_share=0)
+    others = [f"other.t{number:02}" for number in range(12)]
+    bench.append(create_database("other"), *map(create, others))
+    bench.finish()
+    make_old(bench, "other")
+    at_once(bench, *map(drop, [*TABLES, others[0]]))
+    assert len(held_by(bench)) == 7
+    assert reason_of(bench) == "max_drops_per_window is 3"
+    assert {it.reason for it in bench.drain.brake.held()} == {"max_drops_per_window is 3"}
+    at_once(bench, drop(others[1]))
+    assert (len(held_by(bench)), len(bench.tables("other"))) == (7, 11)
