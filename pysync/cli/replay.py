@@ -156,7 +156,7 @@ def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str,
         return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
     except NoSidecar:
         from pysync.config import load_config  # noqa: PLC0415 - as above
-        from pysync.jobs.oneoff import offline_planner  # noqa: PLC0415
+        from pysync.jobs.offline_plan import offline_planner  # noqa: PLC0415
 
         with offline_planner(load_config(config), target) as ask:
             return _gathered(ask, request)

@@ -1,30 +1,19 @@
-"""What is done without a sidecar, in this process: a bootstrap, a replay; what people do with trash and held drops."""
+"""One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from contextlib import closing, contextmanager
 from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.config import Config
-from pysync.control.server import WHO, Command
 from pysync.queue import EventQueue
 from pysync.queue.queue_file import FILE
-from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import BootstrapOrigin
-from pysync.resync.ranges import counted
-from pysync.sidecar import held, trash
-from pysync.sidecar.acts import journal_of, recorded
 from pysync.sidecar.process import collect_seldom
-from pysync.sidecar.registry import resting
 from pysync.sidecar.sidecar import Sidecar
 from pysync.targets.kinds import target_kind
-
-# One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up.
-
 
 OnProgress = Callable[[Mapping[str, Any]], None]
 """Called with the status (docs/status.md) a few times a second."""
@@ -121,45 +110,3 @@ def is_finished(status: Mapping[str, Any]) -> bool:
     if status["bootstrap"] is None:
         raise PysyncError("the bootstrap is gone from the queue", "if the queue was removed, run the command again")
     return bool(status["bootstrap"]["state"] == "finished")
-
-
-# What a replay would refresh, without a sidecar. The queue is only read.
-
-
-_LOCK_SECONDS = 1.0
-
-Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
-
-
-@contextmanager
-def offline_planner(config: Config, target: str) -> Iterator[Ask]:
-    """What answers as the command `replay plan` of a sidecar does. Raises PysyncError if there is no queue."""
-    directory = config.queue.directory
-    # Opening it would make a queue.
-    if not (directory / FILE).exists():
-        raise PysyncError(f"there is no queue in {directory}", "start the sidecar: pysync run -c FILE")
-    policy = Translator.of(next(it for it in config.targets if it.name == target)).policy
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        yield lambda request: {"target": target, **counted(queue, policy, request)}
-
-
-# What people do with the trash of a target, and decide about what it holds, while no sidecar runs.
-
-
-def alone(config: Config, target: str, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a command about the trash of a target (sidecar.trash), or what it holds or keeps (sidecar.held).
-
-    It is done in this process and put into the journal. What is decided is carried out by the next sidecar, or load.
-    Raises PysyncError, also if a decision finds no queue.
-    """
-    with ExitStack() as stack:
-        if command in trash.COMMANDS:
-            others = [it.name for it in config.targets]
-            its_trash = trash.Trash(next(it for it in config.targets if it.name == target), others)
-            act: Command = partial(trash.COMMANDS[command], its_trash)
-        else:
-            queue = stack.enter_context(resting(config.queue.directory))
-            act = partial(held.COMMANDS[command], held.Resting.of(queue, target))
-        journal = stack.enter_context(closing(journal_of(config, lambda: False)))
-        request = {**arguments, "target": target, WHO: f"uid {os.getuid()} (command line)"}
-        return dict(recorded({command: act}, journal.append)[command](request))
