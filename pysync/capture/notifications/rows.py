@@ -16,7 +16,7 @@ from pysync.capture.notifications.kinds import LEFT_OUT, OTHER_CATALOG, REPLAYED
 from pysync.capture.notifications.log import Notification
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.origin import Lookups, Once
-from pysync.capture.notifications.unread import NamelessNotification, read_again
+from pysync.capture.notifications.unread_rows import NamelessNotification, read_again
 from pysync.model.event import Event
 from pysync.model.names import is_default_catalog, normalized
 from pysync.model.wire import encode_event
