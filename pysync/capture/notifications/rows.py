@@ -1,4 +1,4 @@
-"""Rows: what the poller queues for the rows that it has read, and what it counts and reports of them.
+"""LogRows: what the poller queues for the rows that it has read, and what it counts and reports of them.
 
 A row is replayed, left out with a reason, or unread: then its object is read at the source. Where nothing names the
 object, that is a gap. Nothing is left out silently, and no row stops those after it.
@@ -40,7 +40,7 @@ class TakenRows:
     unread: int = 0
 
 
-class Rows:
+class LogRows:
     """Makes events of rows for one queue. Not to be shared between threads."""
 
     def __init__(
