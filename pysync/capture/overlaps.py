@@ -21,7 +21,7 @@ from thrift.Thrift import TType
 from pysync.base.errors import PysyncError
 from pysync.model.catalogs import database_in
 from pysync.model.event import Event, Kind
-from pysync.model.named import named_in_event
+from pysync.model.event_objects import named_in_event
 from pysync.model.names import TableName
 from pysync.model.reread import is_reread_request
 from pysync.model.wire import decode, decode_event

@@ -17,7 +17,7 @@ from pysync.base.text import count, meant, quoted
 from pysync.cli.arguments import table
 from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.config import load_config
-from pysync.copy.round import Copied
+from pysync.copy.copy_round import Copied
 from pysync.jobs.copying import CopyRequest, RefusedTable, copy_now
 from pysync.model.names import TableName
 

@@ -22,7 +22,7 @@ from pysync.hive_site import to_xml
 from pysync.setup.agent_config import agent_config, read_agent
 from pysync.setup.conf_files import shipped
 from pysync.setup.config_text import config_text
-from pysync.setup.ignored import ignored
+from pysync.setup.ignored_options import ignored
 from pysync.setup.plan import CONFIG, InstallPlaces, InstallPlan, first_problems, plan
 from pysync.setup.questions import KINDS, Question, config_values, hive_version
 from pysync.setup.record import read_record

@@ -165,7 +165,7 @@ def _mind_unknown(selection: Selection | None, reports: Sequence[Report]) -> Non
 
 def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
-    from pysync.web.report import verify_html  # noqa: PLC0415 - an extra
+    from pysync.web.verify_report import verify_html  # noqa: PLC0415 - an extra
 
     documents = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
     return verify_html(loaded.source.name, documents, time.time()).encode()

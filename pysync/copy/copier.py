@@ -20,6 +20,7 @@ from typing import TypeVar
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from pysync.copy.copy_round import Copied, Removed, Round, Step
 from pysync.copy.pack import pack
 from pysync.copy.progress import CopyProgress
 from pysync.copy.requests import (
@@ -32,7 +33,6 @@ from pysync.copy.requests import (
     encode,
     files_missing,
 )
-from pysync.copy.round import Copied, Removed, Round, Step
 from pysync.copy.workers import Workers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import UsageError
-from pysync.base.jar import listener_jar
+from pysync.base.listener_jar import listener_jar
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from pysync.base.text import count
+from pysync.copy.copy_round import Copied, Removed
 from pysync.copy.requests import Pair
-from pysync.copy.round import Copied, Removed
 from pysync.model.difference import Difference
 from pysync.model.locations import SourceFiles, directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.mark import Mark

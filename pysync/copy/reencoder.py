@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import structlog
 
 from pysync.copy.copier import Copier, classified
-from pysync.copy.reading import prepared, read
+from pysync.copy.copy_round import Copied, Removed, Step, is_hidden, notes
 from pysync.copy.requests import (
     CopyRefused,
     FileDifference,
@@ -27,7 +27,7 @@ from pysync.copy.requests import (
     encode,
     files_missing,
 )
-from pysync.copy.round import Copied, Removed, Step, is_hidden, notes
+from pysync.copy.spark_reading import prepared, read
 from pysync.copy.workers import SparkWorkers
 from pysync.model.locations import Form
 from pysync.targets.base import Unavailable

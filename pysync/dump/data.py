@@ -21,8 +21,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.text import error_text, quoted
 from pysync.dump.manifest import DumpCounts
-from pysync.dump.own_files import contents, reading
 from pysync.dump.record import DumpDamaged
+from pysync.dump.safe_files import contents, reading
 from pysync.model.names import TableName
 
 DATA = "data"

@@ -9,9 +9,9 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, refuse_unlisted
 from pysync.dump.manifest import Manifest, Piece, read_manifest
-from pysync.dump.own_files import reading
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece
 from pysync.dump.record import DumpDamaged, DumpRecord, What, records
+from pysync.dump.safe_files import reading
 from pysync.model.names import TableName
 
 KIND = "metadata"

@@ -21,8 +21,8 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import sync
 from pysync.base.text import error_text
 from pysync.dump.manifest import DumpCounts, Manifest, Piece, read_manifest
-from pysync.dump.own_files import creating, lock_file, make_private, own_directory, reading
 from pysync.dump.record import DumpDamaged
+from pysync.dump.safe_files import creating, lock_file, make_private, own_directory, reading
 
 MANIFEST = "manifest.json"
 UNFINISHED = "unfinished.json"

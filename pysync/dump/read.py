@@ -11,9 +11,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import error_text
 from pysync.dump.index import At, Dump
-from pysync.dump.own_files import reading
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, DumpRecord, Reply, length_of, record_at
 from pysync.dump.replies import answer
+from pysync.dump.safe_files import reading
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.reads import with_values
 from pysync.model import idl

@@ -21,9 +21,9 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import error_text
 from pysync.dump.data import DATA, is_data_file
 from pysync.dump.manifest import read_manifest
-from pysync.dump.own_files import reading
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump
 from pysync.dump.record import DumpDamaged
+from pysync.dump.safe_files import reading
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OF_ROOT = re.compile(r"[a-z0-9_]+-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")

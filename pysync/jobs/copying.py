@@ -15,9 +15,9 @@ from pysync.base.errors import UsageError
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
+from pysync.copy.copy_round import Copied
 from pysync.copy.files import refuse_shared
 from pysync.copy.requests import FileDifference, Pair
-from pysync.copy.round import Copied
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.locations import SourceFiles

@@ -11,8 +11,8 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.copy.copier import Copier
+from pysync.copy.copy_round import RECORD, Copied, Removed
 from pysync.copy.requests import FileDifference, Pair
-from pysync.copy.round import RECORD, Copied, Removed
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import DumpCounts
 from pysync.jobs.dump_listing import locations, opened_copier

@@ -15,7 +15,7 @@ from pysync.metastore.channel import Channel, SocketChannel
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.http import HttpChannel
 from pysync.metastore.sasl import NO_SASL, SaslChannel, Status
-from pysync.metastore.secret import PlainExchange, headers
+from pysync.metastore.secret_logins import PlainExchange, headers
 from pysync.metastore.settings import TlsSettings
 from pysync.metastore.tls import refused, secured
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pysync.queue import events, lives, losses, repair
-from pysync.queue.answered import Answered
 from pysync.queue.database import open_database, read_epoch
 from pysync.queue.directory import Room, lock_directory, prepare
 from pysync.queue.errors import QueueClosed, damaged, translated
+from pysync.queue.last_answered import Answered
 from pysync.queue.values import Queued
 
 FILE = "queue.db"

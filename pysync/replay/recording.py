@@ -20,7 +20,7 @@ from pysync.journal.record import MOST_PARTITIONS, bounded, reason_of
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import SIDECAR, Event
-from pysync.model.named import named_in_event, objects_of
+from pysync.model.event_objects import named_in_event, objects_of
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
     DropPartitions,

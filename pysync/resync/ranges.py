@@ -11,7 +11,7 @@ from typing import Any
 from pysync.base.errors import PysyncError
 from pysync.base.text import local_time, shortened, shown
 from pysync.model.event import Event, Kind
-from pysync.model.named import objects_of
+from pysync.model.event_objects import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

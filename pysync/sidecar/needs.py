@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from pysync.base.jar import listener_jar
+from pysync.base.listener_jar import listener_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial
 from pysync.queue.directory import try_out

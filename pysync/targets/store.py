@@ -24,8 +24,8 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import count, shortened
 from pysync.metastore.statistics import Statistics
 from pysync.model.constraints import Constraints
-from pysync.model.copies import copied
 from pysync.model.names import TableName, normalized, partition_name
+from pysync.model.struct_copies import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings

@@ -6,7 +6,8 @@ Whatever is not known to mean the same is refused, with the reason: a wrong answ
 - `queries` and `expressions` go through the tree that `text` reads; `scopes` and `constant_columns` say what a name
   means.
 - `functions` (`conditions`, `collections`, `numbers`, `strings`, `moments`), `aggregates`, `windows`, `arithmetic` and
-  `casts` have the rules of what functions and operators do; `types` and `typed` are what these are about.
+  `casts` have the rules of what functions and operators do; `types` and `typed_expressions` are what
+  these are about.
 - `spark`: what a view of Spark means by its text; `versions`: what versions of Hive do differently (`date_strings`,
   `patterns`).
 """

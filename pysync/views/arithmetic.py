@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from pysync.views.casts import as_double, cast, common
-from pysync.views.typed import Typed
+from pysync.views.typed_expressions import Typed
 from pysync.views.types import BIGINT, DOUBLE, MAX_PRECISION, VOID, CannotTranslate, HiveType, decimal
 
 _MIN_SCALE = 6  # of a quotient of decimals

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import reduce
 
-from pysync.views.typed import Typed, condition, repeated, text
+from pysync.views.typed_expressions import Typed, condition, repeated, text
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pysync.views.casts import common, compared, unified, widened
-from pysync.views.typed import Typed, quoted, written
+from pysync.views.typed_expressions import Typed, quoted, written
 from pysync.views.types import BIGINT, BOOLEAN, INT, VOID, CannotTranslate, HiveType, array, struct
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pysync.views.casts import compared, unified
-from pysync.views.typed import Typed, condition
+from pysync.views.typed_expressions import Typed, condition
 from pysync.views.types import BOOLEAN, VOID, CannotTranslate
 
 

@@ -8,7 +8,7 @@ does not have is one of the next month, so days are counted from the first of th
 from __future__ import annotations
 
 from pysync.views.casts import as_string
-from pysync.views.typed import Typed, repeated
+from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE
 
 _BLANKS = r"[\x00-\x20]*"

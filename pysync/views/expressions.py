@@ -15,7 +15,7 @@ from pysync.views.functions import call
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope
 from pysync.views.strings import like, regexp_like
-from pysync.views.typed import Aggregate, Typed, condition, repeated, text
+from pysync.views.typed_expressions import Aggregate, Typed, condition, repeated, text
 from pysync.views.types import (
     BIGINT,
     BOOLEAN,

@@ -10,7 +10,7 @@ from pysync.views.conditions import CONDITIONS
 from pysync.views.moments import MOMENTS
 from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
-from pysync.views.typed import Typed
+from pysync.views.typed_expressions import Typed
 from pysync.views.types import CannotTranslate
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}

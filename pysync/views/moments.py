@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from pysync.views.casts import as_date, as_integer, cast
-from pysync.views.typed import Typed, text, written
+from pysync.views.typed_expressions import Typed, text, written
 from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP, CannotTranslate
 
 # What has a meaning of its own in some version of Java is not among the characters that stand for themselves.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pysync.views.arithmetic import arithmetic
 from pysync.views.casts import as_double, cast, common, unified
-from pysync.views.typed import Typed, number, repeated
+from pysync.views.typed_expressions import Typed, number, repeated
 from pysync.views.types import BIGINT, DOUBLE, INT, CannotTranslate, HiveType, decimal
 
 _MOST_PLACES = 15

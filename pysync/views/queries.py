@@ -12,7 +12,7 @@ from pysync.views.casts import common, compared, widened
 from pysync.views.conditions import truth
 from pysync.views.expressions import GROUPING_ID, Expressions
 from pysync.views.scopes import Scope, Source
-from pysync.views.typed import Typed, quoted
+from pysync.views.typed_expressions import Typed, quoted
 from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType
 from pysync.views.windows import ordered
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from pysync.model.names import TableName
 from pysync.views.spark import HiveRules
-from pysync.views.typed import Typed, quoted
+from pysync.views.typed_expressions import Typed, quoted
 from pysync.views.types import CannotTranslate, Columns
 
 ColumnsOf = Callable[[TableName], Columns]

@@ -11,7 +11,7 @@ from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_da
 from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
-from pysync.views.typed import Typed, repeated
+from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE, STRING, CannotTranslate, HiveType
 
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3

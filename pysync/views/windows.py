@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from pysync.views.typed import Typed
+from pysync.views.typed_expressions import Typed
 from pysync.views.types import BIGINT, CannotTranslate
 
 Translate = Callable[[exp.Expression], Typed]

@@ -26,8 +26,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
 from pysync.lab.memory.column_types import is_type
-from pysync.model.copies import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
+from pysync.model.struct_copies import filled
 from pysync.model.wire import decode, encode
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, Unavailable

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.jar import listener_jar
+from pysync.base.listener_jar import listener_jar
 from pysync.copy.copier import Copier
+from pysync.copy.copy_round import RECORD, Copied
 from pysync.copy.requests import Pair
-from pysync.copy.round import RECORD, Copied
 from pysync.copy.workers import SparkWorkers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.copier import Copier
-from pysync.copy.round import RECORD
+from pysync.copy.copy_round import RECORD
 from pysync.copy.workers import SparkWorkers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pysync.copy.copy_round import RECORD
 from pysync.copy.requests import Pair
-from pysync.copy.round import RECORD
 from pysync.jobs.dump_listing import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected

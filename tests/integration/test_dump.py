@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pysync.config import load_config
-from pysync.copy.round import RECORD
+from pysync.copy.copy_round import RECORD
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Within
 from pysync.jobs import dumping, oneoff

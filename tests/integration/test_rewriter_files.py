@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pysync.base.jar import listener_jar
+from pysync.base.listener_jar import listener_jar
 from pysync.copy.copier import Copier
+from pysync.copy.copy_round import RECORD, Copied
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.requests import Pair
-from pysync.copy.round import RECORD, Copied
 from pysync.copy.workers import SparkWorkers
 from pysync.model.locations import Form
 from pysync.targets.base import Rejected

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pysync.model.change import decode_change
 from pysync.model.event import USER, VISITED, Kind, replicator
-from pysync.model.named import named_in_event
+from pysync.model.event_objects import named_in_event
 from pysync.model.names import TableName
 from pysync.model.objects import OBJECTS, as_stored
 from pysync.model.wire import UnreadableEvent

@@ -15,11 +15,11 @@ from structlog.testing import capture_logs
 from pysync.base.errors import UsageError
 from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
+from pysync.copy.copy_round import Round
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
 from pysync.copy.requests import CopyRefused, Failed, FileStatus, Pair, decode, differences, encode, files_missing
 from pysync.copy.requests import FileDifference as Survey
-from pysync.copy.round import Round
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory.store import MemoryStore
 from pysync.lab.memory.target import MemoryTarget

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pysync.config import Config
+from pysync.copy.copy_round import Copied
 from pysync.copy.requests import Pair
-from pysync.copy.round import Copied
 from pysync.jobs import copying
 from pysync.jobs.copying import CopyRequest, copy_now
 from pysync.model.mark import Mark

@@ -14,8 +14,8 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.dump import _print_dumped
 from pysync.config import Config, load_config
 from pysync.copy.copier import Copier as RealCopier
+from pysync.copy.copy_round import Copied
 from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
-from pysync.copy.round import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
 from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import DumpCounts, Manifest

@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory import MemoryStore, MemoryTarget
 from pysync.lab.memory.store import Notice
-from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
+from pysync.model.struct_copies import copied
 from pysync.replay.window.blocks import Blocks
 from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator

@@ -1,4 +1,4 @@
-"""The floors of docs/architecture.md: who imports whom, among all rooms and among those of the targets."""
+"""The floors of docs/architecture.md: who imports whom, among all rooms and those of the targets. What a file is."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pysync
 
 ROOT = Path(pysync.__file__).parent
 TARGETS = ROOT / "targets"
+_MOST_LINES = 500
 _NO_ROOMS = {"__init__", "__main__", "__pycache__", "py"}
 
 
@@ -78,3 +79,19 @@ def test_the_docstring_of_a_package_names_only_modules_that_it_has() -> None:
         words = re.findall(r"`([a-z_]+)`", ast.get_docstring(ast.parse(face.read_text())) or "")
         wrong += [f"{face.parent.relative_to(ROOT)}: {word}" for word in words if word not in modules | known]
     assert wrong == []
+
+
+def section_heads(text: str) -> list[str]:
+    """Comments at the left margin, with blank lines round them: each begins a second subject."""
+    return re.findall(r"(?<=\n\n)(# .*)\n(?:#.*\n)*\n", text)
+
+
+def test_a_file_is_one_subject_of_at_most_500_lines() -> None:
+    texts = {str(file.relative_to(ROOT)): file.read_text() for file in sorted(ROOT.rglob("*.py"))}
+    assert {name: heads for name, text in texts.items() if (heads := section_heads(text))} == {}
+    assert [name for name, text in texts.items() if text.count("\n") > _MOST_LINES] == []
+
+
+def test_the_head_of_a_second_subject_is_found() -> None:
+    text = "A = 1\n\n# of B\nB = 2\n\n# --- More: what is more.\n#\n# It is more.\n\nC = 3\n"
+    assert section_heads(text) == ["# --- More: what is more."]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pysync.config import Config, load_config
 from pysync.setup.conf_files import shipped
 from pysync.setup.config_text import config_text
-from pysync.setup.ignored import ignored
+from pysync.setup.ignored_options import ignored
 from pysync.setup.questions import config_values, locations, questions
 
 ANSWERS = {

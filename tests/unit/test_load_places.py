@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.copy.copy_round import Copied
 from pysync.copy.requests import FileDifference, Pair
-from pysync.copy.round import Copied
 from pysync.dump.index import FILES, KIND, SUFFIX, indexed
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD

@@ -14,7 +14,7 @@ import pytest
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
-from pysync.metastore.secret import PlainExchange, headers
+from pysync.metastore.secret_logins import PlainExchange, headers
 from pysync.metastore.settings import LoginSettings
 
 # The answer to get_all_databases: a strict message (REPLY), a list of one string, a stop.

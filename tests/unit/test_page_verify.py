@@ -16,7 +16,7 @@ from pysync.queue import EventQueue, note_of
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, stored_result
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject
 from pysync.verify.report import Report, by_database
-from pysync.web.report import verify_html
+from pysync.web.verify_report import verify_html
 from tests.support.pages import EVIL, LONG, NOW
 
 

@@ -14,9 +14,9 @@ from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame, alter, form_of, frame_of
-from pysync.copy.reading import schema
 from pysync.copy.reencoder import Reencoder, ReencodingJob
 from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
+from pysync.copy.spark_reading import schema
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind

@@ -170,7 +170,7 @@ def test_a_session_that_somebody_else_has_in_this_process_is_not_taken_for_ones_
 def test_the_listeners_jar_is_needed_where_files_are_copied_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.base.jar._JARS", ())
+    monkeypatch.setattr("pysync.base.listener_jar._JARS", ())
     assert Copies([], tmp_path).copiers == {}
     Copies([settings()], tmp_path).close()
     with pytest.raises(PysyncError, match="the listener jar is not built"):

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from pysync.copy.copy_round import Copied
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame
 from pysync.copy.requests import Pair
-from pysync.copy.round import Copied
 from pysync.jobs.dump_listing import locations
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark

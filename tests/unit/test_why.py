@@ -24,7 +24,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
 from pysync.sidecar.why.events import SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool
-from pysync.sidecar.why.names import NameChange, Span, names_over_time
+from pysync.sidecar.why.name_history import NameChange, Span, names_over_time
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
 from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database, rename

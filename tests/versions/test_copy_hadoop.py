@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.jar import listener_jar
+from pysync.base.listener_jar import listener_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers

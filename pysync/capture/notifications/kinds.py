@@ -1,7 +1,7 @@
 """Kinds: Hive's words in the notification log, as kinds of events, and what is left out of the log, each with a reason.
 
 The words are those of EventMessage.EventType in Hive 2.3 to 4.2. A word that is in neither table is of a newer Hive:
-its object is read at the source (pysync.capture.notifications.unread).
+its object is read at the source (pysync.capture.notifications.unread_rows).
 """
 
 from __future__ import annotations

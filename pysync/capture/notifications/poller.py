@@ -26,7 +26,7 @@ from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.reader import NewRows, Position, begin, read
-from pysync.capture.notifications.rows import Rows
+from pysync.capture.notifications.rows import LogRows
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError
@@ -76,7 +76,7 @@ class Poller:
         self._position: Position | None = None
         self._page = PAGE
         self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
-        self._rows = Rows(queue.intake.keep_unreadable, source, self.instance, catalogs)
+        self._rows = LogRows(queue.intake.keep_unreadable, source, self.instance, catalogs)
         self._counts = {"events": 0, "ignored": 0, "unread": 0, "gaps": 0}
         self._left_out: Counter[str] = Counter()
         self._begun = self._caught_up = 0  # numbers of turns: of the last one, and of the last that left nothing

@@ -1,4 +1,4 @@
-"""Rows: what the poller queues for the rows that it has read, and what it counts and reports of them.
+"""LogRows: what the poller queues for the rows that it has read, and what it counts and reports of them.
 
 A row is replayed, left out with a reason, or unread: then its object is read at the source. Where nothing names the
 object, that is a gap. Nothing is left out silently, and no row stops those after it.
@@ -16,7 +16,7 @@ from pysync.capture.notifications.kinds import LEFT_OUT, OTHER_CATALOG, REPLAYED
 from pysync.capture.notifications.log import Notification
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.origin import Lookups, Once
-from pysync.capture.notifications.unread import NamelessNotification, read_again
+from pysync.capture.notifications.unread_rows import NamelessNotification, read_again
 from pysync.model.event import Event
 from pysync.model.names import is_default_catalog, normalized
 from pysync.model.wire import encode_event
@@ -40,7 +40,7 @@ class TakenRows:
     unread: int = 0
 
 
-class Rows:
+class LogRows:
     """Makes events of rows for one queue. Not to be shared between threads."""
 
     def __init__(

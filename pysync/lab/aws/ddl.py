@@ -15,7 +15,7 @@ from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive, HiveRefused
 from pysync.lab.aws.mirror import Mirror
 from pysync.lab.aws.refusals import AwsRefusal
-from pysync.lab.aws.statements import DdlStatement, NotForAthena, View, identifier, read_statement, read_view
+from pysync.lab.aws.statements import DdlStatement, NotForAthena, ViewStatement, identifier, read_statement, read_view
 
 _USER = 2
 _SYSTEM = 1
@@ -132,7 +132,7 @@ class Ddl:
             names += [item["Name"] for item in answer[member]]
         return names
 
-    def _create_view(self, view: View) -> list[str]:
+    def _create_view(self, view: ViewStatement) -> list[str]:
         """Keep a view as Athena does, its query as base64 in a comment; without columns: nothing here reads Trino."""
         content = json.dumps({"originalSql": view.query, "catalog": "awsdatacatalog", "schema": view.database})
         table = {

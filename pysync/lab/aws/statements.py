@@ -66,7 +66,7 @@ class DdlStatement:
 
 
 @dataclass(slots=True)
-class View:
+class ViewStatement:
     """CREATE VIEW in Trino's language, which Hive does not read."""
 
     database: str
@@ -79,7 +79,7 @@ class NotForAthena(Exception):
     """Athena's words, or ours, for why it does not run a statement."""
 
 
-def read_view(text: str, database: str) -> View | None:
+def read_view(text: str, database: str) -> ViewStatement | None:
     """The view that a statement creates, if it is of that kind; NotForAthena if its quotes are Hive's."""
     match = _VIEW.fullmatch(text)
     if match is None:
@@ -87,7 +87,7 @@ def read_view(text: str, database: str) -> View | None:
     if "`" in text:
         raise NotForAthena("backquoted identifiers are not supported; use double quotes to quote identifiers")
     names = match[2].replace('"', "").lower().split(".")
-    return View(names[0] if len(names) > 1 else database, names[-1], match[3], bool(match[1]))
+    return ViewStatement(names[0] if len(names) > 1 else database, names[-1], match[3], bool(match[1]))
 
 
 def read_statement(lines: str, database: str) -> DdlStatement:

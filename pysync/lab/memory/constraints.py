@@ -9,8 +9,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import Calls, HeldTable
 from pysync.model.constraints import name_of
-from pysync.model.copies import copied
 from pysync.model.names import normalized
+from pysync.model.struct_copies import copied
 
 
 class ConstraintCalls(Calls):

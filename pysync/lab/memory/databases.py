@@ -7,9 +7,9 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import DEFAULT, Calls, HeldDatabase
-from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import normalized
+from pysync.model.struct_copies import copied
 
 
 class DatabaseCalls(Calls):

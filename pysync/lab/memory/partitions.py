@@ -8,9 +8,9 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.store import Calls, HeldTable, Values, environment_of
-from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import DEFAULT_PARTITION, partition_name, partition_values
+from pysync.model.struct_copies import copied
 
 
 class PartitionCalls(Calls):

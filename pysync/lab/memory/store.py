@@ -14,10 +14,10 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import TableName, normalized
 from pysync.model.objects import as_stored
+from pysync.model.struct_copies import copied
 
 DEFAULT = "default"
 

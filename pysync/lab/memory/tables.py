@@ -9,9 +9,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.memory.column_types import incompatible, is_type
 from pysync.lab.memory.store import Calls, HeldTable, environment_of, name_of
-from pysync.model.copies import copied
 from pysync.model.event import Kind
 from pysync.model.names import TableName, normalized
+from pysync.model.struct_copies import copied
 
 
 class TableCalls(Calls):

@@ -13,7 +13,7 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.model.change import Change, Origin, decode_change, stored_table
 from pysync.model.event import USER, Event, Kind, replicator
-from pysync.model.named import named_in
+from pysync.model.event_objects import named_in
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, TableOperation
 from pysync.model.wire import decode_event

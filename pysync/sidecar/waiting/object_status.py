@@ -10,7 +10,7 @@ from typing import Any
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, quoted
 from pysync.model.event import SIDECAR
-from pysync.model.named import objects_of
+from pysync.model.event_objects import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain

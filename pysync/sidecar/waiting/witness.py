@@ -9,7 +9,7 @@ from pysync.base.errors import PysyncError
 from pysync.capture.clocks import Clocks
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.model.event import SIDECAR, Event, Kind
-from pysync.model.named import objects_of
+from pysync.model.event_objects import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.mapping import NameMapping

@@ -1,8 +1,9 @@
 """Why: what happened to a database, table or function, and why a target does not have it (`pysync why`).
 
-`naming` finds which object is meant, `names` the names that it has had, `events` what the queue has of it. `facts`
-gathers what is known at each target; `ends` asks source and target where nothing is known. `reasons` decides what to
-say of that, and `answer` puts it together. `inventory` does the same for all tables, page by page (`pysync tables`).
+`naming` finds which object is meant, `name_history` the names that it has had, `events` what the queue has of it.
+`facts` gathers what is known at each target; `ends` asks source and target where nothing is known. `reasons` decides
+what to say of that, and `answer` puts it together. `inventory` does the same for all tables, page by page (`pysync
+tables`).
 """
 
 from pysync.sidecar.why.answer import Why, why_offline

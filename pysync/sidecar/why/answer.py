@@ -22,7 +22,7 @@ from pysync.sidecar.parked import parked_table
 from pysync.sidecar.why.ends import EndsReader
 from pysync.sidecar.why.events import Scan, SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
-from pysync.sidecar.why.names import Span
+from pysync.sidecar.why.name_history import Span
 from pysync.sidecar.why.naming import candidates, requested_name, spans_of
 from pysync.sidecar.why.reasons import reasons
 

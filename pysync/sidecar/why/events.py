@@ -10,11 +10,11 @@ from typing import Any
 from pysync.base.errors import PysyncError
 from pysync.model.change import targets_of
 from pysync.model.event import SIDECAR
-from pysync.model.named import objects_of
+from pysync.model.event_objects import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.order import database_of
-from pysync.sidecar.why.names import NameChange
+from pysync.sidecar.why.name_history import NameChange
 
 SECONDS = 1.0
 """How long the queue is looked through."""

@@ -18,7 +18,7 @@ from pysync.replay.window.order import EVERYTHING, database_of
 from pysync.replay.window.policy import Policy
 from pysync.sidecar.why.ends import Presence
 from pysync.sidecar.why.events import SeenEvent
-from pysync.sidecar.why.names import Span
+from pysync.sidecar.why.name_history import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
 from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.why.events import Scan
-from pysync.sidecar.why.names import NameChange, Span, names_over_time
+from pysync.sidecar.why.name_history import NameChange, Span, names_over_time
 
 _MOST_NAMES = 50
 _MOST_LOOKED = 50

@@ -7,10 +7,10 @@ from typing import Any
 
 from pysync.base.text import count
 from pysync.model.catalogs import is_default_database
-from pysync.model.copies import copied
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.mark import KEPT_KEY
 from pysync.model.operation import DropDatabase, PutDatabase
+from pysync.model.struct_copies import copied
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.file_deletion import drop_batches, log_directory_kept
 from pysync.targets.apply.judge import Judge, Verdict

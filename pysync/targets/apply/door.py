@@ -19,12 +19,12 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
 from pysync.metastore.statistics import Statistics
-from pysync.model.copies import copied
 from pysync.model.difference import Difference, left_out
 from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.operation import Operation, PutWithFiles
 from pysync.model.removal import Lost, name_of_values, put_by
+from pysync.model.struct_copies import copied
 from pysync.targets.apply import trash
 from pysync.targets.apply.owners import stamped
 from pysync.targets.apply.refusals import refuse_link

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
-from pysync.model.copies import copied
 from pysync.model.mark import Mark
+from pysync.model.struct_copies import copied
 from pysync.model.table_formats import written
 
 

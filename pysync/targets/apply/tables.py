@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pysync.model.copies import copied
 from pysync.model.mark import KEPT_KEY, Mark
 from pysync.model.operation import DropTable, LeaveTable, PutTable, RenameTable, TableOperation
 from pysync.model.removal import put_by
+from pysync.model.struct_copies import copied
 from pysync.targets.apply.door import Door
 from pysync.targets.apply.file_deletion import drop_batches
 from pysync.targets.apply.judge import Judge, Verdict

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
-from pysync.model.copies import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
+from pysync.model.struct_copies import copied
 from pysync.targets.base import MissingDatabase
 from pysync.targets.hive import is_view, name_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pysync.model.copies import copied
+from pysync.model.struct_copies import copied
 from pysync.model.table_formats import data_location
 from pysync.targets.aws import delta_schema
 from pysync.targets.aws.delta_schema import NoSchema

@@ -14,8 +14,8 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.model.copies import copied
 from pysync.model.names import TableName
+from pysync.model.struct_copies import copied
 from pysync.model.table_formats import data_location, is_delta, is_hudi, keeps_schema
 from pysync.targets.aws import delta_log, delta_schema, hudi_log, hudi_schema
 from pysync.targets.aws.clients import client

@@ -11,9 +11,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from pysync.model.copies import copied
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
+from pysync.model.struct_copies import copied
 from pysync.targets.aws.errors import code
 from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected

@@ -11,11 +11,14 @@ Step = tuple[str, ...]
 """`rename, from, to, top` or `delete, name, top`: of files below the directory `top`; or of names of copied files
 `record, name…, place of the record, top` and `forget, name…, place of the record, top`."""
 
+
 Removed = Callable[[int, str], object]
 """Called with a number of files that were removed, and the location of the first, by any thread."""
 
+
 RECORD = ".pysync-copied"
 """The file with the names of copied files in each directory, as the Java class knows it."""
+
 
 _STEPS_PER_CALL = 500
 

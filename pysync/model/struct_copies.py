@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 
 

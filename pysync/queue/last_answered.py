@@ -15,7 +15,11 @@ from struct import Struct
 from zlib import crc32
 
 _BODY = Struct("<qqq")
+
+
 _SUM = Struct("<I")
+
+
 _SIZE = _BODY.size + _SUM.size
 
 

@@ -17,7 +17,7 @@ from pysync.capture.notifications.kinds import REPLAYED
 from pysync.capture.notifications.log import Notification
 from pysync.capture.notifications.messages import Stamp
 from pysync.capture.notifications.origin import Lookups, answered
-from pysync.capture.notifications.touched import other_names
+from pysync.capture.notifications.touched_objects import other_names
 from pysync.metastore.errors import MetastoreError
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, normalized
