@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
@@ -35,8 +36,14 @@ log = structlog.get_logger(__name__)
 class Ends(Protocol):
     """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """Within it, the methods read the target by one connection."""
+
     def at_target(self, database: str) -> Set[str]:
         """The objects that the target has of a database, as `at_source` names them."""
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables that the target has in a database."""
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
@@ -82,8 +89,9 @@ class Brake:
             flights = [it for it in self._flights if parked or it.last < draft.events[0].position]
         if self._limits.are_set and any(it.drops for work in draft.works for it in work.operations):
             most = max(self._limits.window, self._limits.drops) + 1
-            lost = lost_by_window(draft, flights, self._ends, seconds=self._limits.seconds, most=most)
-            self._judge(lost, put=flight_of(draft).ever_put)
+            with self._ends.together():
+                lost = lost_by_window(draft, flights, self._ends, seconds=self._limits.seconds, most=most)
+                self._judge(lost, put=flight_of(draft).ever_put)
         with self._lock:
             self._flights = flights if parked else [*flights, flight_of(draft)]
 
@@ -213,7 +221,8 @@ class Brake:
             if not self._scales.may_exceed(judged, beside):
                 self._hold(judged, self._scales.open(judged))
                 return
-        view = self._view([*judged, *beside])
+        with self._ends.together():
+            view = self._view([*judged, *beside])
         if not self._decided(candidates, view, put, only_to_pass=True):
             # What the source has again is no loss. It is asked last, as most removals pass whatever it has.
             again = self._again([*judged, *beside])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
 
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, normalized
@@ -17,7 +18,9 @@ _PAUSE_SECONDS = 30.0
 
 
 class Probe:
-    """Short reads, each by a connection of its own. Before `open_target` is set there is nothing at the target.
+    """Short reads, each by a connection of its own, or some `together` by one.
+
+    Before `open_target` is set there is nothing at the target.
 
     `writer` gives who writes the target's marks, `since` the position of the first event that came at a time (ms) or
     later; `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
@@ -34,6 +37,7 @@ class Probe:
         self._refresher, self._writer, self._since = refresher, writer, since
         self._clock = clock
         self._checked_at = -math.inf
+        self._shared = _Shared()
 
     # --- whether they answer
 
@@ -59,6 +63,11 @@ class Probe:
                 return set()
             functions = (f"{database}.{normalized(it.functionName)}()" for it in target.functions(database))
             return {database, *(f"{database}.{it}" for it in target.tables(database)), *functions}
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables that the target has in a database."""
+        with self._target() as target:
+            return target.tables(database) if target is not None and target.database(database) is not None else ()
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
@@ -101,10 +110,29 @@ class Probe:
             return None
 
     @contextmanager
+    def together(self) -> Iterator[None]:
+        """Within it, what this thread reads at the target is read by one connection."""
+        if self._shared.stack is not None:
+            yield
+            return
+        with ExitStack() as stack:
+            self._shared.stack = stack
+            try:
+                yield
+            finally:
+                self._shared.stack = self._shared.target = None
+
+    @contextmanager
     def _target(self) -> Iterator[Target | None]:
-        target = self.open_target() if self.open_target else None
-        try:
-            yield target
-        finally:
-            if target is not None:
-                target.close()
+        with self.together():
+            if self._shared.target is None and self._shared.stack is not None and self.open_target is not None:
+                self._shared.target = self.open_target()
+                self._shared.stack.callback(self._shared.target.close)
+            yield self._shared.target
+
+
+class _Shared(threading.local):
+    """The connection of a thread, and what closes it."""
+
+    stack: ExitStack | None = None
+    target: Target | None = None

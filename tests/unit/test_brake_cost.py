@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Set
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import pytest
@@ -33,6 +34,9 @@ class Counting:
 
     def change(self, written: Iterable[Removal] = (), forgotten: Collection[str] = ()) -> None:
         self.written += len(list(written)) + len(forgotten)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def at_target(self, database: str) -> Set[str]:
         self.asked += 1

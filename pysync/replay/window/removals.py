@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -24,9 +25,15 @@ from pysync.replay.window.draft import Draft
 from pysync.replay.window.order import database_of
 from pysync.replay.window.plan import Work
 
+_ASKED_ONE_BY_ONE = 2
+"""So many replaced tables of a database are asked for their partitions before its tables are listed."""
+
 
 class Ends(Protocol):
     """What the target has. Methods raise what the target raises."""
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables that it has in a database."""
 
     def tables_with(self, drop: DropDatabase) -> Mapping[str, int]:
         """The names of the tables that the drop of a database takes along, with their createTime at the source."""
@@ -128,6 +135,8 @@ class _Losses:
     times: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     _put: dict[str, int] = field(default_factory=dict)
     _moved: set[str] = field(default_factory=set)
+    _listed: dict[str, Collection[str]] = field(default_factory=dict)
+    _replaced: Counter[str] = field(default_factory=Counter)  # by database
 
     def add(self, work: Work) -> None:
         """The next work."""
@@ -181,8 +190,18 @@ class _Losses:
         if operation.key not in self.lost:
             return
         self._replace([operation.key])
-        partitions = operation.definition.partitionKeys and self.ends.partitions_of(operation.table, self.most)
-        if partitions:
+        if operation.definition.partitionKeys and (number := self._partitions_of(operation.table)):
             name = f"{operation.key}/*"
-            self.lost[name] = Lost(name, "partition", len(partitions))
+            self.lost[name] = Lost(name, "partition", number)
             self.new.append(name)
+
+    def _partitions_of(self, table: TableName) -> int:
+        """How many partitions of a table are lost. Of many tables, only those are asked for that the target has."""
+        database = table.database
+        self._replaced[database] += 1
+        if self._replaced[database] > _ASKED_ONE_BY_ONE:
+            if database not in self._listed:
+                self._listed[database] = frozenset(self.ends.tables_of(database))
+            if table.table not in self._listed[database]:
+                return 0
+        return len(self.ends.partitions_of(table, self.most))
