@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pysync.config import load_config
 from pysync.targets.base import Unavailable
-from pysync.targets.kinds import kind_names, target_kind
+from pysync.targets.kinds import installed, kind_names, target_kind
 from tests.conformance.harness_directory import EXAMPLE
 
 _MOST_LINES = 199
 
 
 @pytest.fixture
-def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(EXAMPLE))
+    installed.cache_clear()  # a test before may have looked
+    yield
+    installed.cache_clear()
 
 
 def test_the_module_stays_short() -> None:
