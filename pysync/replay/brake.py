@@ -33,7 +33,7 @@ _MOST_PARTITIONS = 32767
 log = structlog.get_logger(__name__)
 
 
-class Ends(Protocol):
+class BothEnds(Protocol):
     """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
     def together(self) -> AbstractContextManager[None]:
@@ -69,7 +69,13 @@ class Brake:
     """
 
     def __init__(
-        self, target: str, limits: Limits, removals: Removals, ends: Ends, *, clock: Callable[[], float] | None = None
+        self,
+        target: str,
+        limits: Limits,
+        removals: Removals,
+        ends: BothEnds,
+        *,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._target, self._limits, self._ends = target, limits, ends
         self._clock = clock or time.time

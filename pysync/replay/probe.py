@@ -54,7 +54,7 @@ class Probe:
         except (Unavailable, OutcomeUnknown):
             return False
 
-    # --- what the target has (see pysync.replay.brake.Ends)
+    # --- what the target has (see pysync.replay.brake.BothEnds)
 
     def at_target(self, database: str) -> Set[str]:
         """What the target has of a database, by names as for `at_source`."""

@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import decide
 from pysync.base.text import count, nearest, quoted
 from pysync.queue import EventQueue, Removal
-from pysync.replay.brake import Brake, Ends
+from pysync.replay.brake import BothEnds, Brake
 from pysync.replay.limits import Limits
 
 MOST_OBJECTS = 20
@@ -46,7 +46,7 @@ class Resting:
     def of(cls, queue: EventQueue, target: str) -> Resting:
         """The target of that name in a queue on which nothing runs."""
         # Without limits nothing is judged, and neither end is asked.
-        return cls(target, Brake(target, Limits(), queue.target(target).removals, cast("Ends", None)))
+        return cls(target, Brake(target, Limits(), queue.target(target).removals, cast("BothEnds", None)))
 
     def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
         """See Brake.decide."""

@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName
 from pysync.model.removal import Lost
-from pysync.replay.brake import Brake, Ends
+from pysync.replay.brake import BothEnds, Brake
 from pysync.replay.limits import Limits
 from pysync.sidecar import held
 from tests.support import wait_until
@@ -114,7 +114,7 @@ def test_a_decision_to_keep_that_comes_during_a_retry_is_in_time(faulty_drains):
     """Before: a retry that had asked whether the object is kept, just before the decision, removed it."""
     bench = kept_four(faulty_drains)
     bench.stop()
-    kept = Brake(bench.name, Limits(), bench.queue.target(bench.name).removals, cast("Ends", None))
+    kept = Brake(bench.name, Limits(), bench.queue.target(bench.name).removals, cast("BothEnds", None))
     lost = [Lost(TABLES[0], "table"), Lost(TABLES[4], "table"), Lost("db", "database")]
     assert kept.going(lost, 0) == {TABLES[4]}
 

@@ -29,7 +29,7 @@ _ASKED_ONE_BY_ONE = 2
 """So many replaced tables of a database are asked for their partitions before its tables are listed."""
 
 
-class Ends(Protocol):
+class TargetReads(Protocol):
     """What the target has. Methods raise what the target raises."""
 
     def tables_of(self, database: str) -> Collection[str]:
@@ -77,7 +77,9 @@ def flight_of(draft: Draft) -> Flight:
     return Flight(draft.events[-1].position, put, removed, ever_put)
 
 
-def lost_by_window(draft: Draft, flights: Sequence[Flight], ends: Ends, *, seconds: float, most: int) -> list[Removal]:
+def lost_by_window(
+    draft: Draft, flights: Sequence[Flight], ends: TargetReads, *, seconds: float, most: int
+) -> list[Removal]:
     """What the works of a window remove, behind the windows under way (`flights`), as far as the works name it.
 
     `seconds` is how long a table must have lived to count for the share of its database. Of the partitions of a table
@@ -100,7 +102,7 @@ def lost_by_window(draft: Draft, flights: Sequence[Flight], ends: Ends, *, secon
 
 
 def lost_by_operations(
-    operations: Iterable[Operation], position: int, at_ms: int, ends: Ends, *, seconds: float, leaving: bool
+    operations: Iterable[Operation], position: int, at_ms: int, ends: TargetReads, *, seconds: float, leaving: bool
 ) -> list[Removal]:
     """What the operations of a comparison, the event at `position`, remove. Raises what the target raises.
 
@@ -127,7 +129,7 @@ class _Losses:
     """
 
     flights: Sequence[Flight]
-    ends: Ends
+    ends: TargetReads
     seconds: float
     most: int
     lost: dict[str, Lost] = field(default_factory=dict)
