@@ -36,6 +36,11 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def last_line(text: str, longest: int = LONGEST) -> str:
+    """The last line of a text, which says the most where it is a traceback."""
+    return shortened((text.strip().splitlines() or [""])[-1], longest)
+
+
 def one_line(text: str, longest: int = LONGEST) -> str:
     """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page.
 

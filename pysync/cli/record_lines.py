@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.base.text import count, duration, local_time, shortened
+from pysync.base.text import count, duration, last_line, local_time, shortened
 from pysync.model.difference import number_of
 
 _LONGEST = 100
@@ -22,7 +22,7 @@ def lines(record: Json) -> Iterator[str]:
     target = f"{record['target']}  " if record["target"] else ""
     yield f"{local_time(record['at'])}  {target}{record['outcome']:<9}  {what(record)}"
     if record["reason"]:
-        yield f"    {_short(record['reason'])}"
+        yield f"    {last_line(record['reason'], _LONGEST)}"
     for each in record["differences"][:_MOST_FIELDS]:
         yield f"    {_changed(each)}"
     if more := number_of(it["field"] for it in record["differences"][_MOST_FIELDS:]):
@@ -60,8 +60,3 @@ def _changed(difference: Json) -> str:
 
 def _value(value: str | None) -> str:
     return "nothing" if value is None else shortened(repr(value), _LONGEST // 3)
-
-
-def _short(text: str) -> str:
-    """The last line of a text, which says the most where it is a traceback."""
-    return shortened((text.strip().splitlines() or [""])[-1], _LONGEST)

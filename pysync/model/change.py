@@ -95,6 +95,13 @@ class Change:
         self.table_name = TableName(self.database, table) if table else None
 
     @property
+    def own_table(self) -> TableName:
+        """The table's name, of a change that is about a table. Raises ValueError for any other."""
+        if self.table_name is None:
+            raise ValueError(f"the {self.kind} event has no table")
+        return self.table_name
+
+    @property
     def new_table_name(self) -> TableName | None:
         """The table's name after the change; only a rename makes it differ from `table_name`."""
         if self.kind is not Kind.ALTER_TABLE:

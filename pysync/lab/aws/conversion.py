@@ -20,7 +20,7 @@ def database_to_glue(database: Any) -> dict[str, Any]:
     """A DatabaseInput."""
     location = None if is_default_location(database.locationUri) else database.locationUri
     members = {"Description": database.description, "LocationUri": location, "Parameters": database.parameters}
-    return {"Name": database.name, **_given(members)}
+    return {"Name": database.name, **given(members)}
 
 
 def table_to_hive(table: dict[str, Any]) -> Any:
@@ -52,7 +52,7 @@ def table_to_glue(table: Any) -> dict[str, Any]:
         "TableType": table.tableType,
         "Parameters": table.parameters or {},
     }
-    return {"Name": table.tableName, "Retention": table.retention, **_given(members)}
+    return {"Name": table.tableName, "Retention": table.retention, **given(members)}
 
 
 def partition_to_hive(partition: dict[str, Any], table: Any) -> Any:
@@ -72,7 +72,7 @@ def partition_to_hive(partition: dict[str, Any], table: Any) -> Any:
 def partition_to_glue(partition: Any) -> dict[str, Any]:
     """A PartitionInput."""
     members = {"LastAccessTime": partition.lastAccessTime or None, "Parameters": partition.parameters or {}}
-    return {"Values": partition.values, "StorageDescriptor": _storage_to_glue(partition.sd), **_given(members)}
+    return {"Values": partition.values, "StorageDescriptor": _storage_to_glue(partition.sd), **given(members)}
 
 
 def _storage_to_hive(storage: dict[str, Any]) -> Any:
@@ -105,14 +105,14 @@ def _storage_to_glue(storage: Any) -> dict[str, Any]:
         "OutputFormat": storage.outputFormat,
         "Compressed": storage.compressed,
         "NumberOfBuckets": storage.numBuckets,
-        "SerdeInfo": _given(library),
+        "SerdeInfo": given(library),
         "BucketColumns": storage.bucketCols,
         "SortColumns": [{"Column": order.col, "SortOrder": order.order} for order in storage.sortCols or ()],
         "Parameters": storage.parameters,
         "SkewedInfo": {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}},
         "StoredAsSubDirectories": storage.storedAsSubDirectories,
     }
-    return _given(members)
+    return given(members)
 
 
 def _columns_to_hive(columns: list[dict[str, Any]] | None) -> list[Any]:
@@ -120,8 +120,9 @@ def _columns_to_hive(columns: list[dict[str, Any]] | None) -> list[Any]:
 
 
 def _columns_to_glue(columns: list[Any] | None) -> list[dict[str, Any]]:
-    return [_given({"Name": item.name, "Type": item.type, "Comment": item.comment}) for item in columns or ()]
+    return [given({"Name": item.name, "Type": item.type, "Comment": item.comment}) for item in columns or ()]
 
 
-def _given(members: dict[str, Any]) -> dict[str, Any]:
+def given(members: dict[str, Any]) -> dict[str, Any]:
+    """The members that have a value."""
     return {name: value for name, value in members.items() if value is not None}

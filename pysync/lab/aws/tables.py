@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pysync.lab.aws.conversion import given
 from pysync.lab.aws.paging import page
 from pysync.lab.aws.partition_indexes import add
 from pysync.lab.aws.refusals import AwsRefusal, invalid, not_found
@@ -26,11 +27,11 @@ class Databases:
 
     def get(self, request: dict[str, Any]) -> dict[str, Any]:
         """GetDatabase."""
-        return {"Database": _given(self._store.get_database(request["Name"]).as_dict())}
+        return {"Database": given(self._store.get_database(request["Name"]).as_dict())}
 
     def list(self, request: dict[str, Any]) -> dict[str, Any]:
         """GetDatabases."""
-        databases = [_given(database.as_dict()) for database in self._store.get_databases()]
+        databases = [given(database.as_dict()) for database in self._store.get_databases()]
         return page(sorted(databases, key=_name), request, _PAGE, "DatabaseList")
 
     def update(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +133,7 @@ class Tables:
             "CreatedBy": self._creator,
             "IsRegisteredWithLakeFormation": False,
         }
-        return {"Retention": 0, **_given(table), **added}
+        return {"Retention": 0, **given(table), **added}
 
 
 def _table_input(request: dict[str, Any]) -> dict[str, Any]:
@@ -154,10 +155,6 @@ def _only(table: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     """The members of a table that the request asks for."""
     wanted = {name for attribute in request.get("AttributesToGet", ()) for name in _OF_NAMES.get(attribute, table)}
     return {name: value for name, value in table.items() if not wanted or name in wanted}
-
-
-def _given(members: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
 
 
 def _name(item: dict[str, Any]) -> str:

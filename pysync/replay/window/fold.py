@@ -173,7 +173,7 @@ class _Folding:
         state.touch(change)
 
     def _table(self, change: Change) -> None:
-        name = _named(change)
+        name = change.own_table
         if change.provenance is not None:
             self._part(change, change.provenance)
         state = self._tables.get(name)
@@ -324,13 +324,6 @@ _FOLDS: Mapping[Kind, Any] = {
     Kind.DROP_PARTITION: _drop_partitions,
     Kind.COLUMN_STATISTICS: _count,
 }
-
-
-def _named(change: Change) -> TableName:
-    name = change.table_name
-    if name is None:
-        raise ValueError(f"the {change.kind} event has no table")
-    return name
 
 
 def _keys(table: Any) -> list[str]:

@@ -183,25 +183,18 @@ def _change(change: Change, writer: Writer) -> Work:
     return Work(change.keys, (operation,), (change.position,))
 
 
-def _name(change: Change) -> TableName:
-    name = change.table_name
-    if name is None:
-        raise ValueError(f"the {change.kind} event has no table")
-    return name
-
-
 def _rename(change: Change, origin: dict[str, Any]) -> Operation:
     # A mark that comes from another home keeps the birth that it has there.
     if change.provenance is None or change.provenance.mark is None:
         origin = origin | {"mark": replace(origin["mark"], born=change.position)}
     origin = origin | {"sources": change.sources}
-    return RenameTable(table=_name(change), definition=change.after[0], **origin)
+    return RenameTable(table=change.own_table, definition=change.after[0], **origin)
 
 
 def _keep(change: Change, origin: dict[str, Any]) -> Operation:
     if change.left_as is None:
         raise ValueError("the drop of a table is folded")
-    return LeaveTable(table=_name(change), new_source=change.left_as, **origin)
+    return LeaveTable(table=change.own_table, new_source=change.left_as, **origin)
 
 
 def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
@@ -242,11 +235,11 @@ def _drop_function(change: Change, origin: dict[str, Any]) -> Operation:
 
 
 def _put_constraint(change: Change, origin: dict[str, Any]) -> Operation:
-    return PutConstraint(table=_name(change), columns=tuple(change.after), **origin)
+    return PutConstraint(table=change.own_table, columns=tuple(change.after), **origin)
 
 
 def _drop_constraint(change: Change, origin: dict[str, Any]) -> Operation:
-    return DropConstraint(table=_name(change), constraint=change.event.attributes["constraint"], **origin)
+    return DropConstraint(table=change.own_table, constraint=change.event.attributes["constraint"], **origin)
 
 
 _PLANNERS: Mapping[Kind, Callable[[Change, dict[str, Any]], Operation]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.health import DISABLED, decide
-from pysync.base.text import count, local_time, shortened, span
+from pysync.base.text import count, last_line, local_time, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
 from pysync.targets.apply.door import TRASHED
@@ -68,13 +68,13 @@ def _decided(facts: Facts) -> Iterator[Reason]:
 def _parked(facts: Facts) -> Iterator[Reason]:
     refused = next((it for it in facts.parked if it.kind != "waits"), None)
     if refused is not None and refused.kind == "held":
-        yield Reason("brake", f"{refused.table}: {_short(refused.reason)}", decide(facts.target))
+        yield Reason("brake", f"{refused.table}: {last_line(refused.reason, _LONGEST)}", decide(facts.target))
         return
     if refused is not None:
         yield Reason(
             "parked",
             f"event {refused.position} of {refused.table} is parked, {_since(refused.first_at_ms / 1000)}, after "
-            f"{count(refused.attempts, 'attempt')}: {_short(refused.reason)}{_behind(refused.events)}",
+            f"{count(refused.attempts, 'attempt')}: {last_line(refused.reason, _LONGEST)}{_behind(refused.events)}",
             f"pysync parked show {facts.target} {refused.position}",
         )
         return
@@ -82,7 +82,7 @@ def _parked(facts: Facts) -> Iterator[Reason]:
         behind, table = "a parked event", waits.table
         if facts.blocker is not None:
             behind = f"event {facts.blocker.position} of {facts.blocker.table}, which is parked"
-            behind, table = f"{behind}: {_short(facts.blocker.reason)}", facts.blocker.table
+            behind, table = f"{behind}: {last_line(facts.blocker.reason, _LONGEST)}", facts.blocker.table
         yield Reason(
             "waiting",
             f"{count(waits.events, 'event')} of {waits.table} from {waits.position} on wait behind {behind}",
@@ -102,7 +102,7 @@ def _queued(facts: Facts) -> Iterator[Reason]:
     elif facts.paused is not None:
         yield _paused(facts, waits)
     elif facts.state in _AWAY:
-        error = f": {_short(facts.error)}" if facts.error else ""
+        error = f": {last_line(facts.error, _LONGEST)}" if facts.error else ""
         yield Reason("target_away", f"{waits}; {facts.target} is {facts.state}{error}", "pysync status")
     else:
         behind = f"{count(facts.queued, 'event')} to replay"
@@ -158,7 +158,9 @@ def _under_way(facts: Facts) -> Iterator[Reason]:
         yield Reason("in_spool", text, "pysync status")
     for gap in facts.gaps:
         yield Reason(
-            "gap_open", f"a gap is being closed, in which a change of it may be: {_short(gap)}", "pysync status"
+            "gap_open",
+            f"a gap is being closed, in which a change of it may be: {last_line(gap, _LONGEST)}",
+            "pysync status",
         )
 
 
@@ -227,8 +229,3 @@ def _behind(events: int) -> str:
 
 def _since(seconds: float, word: str = "since") -> str:
     return f"{word} {local_time(seconds)}"
-
-
-def _short(text: str) -> str:
-    """The last line of a text, which says the most where it is a traceback."""
-    return shortened((text.strip().splitlines() or [""])[-1], _LONGEST)
