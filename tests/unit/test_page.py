@@ -277,6 +277,15 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
     assert "banner good" not in alice.get("/").body, "a message is shown once"
 
 
+def test_the_page_of_a_target_says_that_a_person_has_kept_objects(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    target = next(it for it in sidecar.answer["targets"] if it["name"] == "dr")
+    assert "that the source has dropped" not in alice.get("/targets/dr").text
+    target |= {"kept": 13}
+    seen = alice.get("/targets/dr").text
+    assert "Keeps 13 objects that the source has dropped" in seen
+    assert "pysync kept list dr" in seen
+
+
 def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     """Before: `Resume` was the primary button, and made all drops without a question."""
     summary, reason = "database hr2 with 40 tables", "max_drops_per_window is 20"
