@@ -66,7 +66,7 @@ class EventQueue:
             self.notes = Notes(self._file)
             self.gaps = Gaps(self._file, self._targets)
             self.intake = Intake(self._file, self.gaps, arrived=self._targets.signal_work)
-            self._held: dict[str, int] = {}
+            self._retained: dict[str, int] = {}
         except BaseException:
             self._file.close()
             raise
@@ -136,21 +136,21 @@ class EventQueue:
         with self._file.reading() as connection:
             return history.retained(connection, events.TABLE, self._done(), self.size)
 
-    def hold(self, who: str, first: int) -> bool:
-        """Keep events from the position `first` on, until `let_go`; False if they are not all there any more.
+    def retain(self, who: str, first: int) -> bool:
+        """Keep events from the position `first` on, until `release`; False if they are not all there any more.
 
         Not over a restart, and not while the disk is near its floor.
         """
         with self._file.lock:
             if first < self._file.first:
                 return False
-            self._held[who] = first
+            self._retained[who] = first
             return True
 
     def release(self, who: str) -> None:
-        """End what `hold` began. Idempotent."""
+        """End what `retain` began. Idempotent."""
         with self._file.lock:
-            self._held.pop(who, None)
+            self._retained.pop(who, None)
 
     def trim(
         self,
@@ -185,7 +185,7 @@ class EventQueue:
             first, tight = self._file.first, self.room.is_tight()
             upto = min(self._targets.slowest(default=0) - retain_rows, first + _TRIM_ROWS - 1)
             if not tight:
-                upto = min([upto, *(it - 1 for it in self._held.values())])
+                upto = min([upto, *(it - 1 for it in self._retained.values())])
             if upto < first:
                 return 0
             with self._file.transaction() as connection:

@@ -89,7 +89,7 @@ class Replays:
         self._reached = 0
         self._waits: str | None = None
         if self._replay is not None and self._replay.upto is None:
-            queue.hold(self._note, self._replay.first)
+            queue.retain(self._note, self._replay.first)
         name = f"replay-{self._target}"
         self.worker = Worker(name, self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second, meanwhile=self._progress)
@@ -117,7 +117,7 @@ class Replays:
                 wanted = self._widened(running, wanted)
                 if wanted == running.range:
                     return False
-            if not self._queue.hold(self._note, wanted.first):
+            if not self._queue.retain(self._note, wanted.first):
                 raise PysyncError("the history was deleted meanwhile", "see: pysync events")
             of = str(wanted.table) if wanted.table else None
             self._keep(Replay(first=wanted.first, last=wanted.last, table=of, started_at=time.time()))

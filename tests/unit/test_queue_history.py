@@ -222,16 +222,16 @@ def test_what_a_target_needs_is_no_history_however_large_it_is(queue):
 
 def test_what_is_held_stays_until_it_is_let_go_or_the_disk_is_tight(queue, disk, reopen):
     add(queue, 10)
-    assert queue.hold("replay", 4)
+    assert queue.retain("replay", 4)
     assert (queue.trim(), kept(queue)) == (3, list(range(4, 11)))
-    assert not queue.hold("replay", 3), "it is gone already"
-    assert queue.hold("other", 8)
+    assert not queue.retain("replay", 3), "it is gone already"
+    assert queue.retain("other", 8)
     queue.release("replay")
     queue.release("replay")
     assert (queue.trim(retain_seconds=DAY, retain_bytes=1), kept(queue)) == (4, [8, 9, 10])
     disk.free = 1_240_000
     assert (queue.trim(), kept(queue)) == (3, [])
-    assert queue.hold("replay", queue.last + 1)
+    assert queue.retain("replay", queue.last + 1)
 
 
 # --- what it is to others
