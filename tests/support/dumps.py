@@ -58,7 +58,7 @@ main()
 
 _KILLED_WITH_FILES = """\
 import os, signal, sys
-from pysync.jobs import dumping as carrying
+from pysync.jobs import dump_carrying as carrying
 from pysync.cli import main
 same = carrying._assert_same
 left = [{after}]
