@@ -123,6 +123,8 @@ class Running:
         self.stage.start_sidecar()
         wait_until_compared(self.stage)
         assert_converges(self.stage)
+        # The comparison may be done before the listener, which tries from time to time, has delivered anything.
+        wait_until(lambda: bool(self.stage.status()["instances"]), seconds=60, what="an event of the listener")
 
     def __exit__(self, *error: Any) -> None:
         self.source.close()
