@@ -7,8 +7,6 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-
-
 _JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
 
 

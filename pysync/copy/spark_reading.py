@@ -13,25 +13,12 @@ if TYPE_CHECKING:
 
 
 _ONE_SPLIT = str(1 << 40)
-
-
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
-
-
 _SIZED = re.compile(r"\b(?:var)?char\s*\([0-9 ]+\)", re.IGNORECASE)
-
-
 _LONGEST = 65535  # of a varchar
-
-
 _NOT_UTF8 = "a line is not UTF-8"
-
-
 _DATE = r"^\d{4}-\d{1,2}-\d{1,2}$"
-
-
 _TIME = r"^\d{4}-\d{1,2}-\d{1,2}([ T].*)?$"
-
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # what is no number is NULL, as in Hive

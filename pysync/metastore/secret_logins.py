@@ -11,8 +11,6 @@ from pysync.metastore.sasl import FRAME
 from pysync.metastore.settings import LoginSettings, assert_secret
 
 _ACTOR = "x-actor-username"
-
-
 _LONGEST_SECRET = 64 * 1024
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-
-
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 
 

@@ -15,11 +15,7 @@ from struct import Struct
 from zlib import crc32
 
 _BODY = Struct("<qqq")
-
-
 _SUM = Struct("<I")
-
-
 _SIZE = _BODY.size + _SUM.size
 
 

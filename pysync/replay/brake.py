@@ -21,8 +21,8 @@ from pysync.model.operation import DropDatabase, Operation
 from pysync.model.removal import Lost
 from pysync.queue import Removal, Removals
 from pysync.queue.removals import State
-from pysync.replay.limits import HELD, Limits, Scales, View, is_lost, tables_among
-from pysync.replay.rows import Rows
+from pysync.replay.limits import HELD, LimitCheck, Limits, ObjectsAtEnds, is_lost, tables_among
+from pysync.replay.removal_index import RemovalIndex
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.removals import Flight, flight_of, lost_by_operations, lost_by_window
 
@@ -79,8 +79,8 @@ class Brake:
     ) -> None:
         self._target, self._limits, self._ends = target, limits, ends
         self._clock = clock or time.time
-        self._rows = Rows(removals)
-        self._scales = Scales(limits, self._rows, self._now_ms)
+        self._rows = RemovalIndex(removals)
+        self._limit_check = LimitCheck(limits, self._rows, self._now_ms)
         self._flights: list[Flight] = []  # of the windows under way, in order
         self._lock = threading.RLock()
 
@@ -224,8 +224,8 @@ class Brake:
         """Let these removals pass, or hold them. `put` are tables that the window itself brings before."""
         with self._lock:
             judged, beside = self._act(candidates)
-            if not self._scales.may_exceed(judged, beside):
-                self._hold(judged, self._scales.open(judged))
+            if not self._limit_check.may_exceed(judged, beside):
+                self._hold(judged, self._limit_check.open(judged))
                 return
         with self._ends.together():
             view = self._view([*judged, *beside])
@@ -234,13 +234,15 @@ class Brake:
             again = self._again([*judged, *beside])
             self._decided(candidates, replace(view, again=again), put)
 
-    def _decided(self, candidates: Sequence[Removal], view: View, put: Set[str], *, only_to_pass: bool = False) -> bool:
+    def _decided(
+        self, candidates: Sequence[Removal], view: ObjectsAtEnds, put: Set[str], *, only_to_pass: bool = False
+    ) -> bool:
         """Decide about these removals, by what both ends have; with `only_to_pass` only if nothing is held."""
         with self._lock:
             judged, beside = self._act(candidates)  # a person may have decided meanwhile
             view = replace(view, to_be=self._to_be(view))
             lost, lost_beside = ([it for it in some if is_lost(it, view, put)] for some in (judged, beside))
-            exceeding = self._scales.exceeding(lost, lost_beside, view)
+            exceeding = self._limit_check.exceeding(lost, lost_beside, view)
             if exceeding and only_to_pass:
                 return False
             self._hold(judged, exceeding)
@@ -260,7 +262,7 @@ class Brake:
         held = (it for name in databases for it in self._rows.within(name, *HELD))
         return judged, [it for it in held if it.kind == "table"]
 
-    def _view(self, act: Sequence[Removal]) -> View:
+    def _view(self, act: Sequence[Removal]) -> ObjectsAtEnds:
         there: dict[str, Set[str]] = {}
         for name in sorted({it.database for it in act}):
             there[name] = self._ends.at_target(name)
@@ -268,7 +270,7 @@ class Brake:
             names = self._ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
             if len(names) < _MOST_PARTITIONS:
                 there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}
-        return View(there)
+        return ObjectsAtEnds(there)
 
     def _again(self, act: Sequence[Removal]) -> Set[str]:
         again = set[str]()
@@ -282,7 +284,7 @@ class Brake:
                 again.add(lost.object)
         return again
 
-    def _to_be(self, view: View) -> Mapping[str, Set[str]]:
+    def _to_be(self, view: ObjectsAtEnds) -> Mapping[str, Set[str]]:
         """What databases and partitioned tables have once all windows under way are applied."""
         ever_put = set[str]().union(*(it.ever_put for it in self._flights))
         others = ever_put - tables_among(ever_put)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pysync.base.text import duration
 from pysync.queue import Removal
 from pysync.queue.removals import State
-from pysync.replay.rows import Rows
+from pysync.replay.removal_index import RemovalIndex
 from pysync.targets.settings import TargetSettings
 
 HELD: tuple[State, State] = ("held", "open")
@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ObjectsAtEnds:
     """What both ends have: what is `there` at the target now, and what is `to_be` there once all that is under way is
     applied, both by database and partitioned table; what the source has `again`.
     """
@@ -54,10 +54,10 @@ class View:
     to_be: Mapping[str, Set[str]] = field(default_factory=dict)
 
 
-class Scales:
+class LimitCheck:
     """What exceeds the limits, among what is known of other removals. `now_ms` is the time since 1970."""
 
-    def __init__(self, limits: Limits, rows: Rows, now_ms: Callable[[], int]) -> None:
+    def __init__(self, limits: Limits, rows: RemovalIndex, now_ms: Callable[[], int]) -> None:
         self._limits, self._rows, self._now_ms = limits, rows, now_ms
 
     def may_exceed(self, judged: Sequence[Removal], beside: Sequence[Removal]) -> bool:
@@ -79,7 +79,7 @@ class Scales:
                 return True
         return False
 
-    def exceeding(self, lost: Sequence[Removal], beside: Sequence[Removal], view: View) -> dict[str, str]:
+    def exceeding(self, lost: Sequence[Removal], beside: Sequence[Removal], view: ObjectsAtEnds) -> dict[str, str]:
         """The objects that exceed a limit, or wait for a decision anyhow, each with the reason."""
         held = self.open(lost)
         for some in self._new_and_held(lost):
@@ -120,7 +120,7 @@ class Scales:
             most = _most_within([*act, *passed], round(seconds * 1000))
         return f"there are {most} drops within {duration(seconds)}, max_drops is {limit}" if most > limit else ""
 
-    def _over_share(self, database: str, lost: Sequence[Removal], view: View) -> str:
+    def _over_share(self, database: str, lost: Sequence[Removal], view: ObjectsAtEnds) -> str:
         tables = tables_among(view.there[database])
         gone = set(self._gone(database, lost))
         left = tables_among(view.to_be[database]) | (tables & view.again)
@@ -142,7 +142,7 @@ class Scales:
         return (it.object for it in self._rows.within(database, "keep") if it.lasting and it.at_ms > since)
 
 
-def is_lost(removal: Removal, view: View, put: Set[str]) -> bool:
+def is_lost(removal: Removal, view: ObjectsAtEnds, put: Set[str]) -> bool:
     """Whether the source does not have the object, and the target does, or will before it is removed.
 
     Also where nobody has looked.

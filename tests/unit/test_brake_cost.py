@@ -14,7 +14,7 @@ from pysync.model.removal import Lost
 from pysync.queue import Removal, Removals
 from pysync.replay.brake import Brake
 from pysync.replay.limits import Limits
-from pysync.replay.rows import Rows
+from pysync.replay.removal_index import RemovalIndex
 
 DROPS = 20_000
 DATABASES = 20
@@ -65,7 +65,7 @@ def test_many_drops_one_by_one_cost_no_more_than_few_each(limit: int) -> None:
 
 
 def test_what_passed_is_forgotten_in_its_order_whatever_came_between() -> None:
-    rows = Rows(cast("Removals", Counting(())))
+    rows = RemovalIndex(cast("Removals", Counting(())))
     passed = [Removal(f"db.t{number}", "table", "passed", "", number, number * 1000) for number in range(5)]
     rows.change(list(reversed(passed)))
     assert (rows.passed, rows.times()) == (5, (0, 4000))

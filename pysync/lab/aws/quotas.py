@@ -27,7 +27,6 @@ class CallRate:
 
 _STATEMENTS, _READS = CallRate(20, 80), CallRate(100, 200)
 
-
 CALLS: Mapping[str, CallRate] = {
     "StartQueryExecution": _STATEMENTS,
     "StopQueryExecution": _STATEMENTS,

@@ -25,11 +25,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.store import HasLinks, Store
 
 log = structlog.get_logger(__name__)
-
-
 _HADOOPS_S3 = re.compile(r"^s3[an]://")
-
-
 Parameters = Mapping[str, str] | None
 
 

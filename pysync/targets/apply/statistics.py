@@ -17,8 +17,6 @@ from pysync.targets.hive import name_of
 
 _SKETCHES = frozenset({"bitVectors", "histogram"})
 """A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
-
-
 _OUTCOMES_WITHOUT_WRITE = {
     Ownership.NEWER: Outcome.STALE,
     Ownership.FOREIGN: Outcome.FOREIGN,

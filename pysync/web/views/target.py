@@ -48,7 +48,7 @@ class TargetView:
     is_paused: bool
     pause: Mapping[str, Any] | None
     brake: Mapping[str, Any] | None
-    kept: int
+    kept_objects: int
     figures: tuple[Figure, ...]
     charts: tuple[Chart, ...]
     latency: tuple[tuple[str, tuple[str, ...]], ...]
@@ -85,7 +85,7 @@ def target_view(
         is_paused=pause is not None,
         pause=pause,
         brake=target.get("brake"),
-        kept=target.get("kept") or 0,
+        kept_objects=target.get("kept") or 0,
         figures=figures(target),
         charts=(
             lag_chart(history or {}, now, hours, latest=target.get("lag_seconds")),

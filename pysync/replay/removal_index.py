@@ -1,4 +1,4 @@
-"""Rows: the removals of a target as the brake asks for them: no question takes longer because there are many others."""
+"""The index of removals: those of a target, as the brake looks them up; none takes longer because there are many."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysync.queue.removals import State
 _Named = dict[str, Removal]
 
 
-class Rows:
+class RemovalIndex:
     """What is known of objects, by name, by state and database, and in order of time; all of it is in the queue's file.
 
     One thread at a time may change it, or ask for more than one object; `get`, `state` and `keeps_within` may be asked
