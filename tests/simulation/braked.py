@@ -13,6 +13,8 @@ from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
 
 _REST_SECONDS, _REST_STEP_SECONDS = 60.0, 2.0
+_QUIET_SECONDS = 24.0
+"""So long nothing has changed, though all that waits was tried again a few times, and every silence was noticed."""
 _MOST_DECISIONS = 6
 _OF_NO_ERROR = frozenset({"held", "waits"})
 
@@ -38,12 +40,23 @@ def rest(world: World) -> str | None:
 
 
 def _go_on(world: World) -> None:
-    """Let time pass. What is parked keeps a comparison open, so that they may have something to do all the time."""
-    begun = world.clock.seconds
-    while world.clock.seconds - begun < _REST_SECONDS:
+    """Let time pass, until nothing changes. What is parked keeps a comparison open: they may always have work to do."""
+    quiet = begun = world.clock.seconds
+    before = _waits(world)
+    while world.clock.seconds - begun < _REST_SECONDS and world.clock.seconds - quiet < _QUIET_SECONDS:
         rounds.take(world.clusters)
         world.look()
+        if (now := _waits(world)) != before:
+            before, quiet = now, world.clock.seconds
         world.clock.seconds += _REST_STEP_SECONDS
+
+
+def _waits(world: World) -> tuple[int, object]:
+    """The changes so far, and what is parked and held after them."""
+    feeds = [feed for _, feed in world.person.feeds()]
+    parked = [{(it.position, it.table, it.kind) for it in feed.parked_rows} for feed in feeds]
+    held = [(feed.brake.held(), feed.brake.kept()) for feed in feeds]
+    return rounds.reported_changes(world.clusters), (parked, held)
 
 
 def _held(world: World) -> dict[Edge, list[str]]:

@@ -41,7 +41,7 @@ class Listener:
     processes: int = 1
     lost: int = 0
     sequence: int = 0
-    told: int = 0
+    changes: int = 0  # that the metastore has reported
     spool: list[bytes] = field(default_factory=list)
     on_disk: int = 0
     held: list[tuple[Notice, str]] | None = None
@@ -57,7 +57,7 @@ class Listener:
 
     def hear(self, reported: Notice) -> None:
         """A callback of the metastore. While `held` is a list it comes only later; while `deaf`, never."""
-        self.told += 1
+        self.changes += 1
         if self.deaf:
             return
         if self.held is not None:

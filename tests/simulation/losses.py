@@ -10,6 +10,7 @@ from pysync.lab.memory import MemoryStore
 from pysync.model.names import partition_name
 from pysync.model.reread import is_request_name
 from pysync.queue import Removal
+from tests.simulation.listener import Listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,12 @@ class Losses:
     renamed: Mapping[str, str]
     made: Sequence[Mapping[str, int]]
     """How often the clients of each cluster have made each table."""
+    listener: Listener
+    """The target's: only after a change the target is listed again."""
     aged_at: float = 0.0
     """Tables that were there before that time are old."""
     wrong: str = ""
+    _seen: int = -1  # the changes that were reported when it was listed last
     _before: dict[str, int] = field(default_factory=dict)  # what was there, each with when its table was created
     _lost: dict[str, bool] = field(default_factory=dict)  # whether it was an old table
     _ever: set[str] = field(default_factory=set)
@@ -46,7 +50,9 @@ class Losses:
 
     def look(self) -> None:
         """See what has gone since the last look. Call it before each call to the target, and after each turn."""
-        now = dict(_objects(self.target))
+        if self._seen == (seen := self.listener.changes):
+            return
+        self._seen, now = seen, dict(_objects(self.target))
         if now.keys() != self._before.keys():
             for name in sorted(self._before.keys() - now.keys()):
                 self._note_gone(name, now)

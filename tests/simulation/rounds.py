@@ -41,8 +41,8 @@ def take(clusters: Sequence[Cluster]) -> None:
 
 
 def reported_changes(clusters: Sequence[Cluster]) -> int:
-    """How many changes the metastores have told of."""
-    return sum(cluster.listener.told for cluster in clusters)
+    """How many changes the metastores have reported."""
+    return sum(cluster.listener.changes for cluster in clusters)
 
 
 def busy(clusters: Sequence[Cluster]) -> str:

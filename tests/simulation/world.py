@@ -77,6 +77,7 @@ class World:
 
     def _losses(self) -> Iterator[tuple[Edge, Losses]]:
         stores = {it.name: it.store for it in self.clusters}
+        listeners = {it.name: it.listener for it in self.clusters}
         clients = [it.client for it in self.clusters]
         renamed, made = ChainMap(*(it.renamed for it in clients)), [it.made for it in clients]
         for source, targets in self.topology.targets.items():
@@ -84,7 +85,7 @@ class World:
                 settings = _settings(self.topology, name)
                 drops, _ = settings.drops_over_time
                 bounds = Bounds(drops, settings.max_drop_share, settings.max_drop_share_from)
-                yield (source, name), Losses(stores[source], stores[name], bounds, renamed, made)
+                yield (source, name), Losses(stores[source], stores[name], bounds, renamed, made, listeners[name])
 
     def look(self) -> None:
         """See what the targets have lost."""
