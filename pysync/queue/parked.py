@@ -109,11 +109,6 @@ class ParkedEvents:
             _doubt(connection, positions)
             connection.executemany(_REMOVE_AT, [(self.target, position) for position in positions])
 
-    def supersede(self, positions: Iterable[int]) -> None:
-        """Remove the parked events at `positions`, never to be applied: refreshes read their objects instead."""
-        with self._file.transaction() as connection:
-            connection.executemany(_REMOVE_AT, [(self.target, position) for position in positions])
-
     def update(self, changed: Sequence[Parked]) -> None:
         """Store the new reason, kind, attempts and last time of parked events, after a retry that failed.
 
@@ -128,6 +123,11 @@ def _doubt(connection: sqlite3.Connection, positions: Collection[int]) -> None:
     """Have the gaps that these events held up healed again: an event applied late may undo what was put right."""
     if positions:
         connection.execute(_DOUBT, (min(positions),))
+
+
+def supersede(connection: sqlite3.Connection, target: str, positions: Iterable[int]) -> None:
+    """Remove the events of a target at these positions, which need not be applied any more."""
+    connection.executemany(_REMOVE_AT, [(target, position) for position in positions])
 
 
 def park(connection: sqlite3.Connection, parks: Iterable[Park]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.base.crashpoints import crash_point
 from pysync.queue import events
 from pysync.queue.notes import record
-from pysync.queue.parked import ParkedEvents, park
+from pysync.queue.parked import ParkedEvents, park, supersede
 from pysync.queue.queue_file import QueueFile
 from pysync.queue.removals import Removals
 from pysync.queue.targets import TargetRow, Targets, forget_target, rename_target
@@ -77,24 +77,32 @@ class TargetQueue:
             rows = connection.execute(_FINISHED, (self.name,)).fetchall()
         return set[int]().union(*(json.loads(positions) for (positions,) in rows))
 
-    def advance(self, position: int, parks: Sequence[Park] = (), finished: Collection[int] = ()) -> None:
+    def advance(
+        self,
+        position: int,
+        parks: Sequence[Park] = (),
+        finished: Collection[int] = (),
+        superseded: Collection[int] = (),
+    ) -> None:
         """Record, in one transaction, that the target is done up to `position`, but for what `parks` sets aside, and
         with the `finished` events behind it.
 
-        Raises ValueError for a position behind the present one, or any beyond the last event.
+        Parked events at the positions `superseded` are removed, never to be applied: refreshes have read their objects
+        instead. Raises ValueError for a position behind the present one, or any beyond the last event.
         """
         with self._file.lock:
             self._file.assert_open()
             row = self._targets.row(self.name)
             self._assert_ahead(row.position, position, parks, finished)
             behind = sorted(it for it in finished if it > position)
-            if position == row.position and not parks and not behind:
+            if position == row.position and not parks and not behind and not superseded:
                 return
             with self._file.transaction() as connection:
                 connection.execute("UPDATE targets SET position = ? WHERE target = ?", (position, self.name))
                 connection.execute(_PASSED, (self.name, position))
                 if behind:
                     connection.execute(_FINISH, (self.name, behind[-1], json.dumps(behind)))
+                supersede(connection, self.name, superseded)
                 park(connection, parks)
                 crash_point("park.written" if parks else "advance.written")
             crash_point("park.committed" if parks else "advance.committed")

@@ -9,18 +9,24 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
 
-from pysync.queue import Park
 from pysync.queue.target_queue import TargetQueue
 from pysync.replay.batch import Batch, Job
-from pysync.replay.window.blocks import Refusal
+from pysync.replay.parking import parks_of
+from pysync.replay.window.blocks import Blocks, Refusal, is_covered
 from pysync.replay.window.concerns import Concerns
 
 
 class Pending:
-    """The windows under way for one target, in order, and its position in the queue."""
+    """The windows under way for one target, in order, what is refused in them, and its position in the queue.
 
-    def __init__(self, queue: TargetQueue) -> None:
+    A refusal is stored, as a parked event, only when the position moves past it, in the same transaction. Until then
+    it is known only here. `heals` is whether refreshes can read the source, and so make good what is parked.
+    """
+
+    def __init__(self, queue: TargetQueue, *, heals: bool = False) -> None:
         self._queue = queue
+        self.heals = heals
+        self.blocks = self._no_blocks()
         self._windows: deque[Batch] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`, or that was
@@ -67,11 +73,27 @@ class Pending:
         """The window in which the position is."""
         return self._windows[0] if self._windows else None
 
+    def blocks_now(self) -> Blocks:
+        """What waits behind events that are parked, or refused under way; a draft of the next window needs it."""
+        return self.blocks.recall(self._queue.parked.blocked())
+
+    def blocks_stored(self, *, trying: Set[str] | None = frozenset()) -> Blocks:
+        """What waits behind parked events alone, but for the keys that a retry is `trying` (None: all).
+
+        For whoever calls it alone, in any thread.
+        """
+        return self._no_blocks().recall(self._queue.parked.blocked() - trying if trying is not None else set())
+
     def take(self, batch: Batch) -> None:
-        """A window is under way."""
+        """A window is under way: events that it refused block, and its refreshes make good what they cover."""
+        self.blocks.take(batch.draft.refused, batch.draft.heals)
         with self._lock:
             self._windows.append(batch)
             self._taken = batch.last
+
+    def heals_parked(self) -> bool:
+        """Whether a refresh under way will make good anything that is parked."""
+        return bool(self._covered(self.taken))
 
     def refuse(self, job: Job, refusal: Refusal) -> None:
         """An event of a job is to be parked; call it before the `end` of the job."""
@@ -93,16 +115,30 @@ class Pending:
         if finished:
             self._queue.advance(self.done, finished=finished)
 
-    def advance(self, done: int, parked: Sequence[Park]) -> None:
-        """Store that all up to `done` is applied, or parked as these rows; and the works that have ended behind it."""
-        self._queue.advance(done, parked, self._take_finished(done))
+    def advance(self, done: int) -> Sequence[Refusal]:
+        """Store that all up to `done` is applied, or parked; and the works that have ended behind it.
+
+        What refreshes up to there have made good is parked no longer, nor parked anew. Returns what is parked now.
+        """
+        healed = {upto: covers for upto, covers in self.blocks.healing.items() if upto <= done}
+        refused = [
+            it
+            for batch in self._windows
+            for it in batch.refused
+            if it.event.position <= done and not is_covered(it.event.position, it.keys, healed)
+        ]
+        parks = parks_of(self._queue.name, refused)
+        self._queue.advance(done, parks, self._take_finished(done), self._covered(done))
+        self.blocks.settle(done)
         with self._lock:
             self._done = done
             while self._windows and self._windows[0].last <= done:
                 self._windows.popleft()
+        return refused
 
     def forget(self) -> int:
-        """Forget what is not done: everything after the position, which is returned, is replayed again."""
+        """Forget what is not stored: everything after the position, which is returned, is replayed again."""
+        self.blocks = self._no_blocks()
         with self._lock:
             self._windows.clear()
             self._taken, self._done = self._done or 0, None
@@ -122,6 +158,15 @@ class Pending:
             yield from ((min(job.work.positions), job.work.keys) for job in batch.left)
             refused = ((it.event.position, it.keys) for it in batch.refused)
             yield from ((at, keys) for at, keys in refused if at > (self._done or 0))
+
+    def _no_blocks(self) -> Blocks:
+        return Blocks(self._queue.parked.names, self.heals)
+
+    def _covered(self, upto: int) -> list[int]:
+        """The positions of parked events that refreshes up to there make good."""
+        healing = {at: covers for at, covers in self.blocks.healing.items() if at <= upto}
+        names = self._queue.parked.names() if healing else {}
+        return [at for at, keys in names.items() if is_covered(at, keys, healing)]
 
     def _take_finished(self, done: int) -> set[int]:
         finished = set[int]()

@@ -25,13 +25,13 @@ from pysync.replay.batch import Batch, Job
 from pysync.replay.brake import Brake
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.limits import Limits
-from pysync.replay.parking import Parking, keys_left, note, report_parked
+from pysync.replay.parking import keys_left, note, report_parked
 from pysync.replay.pending import Pending
 from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher, SourceUnavailable
-from pysync.replay.retries import Retries, Retry, batches_of
+from pysync.replay.retries import Retries, Retry
 from pysync.replay.scheduler import Scheduler
 from pysync.replay.tally import Tally
 from pysync.replay.unfinished import Unfinished
@@ -94,8 +94,6 @@ class Replayer:
         self._translator = translator
         self._progress = progress
         self._clock, self._open_lanes = clock, open_lanes
-        self._heals = source is not None
-        self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, self.halt)
         self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
         self._probe = Probe(self._refresher, self._writer, queue.since, clock)
@@ -113,7 +111,8 @@ class Replayer:
             first_new=queue.last + 1,
             chance=chance,
         )
-        self.pending, self.holds = Pending(self._target_queue), Holds(self._target_queue.wake)
+        self.pending = Pending(self._target_queue, heals=source is not None)
+        self.holds = Holds(self._target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
         self.leaves_some = False  # whether the last window left events that were there for the next one
@@ -136,10 +135,8 @@ class Replayer:
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""
         events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
-        parking = Parking(self._target_queue.parked, heals=self._heals)
-        parking.recall()
         finished = self._target_queue.finished()
-        return draft(events, self._translator, self._writer(), parking.blocks, finished)
+        return draft(events, self._translator, self._writer(), self.pending.blocks_stored(), finished)
 
     # --- what is under way
 
@@ -208,7 +205,6 @@ class Replayer:
         self._scheduler.stop(lanes, lambda: self._target_queue.wait(_IDLE_SECONDS, after=math.inf))
 
     def _forget(self) -> None:
-        self._parking.forget()
         self._refresher.rest()
         self.holds.forget(self.pending.forget())
         self._scheduler = self._new_scheduler()
@@ -242,13 +238,12 @@ class Replayer:
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
             return False
-        self._parking.recall()
-        window = draft(events, self._translator, self._writer(), self._parking.blocks, self.pending.finished)
+        blocks = self.pending.blocks_now()
+        window = draft(events, self._translator, self._writer(), blocks, self.pending.finished)
         crash_point("window.read")
         if not self._is_judged(window):
             return False
-        self._parking.take(window)
-        batch = Batch(window, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
+        batch = Batch(window, blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self.leaves_some = batch.last < events[-1].position
         self.pending.take(batch)
         self._add(batch)
@@ -281,7 +276,7 @@ class Replayer:
         """
         if self._waits_for_all or self.pending.taken - self.done >= self.reach or self.pending.has_refused:
             return True
-        return self._retry is not None and self._parking.heals(self.pending.taken)
+        return self._retry is not None and self.pending.heals_parked()
 
     def _park_what_others_wait_for(self) -> None:
         """Park works that are tried again and again, if the target answers: nothing may wait for one object for ever.
@@ -323,11 +318,9 @@ class Replayer:
     def _advance(self, batches: Sequence[Batch], done: int) -> int:
         if done <= self.done:
             return 0
-        refused = [refusal for batch in batches for refusal in batch.refused if refusal.event.position <= done]
-        refused = self._parking.store(done, refused)
         # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
-        self.pending.advance(done, self._parking.park(refused))
+        refused = self.pending.advance(done)
         self.brake.passed(done)
         report_parked(self._name, self._progress, refused)
         self._recorder.parked(refused)
@@ -377,10 +370,9 @@ class Replayer:
         """
         self.retried = False
         self._review()
-        parking = Parking(self._target_queue.parked, heals=self._heals)
-        parking.begin(keys)
-        remember = partial(note, self._progress)
-        self._retry = Retry(batches_of(parking, attempts or self._settings.retry_attempts, self._redraft, remember))
+        blocks, remember = self.pending.blocks_stored(trying=keys), partial(note, self._progress)
+        attempts = attempts or self._settings.retry_attempts
+        self._retry = Retry(self._target_queue.parked, blocks, self._redraft, attempts, remember)
         self._take_parked()
 
     def _review(self) -> None:
@@ -397,7 +389,7 @@ class Replayer:
         alone: it may be waiting for this retry.
         """
         while self._retry is not None and not self._retry.is_busy:
-            if self._scheduler.broken or self.pending.is_alone or self._parking.heals(self.pending.taken):
+            if self._scheduler.broken or self.pending.is_alone or self.pending.heals_parked():
                 return
             batch = self._retry.next()
             if batch is None:

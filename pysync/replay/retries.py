@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from pysync.queue import Queued
+from pysync.queue import Parked, ParkedEvents, Queued
 from pysync.replay.batch import Batch
-from pysync.replay.parking import Parking
+from pysync.replay.parking import parks_of
 from pysync.replay.window.blocks import Blocks, Refusal
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.run import refreshes_all
 from pysync.targets.settings import TargetSettings
 
 _FIRST_SECONDS = 2.0
+_WINDOW_EVENTS = 500
 
 
 class Retries:
@@ -63,10 +66,24 @@ class Retries:
 
 
 class Retry:
-    """Parked events that are tried again, a batch at a time, in order."""
+    """Parked events that are tried again, some hundred at a time, in order; each batch is done before the next.
 
-    def __init__(self, batches: Iterator[Batch]) -> None:
-        self._batches = batches
+    `parked` are the target's. `blocks` are the keys that are not tried; what is refused again blocks, too. `draft`
+    makes the draft of some events, `attempts` is how often an unclassified error is tried, and `note_refused` gets
+    what was refused again. Used by one thread.
+    """
+
+    def __init__(
+        self,
+        parked: ParkedEvents,
+        blocks: Blocks,
+        draft: Callable[[Sequence[Queued], Blocks], Draft],
+        attempts: int,
+        note_refused: Callable[[Sequence[Refusal]], object],
+    ) -> None:
+        self._parked, self._blocks, self._draft, self._attempts = parked, blocks, draft, attempts
+        self._note_refused = note_refused
+        self._batches = self._all_batches()
         self._begun: Batch | None = None
         self._next: Batch | None = None
 
@@ -82,7 +99,10 @@ class Retry:
         return any(batch is not None and batch.alone for batch in (begun, self._next))
 
     def next(self) -> Batch | None:
-        """The next batch, the same until it is begun; None if there is none."""
+        """The next batch, the same until it is begun; None if there is none.
+
+        Before it is made, events of the one before it that are done are parked no longer.
+        """
         self._next = self._next or next(self._batches, None)
         return self._next
 
@@ -90,27 +110,52 @@ class Retry:
         """The batch that came next is under way."""
         self._begun, self._next = batch, None
 
+    def _all_batches(self) -> Iterator[Batch]:
+        for parked in self._windows():
+            rows = parked
+            while rows:
+                events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
+                window = self._draft(list(events.values()), self._blocks)
+                self._blocks.take(window.refused, window.heals)
+                alone = refreshes_all(window.events[0])
+                batch = Batch(window, self._blocks, self._attempts, alone=alone, parked=True)
+                last = batch.last  # a draft may end before the last of its events
+                yield batch
+                self._store([row for row in rows if row.position <= last], batch.refused)
+                rows = [row for row in rows if row.position > last]
 
-def batches_of(
-    parking: Parking,
-    attempts: int,
-    draft: Callable[[Sequence[Queued], Blocks], Draft],
-    report_parked: Callable[[Sequence[Refusal]], object],
-) -> Iterator[Batch]:
-    """The parked events, some hundred at a time; each batch must be done before the next is taken.
+    def _windows(self) -> Iterator[list[Parked]]:
+        """The parked rows in event order, some hundred at a time; a rename has a row for each of its names.
 
-    Then the events that are done are removed; `report_parked` gets those that were refused again.
-    """
-    for parked in parking.windows():
-        rows = parked
-        while rows:
-            events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-            window = draft(list(events.values()), parking.blocks)
-            parking.take(window)
-            alone = refreshes_all(window.events[0])
-            batch = Batch(window, parking.blocks, attempts, alone=alone, parked=True)
-            last = batch.last  # a draft may end before the last of its events
-            yield batch
-            parking.retried([row for row in rows if row.position <= last], batch.refused)
-            report_parked(batch.refused)
-            rows = [row for row in rows if row.position > last]
+        Rows whose table is blocked when their turn comes are left out: they go on waiting.
+        """
+        last: Parked | None = None
+        while batch := self._parked.events(after=last, limit=_WINDOW_EVENTS):
+            last = batch[-1]
+            if rows := [row for row in batch if row.table not in self._blocks.keys]:
+                yield rows
+
+    def _store(self, rows: Sequence[Parked], refused: Sequence[Refusal]) -> None:
+        """Remove the rows of events that were not refused again, and update the reasons of the others.
+
+        Of a comparison that the brake holds in part, the objects may be others than before.
+        """
+        again = {refusal.event.position: refusal for refusal in refused}
+        now = int(time.time() * 1000)
+        held = [it for it in again.values() if it.kind == "held"]
+        gone = [row for row in rows if not _is_refused(row, again)]
+        self._parked.replace(gone, parks_of(self._parked.target, held))
+        self._parked.update(
+            [
+                replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
+                for row in rows
+                if _is_refused(row, again) and (why := again[row.position]).kind != "waits"
+            ]
+        )
+        self._note_refused(refused)
+
+
+def _is_refused(row: Parked, again: Mapping[int, Refusal]) -> bool:
+    """Whether the event was refused again because of this row's object."""
+    refusal = again.get(row.position)
+    return refusal is not None and (refusal.kind != "held" or row.table in refusal.keys)

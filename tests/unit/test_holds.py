@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -114,7 +115,7 @@ def test_a_refused_event_is_not_taken_for_applied_until_it_is_parked() -> None:
     pending.end(other)
     assert pending.upto(concerns({"a"})) == 0
     assert pending.ended() == [batch]
-    pending.advance(2, ())
+    assert [it.event.position for it in pending.advance(2)] == [1]
     assert (pending.upto(concerns({"a"})), bool(pending)) == (2, False)
 
 
@@ -171,6 +172,9 @@ class Site:
 
 class NoQueue:
     """Where a target's position is kept: from the first event on, and whatever it becomes is taken."""
+
+    name = "dr"
+    parked = SimpleNamespace(names=dict, blocked=set)
 
     def position(self) -> int:
         return 0

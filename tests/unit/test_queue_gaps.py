@@ -123,10 +123,10 @@ def test_an_event_that_a_refresh_supersedes_undoes_nothing_so_the_gap_closes(que
     dr.advance(3, [park(2)])
     assert queue.gaps.close_passed() == 0
     queue.gaps.open("b", "why", 8)
-    dr.parked.supersede([2])
+    dr.advance(dr.position(), superseded=[2])
     dr.advance(8, [park(6)])
     assert (queue.gaps.close_passed(), [gap.key for gap in queue.gaps.unclosed()]) == (1, ["b"])
-    dr.parked.supersede([6])
+    dr.advance(dr.position(), superseded=[6])
     assert (queue.gaps.close_passed(), queue.gaps.unclosed()) == (1, [])
 
 
@@ -138,7 +138,7 @@ def test_an_event_applied_late_counts_though_another_is_superseded(queue: EventQ
     queue.gaps.open("before", "why", 1)
     dr.advance(4, [park(2), park(3)])
     dr.parked.remove([event for event in dr.parked.events() if event.position == 2])
-    dr.parked.supersede([3])
+    dr.advance(dr.position(), superseded=[3])
     assert queue.gaps.close_passed() == 1
     assert [(gap.key, gap.upto) for gap in queue.gaps.unclosed()] == [("a", None)], "it is to be healed anew"
 

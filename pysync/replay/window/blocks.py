@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from pysync.base.masking import masked
@@ -63,11 +63,19 @@ class Blocks:
         refused, healing = dict(self.refused), dict(self.healing)
         return Blocks(self.parked, self.heals, self.stored, refused, healing, set(self.keys))
 
-    def recall(self, stored: Set[str]) -> None:
-        """Block the keys of parked events, `stored`, and of refused ones, except what is made good."""
+    def recall(self, stored: Set[str]) -> Blocks:
+        """Block exactly the keys of parked events, `stored`, and of refused ones, except what is made good."""
         self.stored = stored
         self.keys = set(stored).union(*self.refused.values())
         self._heal()
+        return self
+
+    def take(self, refused: Iterable[Refusal], heals: Mapping[int, Covers]) -> None:
+        """A draft is under way: what is refused in it blocks, and its refreshes make good what they cover."""
+        for refusal in refused:
+            self.refuse(refusal.event.position, refusal.keys)
+        for position, covers in heals.items():
+            self.heal(position, covers)
 
     def refuse(self, position: int, keys: Set[str]) -> None:
         """Block the keys of an event. If it is a refresh, it makes nothing good."""
