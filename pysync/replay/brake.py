@@ -225,7 +225,7 @@ class Brake:
         with self._lock:
             judged, beside = self._act(candidates)
             if not self._limit_check.may_exceed(judged, beside):
-                self._hold(judged, self._limit_check.open(judged))
+                self._hold(judged, {})
                 return
         with self._ends.together():
             view = self._view([*judged, *beside])
@@ -267,6 +267,9 @@ class Brake:
         for name in sorted({it.database for it in act}):
             there[name] = self._ends.at_target(name)
         for name in sorted({it.table for it in act if it.kind == "partition"}):
+            if name not in there[TableName.parse(name).database]:
+                there[name] = set()  # the target cannot list those of a table that it does not have
+                continue
             names = self._ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
             if len(names) < _MOST_PARTITIONS:
                 there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}

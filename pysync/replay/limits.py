@@ -61,11 +61,12 @@ class LimitCheck:
         self._limits, self._rows, self._now_ms = limits, rows, now_ms
 
     def may_exceed(self, judged: Sequence[Removal], beside: Sequence[Removal]) -> bool:
-        """Whether these removals may exceed a limit, as far as that is known without asking either end.
+        """Whether these removals may exceed a limit, or wait for a decision, as far as that is known without asking either
+        end.
 
         `beside` are the tables that are held in the same databases.
         """
-        if any(self._over_window(it) or self._over_time(it) for it in self._new_and_held(judged)):
+        if self._over_window(judged) or self._over_time(judged) or self.open(judged):
             return True
         databases = {it.database for it in judged if it.lasting} if self._limits.share else set()
         return any(self._may_exceed_share(name, [*judged, *beside]) for name in databases)
@@ -89,7 +90,12 @@ class LimitCheck:
             if reason := self._over_share(database, [*lost, *beside], view):
                 of_share = (it for it in lost if it.database == database and it.kind != "partition" and it.count)
                 held |= dict.fromkeys((it.object for it in of_share), reason)
-        return held
+        return held | self._held_beside_new([it for it in lost if it.object not in held])
+
+    def _held_beside_new(self, passing: Sequence[Removal]) -> dict[str, str]:
+        """What stays held though its own reason has ended: together with what comes now it is too much."""
+        why = self._over_window(passing) or self._over_time(passing)
+        return dict.fromkeys((it.object for it in self._new_and_held(passing)[1] if it.count), why) if why else {}
 
     def _new_and_held(self, act: Sequence[Removal]) -> tuple[list[Removal], list[Removal]]:
         """What comes now, and what is held: the number of the one says nothing of the other."""

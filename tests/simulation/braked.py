@@ -96,12 +96,14 @@ def _parked(world: World) -> str | None:
 
 
 def _waiting(feed: Feed) -> set[int]:
-    """The positions of the parked events that wait for what is held, or for others that do.
+    """The positions of the parked events that wait for what is held, or for others that do; and those of tables that
+    cannot be made anew while a person keeps their partitions.
 
     Of a rename both names wait. The drop of a database waits for what is held in it, and all that comes later in the
     database waits for the drop.
     """
-    held, waiting = {it.object for it in feed.brake.held()}, set[int]()
+    kept = {it.object for it in feed.brake.kept() if it.object.endswith("/*")}
+    held, waiting = kept.union(it.object for it in feed.brake.held()), set[int]()
     rows = feed.parked_rows
     while more := {it.position for it in rows if _waits_for(_name(it), held)} - waiting:
         waiting |= more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -45,6 +46,8 @@ class Losses:
     _lost: dict[str, bool] = field(default_factory=dict)  # whether it was an old table
     _ever: set[str] = field(default_factory=set)
     _replaced: set[str] = field(default_factory=set)  # gone, and made again at the source before or later
+    _gone: Counter[str] = field(default_factory=Counter)  # how often each table has gone
+    _functions: set[str] = field(default_factory=set)  # that have gone since anything else has
     _let_go: set[str] = field(default_factory=set)
     _kept: set[str] = field(default_factory=set)
 
@@ -66,10 +69,12 @@ class Losses:
     def look_at_rest(self) -> None:
         """Once all events have come: what was gone to be replaced, and is not there, has gone without a decision.
 
-        What was replaced by a rename counts by its former name.
+        What was replaced by a rename counts by its former name. What was dropped again before it came to the target is
+        not counted (docs/brake.md).
         """
         self.look()
         replaced = self._replaced - dict(_objects(self.source)).keys() - set(self.renamed.values())
+        replaced = {it for it in replaced if self._gone[it] >= self._times_made(it)}
         self._lost |= dict.fromkeys(replaced, False)
         self._check()
 
@@ -107,6 +112,8 @@ class Losses:
     # --- what has gone
 
     def _note_gone(self, name: str, now: Mapping[str, int]) -> None:
+        self._gone[name] += 1
+        self._note_function(name)
         if name in self._kept and self._stands_alone(name, now):
             self.wrong = self.wrong or f"what a person has kept is gone: {name}"
         if not self._stands_alone(name, now) or self._is_let_go(name) or self._is_elsewhere(name, now):
@@ -117,8 +124,21 @@ class Losses:
         is_table = "." in name and not name.endswith("()") and "/" not in name
         self._lost[name] = is_table and self._before[name] < self.aged_at
 
+    def _note_function(self, name: str) -> None:
+        """HMS wants the functions of a database to be dropped before it: these have not gone alone."""
+        if name.endswith("()"):
+            self._functions.add(name)
+            return
+        for function in self._functions if "." not in name else ():
+            if _database(function) == name:
+                self._lost.pop(function, None)
+        self._functions.clear()
+
     def _is_made_again(self, name: str) -> bool:
-        return sum(it.get(name, 0) for it in self.made) > 1
+        return self._times_made(name) > 1
+
+    def _times_made(self, name: str) -> int:
+        return sum(it.get(name, 0) for it in self.made)
 
     def _stands_alone(self, name: str, now: Mapping[str, int]) -> bool:
         """Whether it did not go with its table, or as a function with its database."""

@@ -79,6 +79,32 @@ _LOADED_BEFORE_ITS_DATABASE: History = (
     Step("late", 0, 88, 0, 232),
     Step("load", 0, 56, 167, 201),
 )
+_NEW_DROPS_BESIDE_A_HOLD: History = (
+    Step("client", 0, 22, 8, 166),
+    Step("client", 0, 16, 2, 38),
+    Step("client", 0, 18, 12, 48),
+    Step("late", 0, 21, 6, 210),
+    Step("client", 0, 21, 4, 237),
+    Step("client", 0, 26, 8, 180),
+    Step("ship", 0, 25, 92, 104),
+    Step("ship", 0, 90, 209, 144),
+    Step("compare", 0, 181, 156, 184),
+    Step("client", 0, 1, 0, 87),
+    Step("client", 0, 21, 9, 47),
+    Step("heal", 0, 241, 23, 41),
+    Step("client", 0, 33, 6, 210),
+)
+_TABLE_OF_A_HELD_PARTITION_DROPPED: History = (
+    Step("fill"),
+    Step("fill", 1, 1),
+    Step("settle"),
+    Step("late", 0, 1, 7, 243),
+    Step("client", 0, 33, 12, 91),
+    Step("ship", 0, 151, 57, 138),
+    Step("replay", 0, 249, 116, 90),
+    Step("decide", 0, 192, 170, 218),
+    Step("client", 1, 33, 1, 56),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -99,6 +125,16 @@ FOUND: dict[str, tuple[str, int, History]] = {
     "a refused event waits to be parked behind a table that fails": ("hanging", 9, _REFUSED_BEHIND_WHAT_FAILS),
     "the retry of one table waits for the refresh of another, which fails": ("hanging", 9210, _RETRY_BEHIND_A_REFRESH),
     "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),
+    "the reason of a hold ends as more drops come, and together they exceed a limit": (
+        "braked",
+        60001197,
+        _NEW_DROPS_BESIDE_A_HOLD,
+    ),
+    "a client drops the table of a held partition at the target": (
+        "braked-pair",
+        60000117,
+        _TABLE_OF_A_HELD_PARTITION_DROPPED,
+    ),
 }
 
 
