@@ -10,7 +10,6 @@ Requests of other threads (pause, resume, retry, skip) interrupt what is under w
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
@@ -32,7 +31,7 @@ from pysync.replay.parking import related
 from pysync.replay.progress import DrainState, Progress
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
-from pysync.replay.replayer import Replayer
+from pysync.replay.replayer import PACE_SECONDS, Replayer
 from pysync.replay.requests import Requests
 from pysync.replay.tally import Tally
 from pysync.replay.visible import ClockOffset, same_clock
@@ -45,8 +44,6 @@ from pysync.worker import Worker
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
 _MOST_LOGGED = 20
-_PACE_SECONDS = 0.1
-"""How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 
 log = structlog.get_logger(__name__)
 
@@ -97,7 +94,6 @@ class Drain:
         self._target_queue = queue.target(settings.name)
         self._open_target = open_target
         self._name_there = translator.mapping.table
-        self._clock = clock
         self._replayer = Replayer(
             queue,
             settings,
@@ -108,10 +104,10 @@ class Drain:
             record=record,
             clock=clock,
             clock_offset=clock_offset,
+            pace=PACE_SECONDS,
         )
         self.pending, self.holds, self.reads = self._replayer.pending, self._replayer.holds, self._replayer.reads
         self._requests: Requests[Lanes] = Requests()
-        self._begun = -math.inf  # when the last window began
         self.worker = Worker(
             f"drain-{settings.name}",
             self._session,
@@ -245,32 +241,19 @@ class Drain:
         return self.worker.stopping.is_set()
 
     def _turn(self, lanes: Lanes) -> None:
-        """Run a request, or continue what is under way and take the next window; waits if there is nothing to do."""
-        if not self._replayer.busy and self._requests.run(lanes):
+        """Run a request, or take a step and wait until there is more to do."""
+        replayer, progress = self._replayer, self.progress
+        if not replayer.busy and self._requests.run(lanes):
             return
-        paused = self.paused() is not None
-        if not paused:
-            self._replayer.retry_in_time()
-        self._replayer.step(lanes)
-        if paused:
-            self.progress.state = DrainState.PAUSED
-            self._replayer.wait(_IDLE_SECONDS)
-            return
-        if not (self._replayer.busy and self.progress.state is DrainState.WAITING):  # until an operation succeeds
-            self.progress.state = DrainState.SHADOW if self._replayer.shadow else DrainState.RUNNING
-        self._next_window(lanes)
-
-    def _next_window(self, lanes: Lanes) -> None:
-        """Take the next window when there is one and room for it; returns as soon as anything else has happened."""
-        replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
-        if not replayer.wants(lanes):
-            replayer.wait(_IDLE_SECONDS)
-        elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.pending.taken < self.settings.window:
-            replayer.wait(pace)  # a window that is not full grows for a moment
-        elif self._target_queue.wait(replayer.patience(_IDLE_SECONDS), after=replayer.pending.taken):
-            self._begun = self._clock()
-            if not replayer.window(lanes):
-                replayer.wait(_IDLE_SECONDS)
+        is_paused = self.paused() is not None
+        if is_paused:
+            progress.state = DrainState.PAUSED
+        elif not (replayer.busy and progress.state is DrainState.WAITING):  # until an operation succeeds
+            progress.state = DrainState.SHADOW if replayer.shadow else DrainState.RUNNING
+        if not is_paused:
+            replayer.retry_in_time()
+        rest = replayer.step(lanes, takes=not is_paused)
+        self._target_queue.wait(min(rest.seconds, _IDLE_SECONDS), after=rest.after)
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()

@@ -61,8 +61,7 @@ class LimitCheck:
         self._limits, self._rows, self._now_ms = limits, rows, now_ms
 
     def may_exceed(self, judged: Sequence[Removal], beside: Sequence[Removal]) -> bool:
-        """Whether these removals may exceed a limit, or wait for a decision, as far as that is known without asking either
-        end.
+        """Whether these removals may exceed a limit, or wait for a decision, as far as neither end has to be asked.
 
         `beside` are the tables that are held in the same databases.
         """

@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -54,20 +55,33 @@ _LOOK_AHEAD = 10_000
 """Events in which the removal of what an operation misses is looked for."""
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
+PACE_SECONDS = 0.1
+"""How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 _STUCK_SECONDS = 30.0
 """Works that fail for so long are parked once all others wait for them, if source and target answer otherwise."""
 
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """There is nothing to do until an event comes behind the position `after`, a work ends, or somebody wakes the
+    target in the queue; or until something is to be tried again, in so many `seconds`.
+    """
+
+    seconds: float
+    after: float = math.inf
+
+
 class Replayer:
-    """Replays for one target, in one thread. When `halt` is set, everything ends early: call `stop_works`, then go on.
+    """Replays for one target, in one thread, step by step. When `halt` is set, everything ends early: call
+    `stop_works`, then go on.
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not say. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
-    `open_lanes` makes the lanes; `ledger` knows the drops of late; `record` takes what is for the journal;
-    `clock_offset` knows the clocks of listeners. Other threads may use `pending`, `holds` and `reads`, which say how
-    far objects are, keep them there, and say which were read at the source.
+    `open_lanes` makes the lanes; `record` takes what is for the journal; `clock_offset` knows the clocks of listeners.
+    Windows that are not full begin `pace` seconds apart. Other threads may use `pending`, `holds` and `reads`: how far
+    objects are, what keeps them there, and which were read at the source.
     """
 
     def __init__(
@@ -84,6 +98,7 @@ class Replayer:
         chance: Callable[[], float] = random.random,
         clock_offset: ClockOffset = same_clock,
         open_lanes: OpenLanes = Threads,
+        pace: float = 0.0,
     ) -> None:
         self.shadow = settings.mode == "shadow"
         self.halt = threading.Event()
@@ -93,7 +108,7 @@ class Replayer:
         self._name, self._settings = settings.name, settings
         self._translator = translator
         self._progress = progress
-        self._clock, self._open_lanes = clock, open_lanes
+        self._clock, self._open_lanes, self._pace = clock, open_lanes, pace
         keep_pace = partial(progress.throttle.wait, self.halt)
         self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
         self._probe = Probe(self._refresher, self._writer, queue.since, clock)
@@ -115,7 +130,9 @@ class Replayer:
         self.holds = Holds(self._target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
-        self.leaves_some = False  # whether the last window left events that were there for the next one
+        self._away_until = -math.inf  # until when a target that could not be asked is not asked again
+        self._begun = -math.inf  # when the last window was taken
+        self._leaves_some = False  # whether it left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
         self._retry: Retry | None = None
@@ -155,8 +172,35 @@ class Replayer:
         """The target's position."""
         return self.pending.done
 
-    def step(self, lanes: Lanes) -> None:
-        """Note what has ended, and begin what may begin; does not wait."""
+    def step(self, lanes: Lanes, *, takes: bool = True) -> Rest:
+        """Begin what may begin, also works of the next window if it `takes` one, and note what has ended; never waits.
+
+        Returns how long there will be nothing to do.
+        """
+        if takes and self._wants(lanes) and not self._growing():
+            self._take_window(lanes)
+        self._go_on(lanes)
+        return self._rest(lanes, takes=takes)
+
+    def _growing(self) -> float:
+        """For how many seconds the next window still grows; 0 for one that is full, or was left by the last one."""
+        if self._leaves_some or self._queue.last - self.pending.taken >= self._settings.window:
+            return 0.0
+        return max(0.0, self._begun + self._pace - self._clock())
+
+    def _rest(self, lanes: Lanes, *, takes: bool) -> Rest:
+        if not takes or self._waits_for_all or not self._wants(lanes):
+            return Rest(self._seconds())
+        if self._queue.last > self.pending.taken:
+            return Rest(min(self._seconds(), self._growing()))
+        return Rest(self._seconds(), after=self.pending.taken)
+
+    def _seconds(self) -> float:
+        """The seconds until something is to be tried again."""
+        away = self._away_until - self._clock()
+        return max(0.0, min(self._scheduler.seconds(), away if away > 0 else math.inf))
+
+    def _go_on(self, lanes: Lanes) -> None:
         self._scheduler.note(lanes)
         parked = self._settle()
         self._scheduler.release()
@@ -172,14 +216,6 @@ class Replayer:
             self._refresher.rest()
         if parked:
             self._retries.soon()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until a work ends, one is due again, or the target is woken in the queue; at most so long."""
-        self._target_queue.wait(self.patience(seconds), after=math.inf)
-
-    def patience(self, seconds: float) -> float:
-        """The seconds until something is to be tried again, at most `seconds`."""
-        return max(0.0, min(seconds, self._scheduler.seconds()))
 
     def stop_works(self, lanes: Lanes) -> int:
         """Begin nothing more, wait for the operations in flight, and forget what is not done: it runs again.
@@ -215,13 +251,13 @@ class Replayer:
 
     # --- windows
 
-    def wants(self, lanes: Lanes) -> bool:
+    def _wants(self, lanes: Lanes) -> bool:
         """Whether the next window may be taken: a lane is free, and not too much is under way.
 
         At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
         Not if one of them has to be tried again: the others need not wait for that.
         """
-        if not self._scheduler.wants(lanes) or self.pending.is_alone:
+        if not self._scheduler.wants(lanes) or self.pending.is_alone or self._clock() < self._away_until:
             return False
         if self._retry is not None and self._retry.is_alone:
             return False
@@ -230,25 +266,24 @@ class Replayer:
         within_reach = not self.pending or self.pending.taken - self.done < self.reach
         return within_reach and self.pending.size < _FLIGHT_BYTES
 
-    def window(self, lanes: Lanes) -> bool:
-        """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
-        after = self.pending.taken
+    def _take_window(self, lanes: Lanes) -> None:
+        """Take the next window if there is one, unless it has to wait for the others, or cannot be judged now."""
+        after, self._begun = self.pending.taken, self._clock()
         most = min(self._settings.window, self.reach - (after - self.done))
         events = self.holds.take(self._queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
-            return False
+            return
         blocks = self.pending.blocks_now()
         window = draft(events, self._translator, self._writer(), blocks, self.pending.finished)
         crash_point("window.read")
         if not self._is_judged(window):
-            return False
+            return
         batch = Batch(window, blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
-        self.leaves_some = batch.last < events[-1].position
+        self._leaves_some = batch.last < events[-1].position
         self.pending.take(batch)
         self._add(batch)
         self._scheduler.begin(lanes)
-        return True
 
     def _add(self, batch: Batch) -> None:
         # First: a work of the batch must not begin before the end of one that it would have waited for is on disk.
@@ -261,7 +296,7 @@ class Replayer:
             self.brake.expect(window, parked=parked)
         except (Unavailable, OutcomeUnknown) as error:
             self._progress.waits(error)
-            self.wait(_AWAY_SECONDS)
+            self._away_until = self._clock() + _AWAY_SECONDS
             return False
         except PysyncError as error:
             # Of one odd object, which must not stop the others: the door has each removal judged by itself.
@@ -358,9 +393,9 @@ class Replayer:
             if self.halt.is_set():
                 self.stop_works(lanes)
                 return False
-            self.step(lanes)
+            self._go_on(lanes)
             if self._retry is not None:
-                self.wait(_IDLE_SECONDS)
+                self._target_queue.wait(min(_IDLE_SECONDS, self._seconds()), after=math.inf)
         return self.retried
 
     def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> None:
@@ -388,7 +423,7 @@ class Replayer:
         Not while a refresh under way makes them good: older states would come after it. Nor beside a work that must be
         alone: it may be waiting for this retry.
         """
-        while self._retry is not None and not self._retry.is_busy:
+        while self._retry is not None and not self._retry.is_busy and self._clock() >= self._away_until:
             if self._scheduler.broken or self.pending.is_alone or self.pending.heals_parked():
                 return
             batch = self._retry.next()

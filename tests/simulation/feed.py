@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +26,7 @@ _IN_FLIGHT, _RESTING = 2, 32
 
 
 class Feed:
-    """What `Drain._turn` does, on the world's clock."""
+    """The turns of a `Drain`, on the world's clock."""
 
     def __init__(
         self,
@@ -97,9 +98,9 @@ class Feed:
         self._replayer.retry_in_time()
         if not self._replayer.busy and not self.behind:
             return False
-        if self._replayer.wants(self._lanes) and self._dice.random() < 0.5:
-            self._replayer.window(self._lanes)
-        self._go_on()
+        rest = self._replayer.step(self._lanes, takes=self._dice.random() < 0.5)
+        if not self._lanes.busy and rest.seconds < math.inf:
+            self._clock.sleep(rest.seconds)
         self._check_bounds()
         return True
 
@@ -120,8 +121,3 @@ class Feed:
         assert self._lanes.begun <= _IN_FLIGHT * self._lanes.count + _RESTING, (
             f"{self._lanes.begun} works are in flight"
         )
-
-    def _go_on(self) -> None:
-        self._replayer.step(self._lanes)
-        if not self._lanes.busy and (seconds := self._replayer.patience(1e9)) < 1e9:
-            self._clock.sleep(seconds)

@@ -46,7 +46,7 @@ class OneLane:
 def finish(replayer: Replayer, lanes: OneLane) -> None:
     """Until nothing is under way."""
     while replayer.busy:
-        replayer.step(lanes)
+        replayer.step(lanes, takes=False)
 
 
 def fly(
@@ -59,6 +59,4 @@ def fly(
     """Take windows while there are `more`, after a call of `before`, and go on with what is under way; in any order."""
     while more():
         before()
-        while replayer.wants(lanes) and order.random() < 0.5 and replayer.window(lanes):
-            before()
-        replayer.step(lanes)
+        replayer.step(lanes, takes=order.random() < 0.5)

@@ -205,7 +205,7 @@ def test_a_drain_that_was_never_started_can_be_stopped(bench):
 
 
 def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench, monkeypatch):
-    monkeypatch.setattr(drain, "_PACE_SECONDS", 3600.0)
+    monkeypatch.setattr(drain, "PACE_SECONDS", 3600.0)
 
     def asked(at: int) -> Event:
         return event(Kind.REFRESH, sequence=at, attributes={"database": "db", "table": "t"})
