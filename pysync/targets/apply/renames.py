@@ -67,7 +67,7 @@ def _rename_over(store: Door, operation: RenameTable, old: Any, new: Any | None,
         return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new, judge)])
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, new)
-    if has_commit_of_others(store, operation, operation.definition.parameters, old, judge):
+    if has_commit_of_others(operation, operation.definition.parameters, old, judge):
         return Outcome.FOREIGN
     # Both refuse what cannot be written, before anything is dropped for it.
     refuse_transactional(store.settings, operation.definition)
