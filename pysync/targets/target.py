@@ -12,11 +12,13 @@ from pysync.model.constraints import Constraints, comparable
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
-from pysync.targets.apply import apply, judge_class, tables_with
+from pysync.targets.apply import FLOWS, NEEDS, judge_class
+from pysync.targets.apply.databases import tables_with
 from pysync.targets.apply.door import Changes, Door, Redefining, created_of
-from pysync.targets.apply.refusals import refuse_transactional
+from pysync.targets.apply.judge import Judge
+from pysync.targets.apply.refusals import refuse_catalog, refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
-from pysync.targets.base import Outcome
+from pysync.targets.base import Outcome, Rejected
 from pysync.targets.diff import differences
 from pysync.targets.files import BringsFiles
 from pysync.targets.guard import NoGuard, RemovalGuard
@@ -57,9 +59,29 @@ class StoreTarget:
             return self.store.check_rights()
 
     def apply(self, operation: Operation) -> Outcome:
-        """Apply the operation (see Target.apply)."""
-        with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._place_name}"):
-            return apply(self._door, operation)
+        """Apply the operation (see Target.apply); UNSUPPORTED if the store cannot hold what it describes."""
+        kind, lacking = type(operation).__name__, NEEDS.get(type(operation))
+        with self.store.classified(f"{kind} of {operation.key} on {self._place_name}"):
+            refuse_catalog(self.store.settings, operation)
+            if lacking is not None and lacking in self.store.lacks:
+                self.store.omits(lacking)
+                return Outcome.UNSUPPORTED
+            flow, judge = FLOWS.get(type(operation)), self._judge(operation)
+            if flow is None:
+                raise Rejected(f"a target of kind {self.store.settings.kind} does not support {kind}")
+            tries = 0
+            while True:
+                tries += 1
+                try:
+                    outcome = flow(judge.store, operation, judge)
+                    break
+                except Exception as error:
+                    # Another client may have changed what was read: then it is decided again.
+                    if tries == self.store.decisions or not self.store.is_race(error):
+                        raise
+            if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
+                judge.store.note_put()
+            return outcome
 
     def redefining(self, around: Redefining) -> None:
         """Carry out each write that creates, alters or drops tables in a context that `around` gives."""
@@ -97,7 +119,8 @@ class StoreTarget:
     def tables_with(self, drop: DropDatabase) -> dict[str, int]:
         """The names of the tables that the drop of a database would take along, with their createTime at the source."""
         with self.store.classified(f"cannot read the tables of {drop.database} on {self._place_name}", reading=True):
-            return {it.tableName: created_of(it) for it in tables_with(self._door, drop)}
+            judge = self._judge(drop)
+            return {it.tableName: created_of(it) for it in tables_with(judge.store, drop, judge)}
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""
@@ -171,6 +194,10 @@ class StoreTarget:
         """Give everything back; never raises."""
         with suppress(Exception):
             self.store.close()
+
+    def _judge(self, operation: Operation) -> Judge:
+        """Who decides about the operation; its `store` is the door for what the operation writes."""
+        return judge_class(self.store.settings)(self._door.for_operation(operation))
 
     def _as_stored(self, wanted: Any, table: Any | None) -> Any:
         if isinstance(wanted, list):
