@@ -29,14 +29,23 @@ from pysync.targets.diff import (
     sources_of,
 )
 from pysync.targets.halving import ENOUGH, Halving, may_pass
-from pysync.targets.store import Capability, Exists, RefusedPartition, Store, Written, refused_as_one
+from pysync.targets.store import (
+    Capability,
+    Exists,
+    HasFunctions,
+    RefusedPartition,
+    RenamesTables,
+    Store,
+    Written,
+    refused_as_one,
+)
 
 T = TypeVar("T")
 
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 
 
-class HiveStore(Store):
+class HiveStore(Store, HasFunctions, RenamesTables):
     """A store that leaves the plain calls (`write_…`) to subclasses, which know how to make them."""
 
     # --- the plain calls

@@ -25,12 +25,13 @@ from pysync.targets.hive import HiveStore, is_view, name_of, with_known_sources
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.errors import classified, is_race
 from pysync.targets.settings import TargetSettings
+from pysync.targets.store import HasColumnStatistics, HasConstraints
 
 _NO_CATALOG = "No such catalog"
 _MANAGED_PLACE = "Unable to create database managed directory"
 
 
-class HmsStore(HiveStore):
+class HmsStore(HiveStore, HasConstraints, HasColumnStatistics):
     """A metastore. It connects at the first call, and again after a failure.
 
     What a change has `visited` travels with each call, in its EnvironmentContext or as the user who makes it.
