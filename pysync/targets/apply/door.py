@@ -111,7 +111,7 @@ class Door:
         """Those of the store."""
         return self.reads.settings
 
-    # --- the store as what only some are: asked for nothing where the store `lacks` that
+    # --- the store as what only some are; not to be asked for where it `lacks` that
 
     @property
     def functions(self) -> HasFunctions:
@@ -215,7 +215,7 @@ class Door:
         self._note(f"function {wanted.functionName}", "created")
 
     def alter_function(self, wanted: Any, existing: Any) -> None:
-        """See Store. Raises Rejected where its database only leads to another catalog's."""
+        """See HasFunctions. Raises Rejected where its database only leads to another catalog's."""
         refuse_link(self.reads, wanted.dbName)
         differences = _fields(wanted, existing)
         self.functions.alter_function(wanted, existing)
@@ -306,7 +306,7 @@ class Door:
             self._note(f"table {_name(table)}", "dropped")
 
     def rename_table(self, wanted: Any, existing: Any) -> None:
-        """See Store."""
+        """See RenamesTables."""
         differences = _fields(wanted, existing)
         with self._redefining(wanted, existing):
             self.renames.rename_table(wanted, existing)
@@ -356,12 +356,12 @@ class Door:
         return written
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
-        """See Store."""
+        """See HasConstraints."""
         self.constraints.add_constraint(columns)
         self._note("constraint", "created")
 
     def drop_constraint(self, name: TableName, constraint: str) -> None:
-        """See Store."""
+        """See HasConstraints."""
         self.constraints.drop_constraint(name, constraint)
         self._note(f"constraint {constraint}", "dropped")
 
@@ -373,11 +373,11 @@ class Door:
             self.reads.furnish(item)
 
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
-        """See Store."""
+        """See HasColumnStatistics."""
         self.statistics.put_column_statistics(name, statistics)
 
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
-        """See Store."""
+        """See HasColumnStatistics."""
         self.statistics.drop_column_statistics(name, part, columns)
 
     def log_lost(self, lost: Sequence[str]) -> None:
