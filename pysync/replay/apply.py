@@ -142,19 +142,35 @@ class Applier:
         kind = type(operation).__name__
         log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
 
-    def _outcome(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation. Its database, if that is missing, is created from the source first.
+    def _outcome(self, lane: Lane, job: Job, operation: Operation, *, has_database: bool = False) -> Outcome:
+        """Apply the operation. If its table is missing, or there only in part, all of it is read at the source.
+
+        If its database is missing, that is created from the source first, unless it was (`has_database`).
+        """
+        try:
+            if self._unfinished.holds(operation):
+                unfinished = Incomplete("an earlier refresh of the table did not finish")
+                return self._reread_table(lane, job, operation, unfinished)
+            try:
+                outcome = self._try(lane, job, operation)
+            except Incomplete as error:
+                return self._reread_table(lane, job, operation, error)
+        except Missing as error:
+            if has_database:
+                raise
+            return self._outcome_without(lane, job, operation, error)
+        self._unfinished.forget(operation)
+        return outcome
+
+    def _outcome_without(self, lane: Lane, job: Job, operation: Operation, missing: Missing) -> Outcome:
+        """The outcome of an operation that misses its database, or a table that could not be read as a whole.
 
         What is missing because it is removed at the source as well is not missed: the event of its drop will come.
         """
         try:
-            return self._apply_or_reread(lane, job, operation)
-        except Missing as error:
-            missing = error
-        try:
             if isinstance(missing, MissingDatabase) and (refresh := self._refresher.database(operation)) is not None:
                 self._try(lane, job, refresh)
-                return self._apply_or_reread(lane, job, operation)
+                return self._outcome(lane, job, operation, has_database=True)
         except MissingDatabase:
             return Outcome.STALE
         except Missing as error:
@@ -173,24 +189,14 @@ class Applier:
             return True
         return isinstance(error, MissingDatabase) and self._refresher.is_gone(operation)
 
-    def _apply_or_reread(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation. If its table is missing, or there only in part, read all of it at the source."""
-        if self._unfinished.holds(operation):
-            return self._reread_table(lane, job, operation, "an earlier refresh of the table did not finish")
-        try:
-            outcome = self._try(lane, job, operation)
-        except Incomplete as error:
-            if isinstance(error, WrittenByAnother):
-                self._progress.finds_mark_of_other(operation.key, error.mark)
-            return self._reread_table(lane, job, operation, str(error))
-        self._unfinished.forget(operation)
-        return outcome
-
-    def _reread_table(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
+    def _reread_table(self, lane: Lane, job: Job, operation: Operation, error: Incomplete) -> Outcome:
         """Bring the table of an operation to its state at the source; without a source, to what the events say."""
+        if isinstance(error, WrittenByAnother):
+            self._progress.finds_mark_of_other(operation.key, error.mark)
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
-        name, job.reason = self._settings.name, f"the whole table was written: {reason}"
+        name, reason = self._settings.name, str(error)
+        job.reason = f"the whole table was written: {reason}"
         if refresh is not None:
             log.info("table_incomplete", target=name, reason=reason, read_at_source=True)
         else:

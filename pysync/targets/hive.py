@@ -24,27 +24,31 @@ from pysync.targets.diff import (
     is_translated,
     path_of,
     same,
-    same_counts,
     same_creation,
     same_parameters,
     sources_of,
 )
 from pysync.targets.halving import ENOUGH, Halving, may_pass
-from pysync.targets.store import Capability, Exists, RefusedPartition, Store, Written, refused_as_one
+from pysync.targets.store import (
+    Capability,
+    Exists,
+    HasFunctions,
+    RefusedPartition,
+    RenamesTables,
+    Store,
+    Written,
+    refused_as_one,
+)
 
 T = TypeVar("T")
 
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 
 
-class HiveStore(Store):
+class HiveStore(Store, HasFunctions, RenamesTables):
     """A store that leaves the plain calls (`write_…`) to subclasses, which know how to make them."""
 
     # --- the plain calls
-
-    @abstractmethod
-    def write_new_table(self, wanted: Any) -> None:
-        """Create the table. Raises MissingDatabase where its database is not there."""
 
     @abstractmethod
     def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
@@ -91,19 +95,6 @@ class HiveStore(Store):
             self.create_function(wanted)
 
     # --- tables
-
-    def create_table(self, wanted: Any) -> None:
-        """Create the table. HMS makes its directory; files that are in it already stay.
-
-        HMS counts the files of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`), whatever numbers
-        it was given. The numbers are corrected afterwards.
-        """
-        self.write_new_table(_with_known_sources(wanted))
-        # Seen on 2.3.10, 3.1.3 and 4.1.0: HMS counts no files for partitioned tables, so those need no second call.
-        counts = not (is_view(wanted) or wanted.partitionKeys)
-        existing = self.table(name_of(wanted)) if counts else None
-        if existing is not None and not same_counts(wanted.parameters, existing.parameters):
-            self._write(wanted, existing)
 
     def alter_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> bool:
         """Turn `existing` into `wanted`, also under another name; the partitions are kept.
@@ -256,7 +247,7 @@ class HiveStore(Store):
         self.write_table(wanted, existing, cascade=cascade)
         # alter_table leaves a view's creationMetadata as it is; it has a call of its own.
         if existing.creationMetadata and not same_creation(wanted.creationMetadata, existing.creationMetadata):
-            self.write_sources(_with_known_sources(wanted))
+            self.write_sources(with_known_sources(wanted))
 
     def _unmovable(self, old: Any, location: str) -> Any:
         """The table whose directory HMS will not rename: `old` itself, or `old` after it was made external."""
@@ -304,6 +295,16 @@ def is_another(wanted: Any, existing: Any) -> bool:
     return is_view(wanted) != is_view(existing) or _keys(wanted) != _keys(existing)
 
 
+def with_known_sources(wanted: Any) -> Any:
+    """The materialized view without its counts if those are of other tables than its own; else as it is."""
+    made = wanted.creationMetadata
+    if made is None or not made.sourceTables or sources_of(made):
+        return wanted
+    copy = deepcopy(wanted)
+    copy.creationMetadata.sourceTables = None
+    return copy
+
+
 def slices(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """The items, `size` at a time."""
     for start in range(0, len(items), size):
@@ -341,16 +342,6 @@ def _as_translated(wanted: Any, existing: Any) -> Any:
     copy = deepcopy(wanted)
     translation = {key: value for key, value in existing.parameters.items() if key in TRANSLATION}
     copy.tableType, copy.parameters = existing.tableType, {**(wanted.parameters or {}), **translation}
-    return copy
-
-
-def _with_known_sources(wanted: Any) -> Any:
-    """The materialized view without its counts if those are of other tables than its own; else as it is."""
-    made = wanted.creationMetadata
-    if made is None or not made.sourceTables or sources_of(made):
-        return wanted
-    copy = deepcopy(wanted)
-    copy.creationMetadata.sourceTables = None
     return copy
 
 

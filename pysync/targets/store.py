@@ -1,6 +1,7 @@
 """Store: what a place for tables can do, in Hive's structs. It decides nothing: `pysync.targets.apply` does.
 
-A kind of target is a store and settings (docs/contributing.md). A store declares in `lacks` what it cannot hold.
+A kind of target is a store and settings (docs/contributing.md). `Store` is what every place has. What only some places
+have is a protocol beside it, and a store is one of these, too; in `lacks` it says why it is not.
 
 Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_stored`
 returns. It holds what the store needs to write the object back (a version, fields that Hive has no place for). Nobody
@@ -17,7 +18,6 @@ from enum import Enum
 from itertools import islice
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
@@ -29,8 +29,6 @@ from pysync.model.struct_copies import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
-
-log = structlog.get_logger(__name__)
 
 
 class Capability(str, Enum):
@@ -76,7 +74,7 @@ class Store(ABC):
     """
 
     lacks: ClassVar[Mapping[Capability, str]] = {}
-    """What it cannot hold or do, and why: one line that people read."""
+    """What it cannot hold or do, and why: one line that people read. Then it is none of what PARTS has for that."""
     # In one call 5,000 new partitions take HMS 2.3 4.5 to 7 s (on Derby): a lane would hang on it for that long.
     batch: ClassVar[int] = 500
     """How many partitions are read or written in one call."""
@@ -89,7 +87,10 @@ class Store(ABC):
         self.place_name = place_name
         self.visited: Sequence[str] = ()
         """The clusters that what is written has been to, our own last. Calls carry that to listeners."""
-        self._omitted: set[Capability] = set()
+        for capability, part in PARTS.items():
+            if isinstance(self, part) == (capability in self.lacks):
+                kind, name = type(self).__name__, part.__name__
+                raise TypeError(f"{kind} must either be a {name}, or say in `lacks` why it has no {capability}")
 
     # --- the connection
 
@@ -114,24 +115,8 @@ class Store(ABC):
     def check(self) -> str:
         """Reach the place and say in a few words what is there. Changes nothing."""
 
-    def check_rights(self) -> str:
-        """Ask for the rights that it needs (see ChecksRights)."""
-        return ""
-
     def close(self) -> None:  # noqa: B027 - a store may have nothing to give back
         """Give everything back; may be called twice."""
-
-    def omits(self, lacking: Capability) -> None:
-        """Log, once per connection, that the target goes on without this capability."""
-        if lacking not in self._omitted:
-            self._omitted.add(lacking)
-            name = self.settings.name
-            log.warning("feature_unsupported", target=name, feature=str(lacking), reason=self.lacks[lacking])
-
-    @property
-    def keeps_statistics(self) -> bool:
-        """Whether it can hold column statistics, and the settings ask for them."""
-        return self.settings.keeps_statistics and Capability.COLUMN_STATISTICS not in self.lacks
 
     # --- what is there
 
@@ -176,18 +161,6 @@ class Store(ABC):
         keys = [key.name for key in table.partitionKeys or ()]
         names = [partition_name(keys, item) for item in values]
         return self.partitions_by_name(TableName.of(table.dbName, table.tableName), names)
-
-    def function(self, database: str, name: str) -> Any | None:
-        """A Function; `name` is in lower case."""
-        return next((it for it in self.functions(database) if it.functionName == name), None)
-
-    def functions(self, database: str) -> list[Any]:  # noqa: ARG002
-        """The database's functions, with names in lower case."""
-        return []
-
-    def constraints(self, table: Any) -> Constraints:  # noqa: ARG002
-        """The constraints of a table as it was read here."""
-        return {}
 
     # --- what happens to an object here
 
@@ -258,14 +231,6 @@ class Store(ABC):
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop tables of one database, with their partitions."""
 
-    def rename_table(self, wanted: Any, existing: Any) -> None:
-        """Turn `existing` into `wanted`, which has another name and maybe another database.
-
-        Partitions below the old location get a location below the new one; no file moves. Never called if the store
-        lacks `Capability.RENAMES`.
-        """
-        raise NotImplementedError
-
     # --- partitions
 
     @abstractmethod
@@ -287,10 +252,11 @@ class Store(ABC):
     def drop_partitions(self, table: Any, existing: Sequence[Any], *, delete_data: bool) -> None:
         """Drop partitions that are there, at most `batch`. Raises Rejected at the end for those that are refused."""
 
-    # --- what may lack, and is never called then
-
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
-        """Give all partitions of the table these columns; returns whether any had others."""
+        """Give all partitions of the table these columns; returns whether any had others.
+
+        Never called if the store lacks `Capability.OWN_PARTITION_COLUMNS`.
+        """
         name = TableName.of(table.dbName, table.tableName)
         partitions, changed, refused = self.partitions(name), False, list[RefusedPartition]()
         while some := list(islice(partitions, self.batch)):
@@ -302,41 +268,68 @@ class Store(ABC):
             raise refused_as_one(name, refused)
         return changed
 
+
+@runtime_checkable
+class HasFunctions(Protocol):
+    """A store of a place that has functions; their names are in lower case there."""
+
+    @abstractmethod
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions, each a Function."""
+
+    def function(self, database: str, name: str) -> Any | None:
+        """A Function."""
+        return next((it for it in self.functions(database) if it.functionName == name), None)
+
+    @abstractmethod
     def create_function(self, wanted: Any) -> None:
         """Create it. Raises MissingDatabase where its database is not there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def alter_function(self, wanted: Any, existing: Any) -> None:
         """Turn `existing` into `wanted`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drop_function(self, database: str, name: str) -> None:
         """Drop the function; does nothing if it is not there."""
-        raise NotImplementedError
 
+
+@runtime_checkable
+class HasConstraints(Protocol):
+    """A store of a place that has constraints, at least of some kinds."""
+
+    @abstractmethod
+    def constraints(self, table: Any) -> Constraints:
+        """The constraints of a table as it was read here."""
+
+    @abstractmethod
     def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
         """The columns of a table's constraints of one kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_constraint(self, columns: Sequence[Any]) -> None:
         """Add one constraint, given by its columns. Raises MetastoreUnsupported for a kind it does not know."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drop_constraint(self, name: TableName, constraint: str) -> None:
         """Drop a constraint that is there."""
-        raise NotImplementedError
 
+
+@runtime_checkable
+class HasColumnStatistics(Protocol):
+    """A store of a place that has column statistics, by the names of partitions; "" is the table itself."""
+
+    @abstractmethod
     def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
-        """The column statistics of the partitions with these names; "" is the table itself."""
-        raise NotImplementedError
+        """The column statistics of these parts."""
 
+    @abstractmethod
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
-        """Write column statistics by the names of existing partitions; "" is the table itself."""
-        raise NotImplementedError
+        """Write column statistics of parts that are there."""
 
+    @abstractmethod
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
         """Drop the statistics of some columns."""
-        raise NotImplementedError
 
     def stored_statistics(self, item: Any) -> Any | None:
         """The ColumnStatisticsObj as the place will return it; None if it cannot hold it."""
@@ -345,6 +338,27 @@ class Store(ABC):
     def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
         """Whether the place can read statistics of timestamp columns."""
         return True
+
+
+@runtime_checkable
+class RenamesTables(Protocol):
+    """A store that renames tables in place."""
+
+    @abstractmethod
+    def rename_table(self, wanted: Any, existing: Any) -> None:
+        """Turn `existing` into `wanted`, which has another name and maybe another database.
+
+        Partitions below the old location get a location below the new one; no file moves.
+        """
+
+
+PARTS: Mapping[Capability, type[object]] = {
+    Capability.FUNCTIONS: HasFunctions,
+    Capability.CONSTRAINTS: HasConstraints,
+    Capability.COLUMN_STATISTICS: HasColumnStatistics,
+    Capability.RENAMES: RenamesTables,
+}
+"""What each store is that does not lack the capability, and no other store. Other capabilities have no methods."""
 
 
 @runtime_checkable
@@ -398,8 +412,8 @@ class RenamesElsewhere(Protocol):
 
 
 @runtime_checkable
-class SendsMessages(Protocol):
-    """A store with a listener that reports changes to other clusters."""
+class SendsMessages(HasFunctions, Protocol):
+    """A store with a listener that reports changes to other clusters; functions are what it sends."""
 
     def broadcast(self, function: Any) -> None:
         """Create the Function `function` and drop it, so that the listeners of all clusters get the events."""

@@ -6,21 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.constraints import Constraints, comparable
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
-from pysync.targets.apply import apply, judge_class, tables_with
-from pysync.targets.apply.door import Changes, Door, Redefining, created_of
-from pysync.targets.apply.refusals import refuse_transactional
+from pysync.targets.apply import FLOWS, NEEDS, judge_class
+from pysync.targets.apply.databases import tables_with
+from pysync.targets.apply.door import Changes, Door, Redefining
+from pysync.targets.apply.judge import Judge
+from pysync.targets.apply.owners import created_of
+from pysync.targets.apply.refusals import refuse_catalog, refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
-from pysync.targets.base import Outcome
+from pysync.targets.base import ChecksRights, Outcome, Rejected
 from pysync.targets.diff import differences
 from pysync.targets.files import BringsFiles
 from pysync.targets.guard import NoGuard, RemovalGuard
-from pysync.targets.store import Capability, Store
+from pysync.targets.store import Capability, HasConstraints, HasFunctions, Store
+
+log = structlog.get_logger(__name__)
 
 
 class StoreTarget:
@@ -35,11 +41,12 @@ class StoreTarget:
         # No operation writes the trash: its writes are not recorded.
         self._trash = Door(store, Changes())
         self._place_name = store.place_name
+        self._omitted: set[Capability] = set()
 
     @property
     def keeps_statistics(self) -> bool:
         """As the store says."""
-        return self.store.keeps_statistics
+        return self._door.keeps_statistics
 
     @property
     def lacks(self) -> Mapping[Capability, str]:
@@ -54,12 +61,32 @@ class StoreTarget:
     def check_rights(self) -> str:
         """Ask for the rights that the store needs (see ChecksRights)."""
         with self.store.classified(f"cannot list the databases of {self._place_name}", reading=True):
-            return self.store.check_rights()
+            return self.store.check_rights() if isinstance(self.store, ChecksRights) else ""
 
     def apply(self, operation: Operation) -> Outcome:
-        """Apply the operation (see Target.apply)."""
-        with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._place_name}"):
-            return apply(self._door, operation)
+        """Apply the operation (see Target.apply); UNSUPPORTED if the store cannot hold what it describes."""
+        kind, lacking = type(operation).__name__, NEEDS.get(type(operation))
+        with self.store.classified(f"{kind} of {operation.key} on {self._place_name}"):
+            refuse_catalog(self.store.settings, operation)
+            if lacking is not None and lacking in self.store.lacks:
+                self._omit(lacking)
+                return Outcome.UNSUPPORTED
+            flow, judge = FLOWS.get(type(operation)), self._judge(operation)
+            if flow is None:
+                raise Rejected(f"a target of kind {self.store.settings.kind} does not support {kind}")
+            tries = 0
+            while True:
+                tries += 1
+                try:
+                    outcome = flow(judge.store, operation, judge)
+                    break
+                except Exception as error:
+                    # Another client may have changed what was read: then it is decided again.
+                    if tries == self.store.decisions or not self.store.is_race(error):
+                        raise
+            if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
+                judge.store.note_put()
+            return outcome
 
     def redefining(self, around: Redefining) -> None:
         """Carry out each write that creates, alters or drops tables in a context that `around` gives."""
@@ -97,7 +124,8 @@ class StoreTarget:
     def tables_with(self, drop: DropDatabase) -> dict[str, int]:
         """The names of the tables that the drop of a database would take along, with their createTime at the source."""
         with self.store.classified(f"cannot read the tables of {drop.database} on {self._place_name}", reading=True):
-            return {it.tableName: created_of(it) for it in tables_with(self._door, drop)}
+            judge = self._judge(drop)
+            return {it.tableName: created_of(it) for it in tables_with(judge.store, drop, judge)}
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""
@@ -124,19 +152,19 @@ class StoreTarget:
     def functions(self, database: str) -> list[Any]:
         """The database's functions."""
         with self.store.classified(f"cannot list the functions of {database} on {self._place_name}", reading=True):
-            return self.store.functions(database)
+            return self.store.functions(database) if isinstance(self.store, HasFunctions) else []
 
     def constraints(self, table: Any) -> Constraints:
         """The table's constraints, of the kinds that it can hold."""
         with self.store.classified(
             f"cannot read the constraints of {table.tableName} on {self._place_name}", reading=True
         ):
-            return self.store.constraints(table)
+            return self.store.constraints(table) if isinstance(self.store, HasConstraints) else {}
 
     def differences(self, wanted: Any, existing: Any | None, table: Any | None = None) -> list[str]:
         """What it would write (see Target.differences)."""
         # What the target cannot hold must not be reported as drift for ever.
-        if isinstance(wanted, list) and Capability.CONSTRAINTS in self.store.lacks:
+        if isinstance(wanted, list) and not isinstance(self.store, HasConstraints):
             return []
         if isinstance(wanted, hive.Table):
             # `apply` would refuse such a table, so its absence is no drift.
@@ -171,6 +199,17 @@ class StoreTarget:
         """Give everything back; never raises."""
         with suppress(Exception):
             self.store.close()
+
+    def _judge(self, operation: Operation) -> Judge:
+        """Who decides about the operation; its `store` is the door for what the operation writes."""
+        return judge_class(self.store.settings)(self._door.for_operation(operation))
+
+    def _omit(self, lacking: Capability) -> None:
+        """Log, once per connection, that the target goes on without this capability."""
+        if lacking not in self._omitted:
+            self._omitted.add(lacking)
+            name, reason = self.store.settings.name, self.store.lacks[lacking]
+            log.warning("feature_unsupported", target=name, feature=str(lacking), reason=reason)
 
     def _as_stored(self, wanted: Any, table: Any | None) -> Any:
         if isinstance(wanted, list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.names import TableName
 from pysync.targets.hive import name_of
 from pysync.targets.kinds import target_kind
-from pysync.targets.store import Store
+from pysync.targets.store import HasFunctions, Store
 from pysync.targets.target import StoreTarget
 from tests.conformance.harness import features_of
 
@@ -78,6 +78,7 @@ class StoreHarness:
         store.alter_table(store.as_stored(table), store.table(name_of(table)))
 
     def functions(self, database: str) -> dict[str, str]:
+        assert isinstance(self._others, HasFunctions)
         return {found.functionName: found.className for found in self._others.functions(database)}
 
     def constraints(self, name: TableName) -> dict[str, list[str]]:
@@ -112,5 +113,5 @@ def _record(store: Store, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
 
         return wrapper
 
-    for name in _WRITES:
+    for name in filter(partial(hasattr, store), _WRITES):
         setattr(store, name, recorded(name, getattr(store, name)))

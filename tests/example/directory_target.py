@@ -34,7 +34,7 @@ from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Reje
 from pysync.targets.hive import name_of
 from pysync.targets.kinds import TargetKind
 from pysync.targets.settings import TargetSettings
-from pysync.targets.store import Capability, Store, Written
+from pysync.targets.store import Capability, HasFunctions, Store, Written
 from pysync.targets.target import StoreTarget
 
 _ANSWERS: Sequence[Answer[OSError]] = (
@@ -51,7 +51,7 @@ class DirectorySettings(TargetSettings):
     directory: Path = Field(description="Directory of the target. It must exist.")
 
 
-class DirectoryStore(Store):
+class DirectoryStore(Store, HasFunctions):
     """A directory, which several processes may use at once."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {

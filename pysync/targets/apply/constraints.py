@@ -56,7 +56,7 @@ def drop_constraint(store: Door, operation: DropConstraint, judge: Judge) -> Out
 def _names_like(store: Door, table: Any, constraint: str) -> set[str]:
     """The names of the table's constraints that match in any case, spelled as they are there."""
     wanted = normalized(constraint)
-    columns = chain.from_iterable(store.reads.constraints(table).values())
+    columns = chain.from_iterable(store.constraints.constraints(table).values())
     return {name for name in map(constraint_name, columns) if normalized(name) == wanted}
 
 
@@ -77,7 +77,7 @@ def _put_constraint(store: Door, operation: PutConstraint, table: Any, judge: Ju
 
 def _replaced(store: Door, name: TableName, column: Any) -> list[Any]:
     """The columns, in order, of the existing constraint that the new one would replace."""
-    existing = store.reads.constraints_of(type(column), name)
+    existing = store.constraints.constraints_of(type(column), name)
     # A table has at most one primary key, and its name may be generated: the name does not identify it.
     if isinstance(column, hive.SQLPrimaryKey):
         return existing

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -26,14 +26,25 @@ from pysync.model.operation import Operation, PutWithFiles
 from pysync.model.removal import Lost, name_of_values, put_by
 from pysync.model.struct_copies import copied
 from pysync.targets.apply import trash
-from pysync.targets.apply.owners import stamped
+from pysync.targets.apply.owners import created_of, stamped
 from pysync.targets.apply.refusals import refuse_link
 from pysync.targets.base import Held, MissingDatabase
 from pysync.targets.diff import fields
 from pysync.targets.files import BringsFiles
 from pysync.targets.guard import NoGuard, RemovalGuard
 from pysync.targets.settings import TargetSettings
-from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
+from pysync.targets.store import (
+    Capability,
+    CopiesTables,
+    Furnishes,
+    HasColumnStatistics,
+    HasConstraints,
+    HasFunctions,
+    RenamesElsewhere,
+    RenamesTables,
+    Store,
+    Written,
+)
 
 TRASHED = "moved to the trash as "
 """How the difference of a table that was moved to the trash begins; its name there follows."""
@@ -99,6 +110,33 @@ class Door:
     def settings(self) -> TargetSettings:
         """Those of the store."""
         return self.reads.settings
+
+    # --- the store as what only some are; not to be asked for where it `lacks` that
+
+    @property
+    def functions(self) -> HasFunctions:
+        """The store of a place that has functions."""
+        return cast(HasFunctions, self.reads)
+
+    @property
+    def constraints(self) -> HasConstraints:
+        """The store of a place that has constraints."""
+        return cast(HasConstraints, self.reads)
+
+    @property
+    def statistics(self) -> HasColumnStatistics:
+        """The store of a place that has column statistics."""
+        return cast(HasColumnStatistics, self.reads)
+
+    @property
+    def renames(self) -> RenamesTables:
+        """The store of a place that renames tables."""
+        return cast(RenamesTables, self.reads)
+
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether the place has column statistics, and the settings ask for them."""
+        return self.settings.keeps_statistics and Capability.COLUMN_STATISTICS not in self.reads.lacks
 
     # --- other stores for the same place
 
@@ -170,17 +208,17 @@ class Door:
         """Create it; its database as for `create_table`."""
         refuse_link(self.reads, wanted.dbName)
         try:
-            self.reads.create_function(wanted)
+            self.functions.create_function(wanted)
         except MissingDatabase as error:
             self._create_missing_database(wanted.dbName, error)
-            self.reads.create_function(wanted)
+            self.functions.create_function(wanted)
         self._note(f"function {wanted.functionName}", "created")
 
     def alter_function(self, wanted: Any, existing: Any) -> None:
-        """See Store. Raises Rejected where its database only leads to another catalog's."""
+        """See HasFunctions. Raises Rejected where its database only leads to another catalog's."""
         refuse_link(self.reads, wanted.dbName)
         differences = _fields(wanted, existing)
-        self.reads.alter_function(wanted, existing)
+        self.functions.alter_function(wanted, existing)
         self._changes.note(*differences)
 
     def remove_function(self, database: str, name: str) -> None:
@@ -196,7 +234,7 @@ class Door:
         self.create_function(wanted)
 
     def _drop_function(self, database: str, name: str) -> None:
-        self.reads.drop_function(database, name)
+        self.functions.drop_function(database, name)
         self._note(f"function {name}", "dropped")
 
     # --- tables
@@ -268,10 +306,10 @@ class Door:
             self._note(f"table {_name(table)}", "dropped")
 
     def rename_table(self, wanted: Any, existing: Any) -> None:
-        """See Store."""
+        """See RenamesTables."""
         differences = _fields(wanted, existing)
         with self._redefining(wanted, existing):
-            self.reads.rename_table(wanted, existing)
+            self.renames.rename_table(wanted, existing)
         if self.settings.drops == "trash" and wanted.dbName == self.settings.trash_database:
             differences = [Difference(f"table {_name(existing)}", None, TRASHED + wanted.tableName)]
         self._changes.note(*differences)
@@ -318,13 +356,13 @@ class Door:
         return written
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
-        """See Store."""
-        self.reads.add_constraint(columns)
+        """See HasConstraints."""
+        self.constraints.add_constraint(columns)
         self._note("constraint", "created")
 
     def drop_constraint(self, name: TableName, constraint: str) -> None:
-        """See Store."""
-        self.reads.drop_constraint(name, constraint)
+        """See HasConstraints."""
+        self.constraints.drop_constraint(name, constraint)
         self._note(f"constraint {constraint}", "dropped")
 
     # --- what no definition has: not noted
@@ -335,12 +373,12 @@ class Door:
             self.reads.furnish(item)
 
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
-        """See Store."""
-        self.reads.put_column_statistics(name, statistics)
+        """See HasColumnStatistics."""
+        self.statistics.put_column_statistics(name, statistics)
 
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
-        """See Store."""
-        self.reads.drop_column_statistics(name, part, columns)
+        """See HasColumnStatistics."""
+        self.statistics.drop_column_statistics(name, part, columns)
 
     def log_lost(self, lost: Sequence[str]) -> None:
         """Log what the store cannot hold of the object that the operation has written."""
@@ -447,12 +485,6 @@ def partition_key(table: Any, partition: Any) -> str:
 
 def _function_key(database: str, name: str) -> str:
     return f"{database}.{normalized(name)}()"
-
-
-def created_of(table: Any) -> int:
-    """The createTime at the source (s); 0 if it is not known."""
-    mark = Mark.read(table.parameters)
-    return mark.created if mark is not None else 0
 
 
 def _name(table: Any) -> TableName:

@@ -14,7 +14,7 @@ def put_function(store: Door, operation: PutFunction, judge: Judge) -> Outcome:
     """Create the function, or alter or replace it."""
     database = store.reads.database(operation.database)
     expected = store.reads.as_stored(operation.definition)
-    existing = store.reads.function(operation.database, expected.functionName)
+    existing = store.functions.function(operation.database, expected.functionName)
     verdict = judge.function(operation, database, expected, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, database)
@@ -33,7 +33,7 @@ def put_function(store: Door, operation: PutFunction, judge: Judge) -> Outcome:
 def drop_function(store: Door, operation: DropFunction, judge: Judge) -> Outcome:
     """Drop the function if it is there."""
     name = normalized(operation.function)
-    existing = store.reads.function(operation.database, name)
+    existing = store.functions.function(operation.database, name)
     if existing is None:
         return Outcome.UNCHANGED
     database = store.reads.database(operation.database)

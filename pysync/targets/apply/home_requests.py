@@ -55,7 +55,7 @@ class HomeRequests:
 
     def for_functions(self, operation: DatabaseOperation, place: Any) -> None:
         """The same for each function in the database `place`."""
-        for function in self.store.reads.functions(operation.database):
+        for function in self._sender.functions(operation.database):
             self.for_place(operation, place, function.functionName)
 
     def _request(self, operation: Operation, home: str, database: str, **part: str) -> Outcome:

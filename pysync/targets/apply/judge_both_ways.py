@@ -398,7 +398,7 @@ class BothWaysJudge(Judge):
             or self.store.reads.table_names(operation.database)
         ):
             return False
-        return home == operation.mark.source or not self.store.reads.functions(operation.database)
+        return home == operation.mark.source or not self.store.functions.functions(operation.database)
 
     # --- within
 

@@ -82,6 +82,12 @@ def is_of_others(existing: Any, mark: Mark) -> bool:
     return ownership_of(True, existing.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}
 
 
+def created_of(table: Any) -> int:
+    """The createTime of a table at the source (s); 0 if it is not known."""
+    mark = Mark.read(table.parameters)
+    return mark.created if mark is not None else 0
+
+
 def stamped(definition: Any, mark: Mark) -> Any:
     """A copy of a database or table that carries the mark."""
     copy = copied(definition)

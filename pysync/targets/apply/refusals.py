@@ -1,5 +1,6 @@
 """Refusals: what nobody may write, whoever decides.
 
+- A catalog that the target does not have is not written to.
 - Transactional tables are written as metadata only where the settings say so.
 - The pointer of an Iceberg table names the metadata file that is the table, and a commit moves it. pysync moves it only
   from a place where the source had it. Otherwise it would overwrite what was committed at the target.
@@ -15,9 +16,10 @@ from typing import Any
 
 import structlog
 
+from pysync.model.catalogs import catalog_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import PutTable, TableOperation
+from pysync.model.operation import Operation, PutTable, TableOperation
 from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.targets.apply.owners import Ownership, ownership_for_drop
 from pysync.targets.base import Rejected
@@ -27,6 +29,16 @@ from pysync.targets.store import HasLinks, Store
 log = structlog.get_logger(__name__)
 _HADOOPS_S3 = re.compile(r"^s3[an]://")
 Parameters = Mapping[str, str] | None
+
+
+def refuse_catalog(settings: TargetSettings, operation: Operation) -> None:
+    """Raise Rejected for what is in a catalog that the target does not have."""
+    catalog = catalog_of(operation.key)
+    if catalog is not None and catalog not in settings.written_catalogs:
+        raise Rejected(
+            f"{operation.key} is in the catalog {catalog}, which pysync does not write at the target",
+            f'rename it: databases = {{ "@{catalog}#*" = "{catalog}_*" }}; or set catalogs = ["{catalog}"] (kind hms)',
+        )
 
 
 def is_refused_as_transactional(settings: TargetSettings, table: Any) -> bool:

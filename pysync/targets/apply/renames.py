@@ -67,7 +67,7 @@ def _rename_over(store: Door, operation: RenameTable, old: Any, new: Any | None,
         return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new, judge)])
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, new)
-    if has_commit_of_others(store, operation, operation.definition.parameters, old, judge):
+    if has_commit_of_others(operation, operation.definition.parameters, old, judge):
         return Outcome.FOREIGN
     # Both refuse what cannot be written, before anything is dropped for it.
     refuse_transactional(store.settings, operation.definition)
@@ -129,14 +129,14 @@ def _create_and_copy(store: Door, operation: RenameTable, old: Any, new: Any | N
             "they are copied again"
         )
     if made is not None:
-        if store.reads.keeps_statistics:
+        if store.keeps_statistics:
             copy_statistics(store, old, made)
         if isinstance(store.reads, CopiesTables):
             store.reads.inherit(made, old)
     bring_to(store, operation, operation.definition, made, judge)
     store.drop_former(old)
     store.furnish(operation.definition)
-    lost = [] if store.reads.keeps_statistics else ["its column statistics"]
+    lost = [] if store.keeps_statistics else ["its column statistics"]
     lost += [store.reads.lost_by_copy] if isinstance(store.reads, CopiesTables) else []
     log.warning(
         "table_copied",

@@ -35,7 +35,7 @@ def put_statistics(store: Door, operation: PutStatistics, judge: Judge) -> Outco
     ownership = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
     if table is None or ownership is not Ownership.OWN:
         return _OUTCOMES_WITHOUT_WRITE.get(ownership, Outcome.UNCHANGED)
-    existing = store.reads.column_statistics(table, list(operation.statistics))
+    existing = store.statistics.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
     wanted = {
         part: _fitting(_as_stored(store, filter(known, items)), table) for part, items in operation.statistics.items()
@@ -56,7 +56,7 @@ def copy_statistics(store: Door, old: Any, new: Any) -> None:
     names = store.reads.partition_names(old) if old.partitionKeys else ()
     batches = (names[at : at + store.reads.batch] for at in range(0, len(names), store.reads.batch))
     for parts in ([""], *batches):
-        statistics = {part: items for part, items in store.reads.column_statistics(old, parts).items() if items}
+        statistics = {part: items for part, items in store.statistics.column_statistics(old, parts).items() if items}
         if statistics:
             store.put_column_statistics(name_of(new), statistics)
 
@@ -65,7 +65,7 @@ def _knows_timestamps(store: Door, operation: PutStatistics) -> bool:
     # Only read if needed: it costs a call.
     if not any(it.statsData.timestampStats for items in operation.statistics.values() for it in items):
         return True
-    return store.reads.knows_timestamps(operation.table.database)
+    return store.statistics.knows_timestamps(operation.table.database)
 
 
 def _is_known(knows_timestamps: bool, item: Any) -> bool:
@@ -75,7 +75,7 @@ def _is_known(knows_timestamps: bool, item: Any) -> bool:
 
 def _as_stored(store: Door, statistics: Iterable[Any]) -> list[Any]:
     """The statistics as the store will return them, without those that it cannot hold."""
-    return [expected for it in statistics if (expected := store.reads.stored_statistics(it)) is not None]
+    return [expected for it in statistics if (expected := store.statistics.stored_statistics(it)) is not None]
 
 
 def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:

@@ -57,47 +57,83 @@ def bring_to(
     verdict = judge.put(operation, definition, existing)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, existing)
+    wanted = _wanted(operation, definition, existing, judge, filling)
+    expected = store.reads.as_stored(wanted)
+    outcome = _outcome_without_write(operation, wanted, expected, existing, judge)
+    if filling is None and outcome is not Outcome.FOREIGN:  # who fills the table afterwards has its files brought then
+        _bring_files(store, operation, wanted, existing, judge)
+    if outcome is not None:
+        return outcome
+    is_complete = filling is not None or (isinstance(operation, PutTable) and operation.creates)
+    incomplete = Incomplete.of(store.settings.name, name_of(expected))
+    if existing is None:
+        if not is_complete:
+            raise incomplete
+        store.create_table(expected)
+    elif is_another(expected, existing) or judge.is_predecessor(operation, existing):
+        outcome = judge.outcome_without_replacement(operation, existing)
+        if outcome is not None:
+            return outcome
+        store.replace_table(expected, existing)
+        if not is_complete:  # the new table has no partitions, and only the source knows all of them
+            raise incomplete
+    elif store.alter_table(expected, existing, cascade=cascade):
+        judge.altered(operation, expected, existing)
+    else:
+        return Outcome.UNCHANGED
+    store.log_lost(store.reads.lost(expected))
+    return Outcome.APPLIED
+
+
+def _wanted(
+    operation: TableOperation, definition: Any, existing: Any | None, judge: Judge, filling: Mapping[str, str] | None
+) -> Any:
+    """The definition with the parameters that pysync adds."""
     wanted = judge.marked(operation, definition, existing)
     wanted.parameters |= filling or {}
-    is_kept = existing is not None and KEPT_KEY in (existing.parameters or {})
-    is_again = bool(list(put_by(operation)))
-    if is_kept and not is_again:  # an older event, maybe: the decision of a person lasts
-        wanted.parameters[KEPT_KEY] = existing.parameters[KEPT_KEY]
-    expected = store.reads.as_stored(wanted)
-    # Before the refusals below: a table that needs no write must not park an event.
-    is_changed = existing is None or (is_kept and is_again)
-    if not is_changed and judge.is_up_to_date(operation, expected, existing):
-        if not is_refused_as_transactional(store.settings, wanted):
-            _bring_files(store, operation, existing, judge, filling)
+    kept_at = _kept_at(existing)
+    if kept_at is not None and not list(put_by(operation)):  # an older event, maybe: the decision of a person lasts
+        wanted.parameters[KEPT_KEY] = kept_at
+    return wanted
+
+
+def _outcome_without_write(
+    operation: TableOperation, wanted: Any, expected: Any, existing: Any | None, judge: Judge
+) -> Outcome | None:
+    """The outcome if the table needs no write, or must not get one; None if it is written.
+
+    Raises Rejected for a transactional table, WrittenByAnother (see `bring_to`).
+    """
+    # Before the refusals: a table that needs no write must not park an event.
+    is_kept_until_now = _kept_at(existing) != _kept_at(wanted)
+    if existing is not None and not is_kept_until_now and judge.is_up_to_date(operation, expected, existing):
         return Outcome.UNCHANGED
-    refuse_transactional(store.settings, wanted)
-    if existing is not None:
-        judge.assert_order(operation, existing)
-        if has_commit_of_others(store, operation, expected.parameters, existing, judge):
-            return Outcome.FOREIGN
-    _bring_files(store, operation, existing, judge, filling)
-    outcome = _write(store, operation, expected, existing, judge, cascade=cascade, is_complete=filling is not None)
-    if outcome is Outcome.APPLIED:
-        store.log_lost(store.reads.lost(expected))
-    return outcome
+    refuse_transactional(judge.store.settings, wanted)
+    if existing is None:
+        return None
+    judge.assert_order(operation, existing)
+    return Outcome.FOREIGN if has_commit_of_others(operation, expected.parameters, existing, judge) else None
 
 
-def _bring_files(
-    store: Door, operation: TableOperation, existing: Any | None, judge: Judge, filling: Mapping[str, str] | None
-) -> None:
-    """Have the files there of a table that is written now. Who fills the table afterwards has them brought then."""
-    if filling is not None or not isinstance(operation, PutTable | RenameTable):
+def _kept_at(table: Any | None) -> str | None:
+    """When a person has decided to keep the table (ms), as it says itself; None if nobody has."""
+    return None if table is None else (table.parameters or {}).get(KEPT_KEY)
+
+
+def _bring_files(store: Door, operation: TableOperation, wanted: Any, existing: Any | None, judge: Judge) -> None:
+    """Have the files of the table there, unless nobody could read them."""
+    if is_refused_as_transactional(store.settings, wanted) or not isinstance(operation, PutTable | RenameTable):
         return
     if judge.takes_files(store.settings, operation, existing):
         store.bring_files()
 
 
 def has_commit_of_others(
-    store: Door, operation: TableOperation, wanted: Mapping[str, str] | None, existing: Any, judge: Judge
+    operation: TableOperation, wanted: Mapping[str, str] | None, existing: Any, judge: Judge
 ) -> bool:
     """Whether the Iceberg table has a commit of somebody else, and stays (see `keeps_foreign_commit`)."""
     return judge.overwrites(operation, existing) and keeps_foreign_commit(
-        store.settings, operation, wanted, existing.parameters
+        judge.store.settings, operation, wanted, existing.parameters
     )
 
 
@@ -130,34 +166,3 @@ def leave_table(store: Door, operation: LeaveTable, judge: Judge) -> Outcome:
     new_mark = replace(operation.mark, object=str(operation.new_source), created=mark.created, born=mark.born)
     wanted.parameters = new_mark.on(existing.parameters)
     return Outcome.APPLIED if store.alter_table(store.reads.as_stored(wanted), existing) else Outcome.UNCHANGED
-
-
-def _write(
-    store: Door,
-    operation: TableOperation,
-    expected: Any,
-    existing: Any | None,
-    judge: Judge,
-    *,
-    cascade: bool,
-    is_complete: bool,
-) -> Outcome:
-    """Alter or create the table, or replace a table that no alter turns into it."""
-    is_complete = is_complete or (isinstance(operation, PutTable) and operation.creates)
-    if existing is not None and not is_another(expected, existing) and not judge.is_predecessor(operation, existing):
-        if not store.alter_table(expected, existing, cascade=cascade):
-            return Outcome.UNCHANGED
-        judge.altered(operation, expected, existing)
-        return Outcome.APPLIED
-    name = name_of(expected)
-    if existing is not None:
-        outcome = judge.outcome_without_replacement(operation, existing)
-        if outcome is not None:
-            return outcome
-        store.replace_table(expected, existing)
-    elif is_complete:
-        store.create_table(expected)
-    # Also after a replacement, which has no partitions: only the source knows all of them.
-    if not is_complete:
-        raise Incomplete.of(store.settings.name, name)
-    return Outcome.APPLIED

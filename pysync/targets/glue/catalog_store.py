@@ -34,13 +34,13 @@ from pysync.targets.glue.statistics import delete_statistics, read_statistics, s
 from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.settings import TargetSettings
-from pysync.targets.store import Capability, Store
+from pysync.targets.store import Capability, HasColumnStatistics, HasFunctions, Store
 
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
 _UNSET = "hive_version is not set: only views that Hive 2.3, 3.1 and 4 read alike are translated"
 
 
-class CatalogStore(Store):
+class CatalogStore(Store, HasFunctions, HasColumnStatistics):
     """A Glue Data Catalog. It sends nothing before the first call; stores of one settings object share a client."""
 
     decisions: ClassVar[int] = 3

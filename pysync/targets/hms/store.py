@@ -20,17 +20,18 @@ from pysync.model.event import VISITED
 from pysync.model.names import DEFAULT_CATALOG, TableName, partition_name
 from pysync.model.reread import PLACE, is_request_name
 from pysync.model.table_formats import POINTER_KEY, pointer
-from pysync.targets.diff import same_location
-from pysync.targets.hive import HiveStore, name_of
+from pysync.targets.diff import same_counts, same_location
+from pysync.targets.hive import HiveStore, is_view, name_of, with_known_sources
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.errors import classified, is_race
 from pysync.targets.settings import TargetSettings
+from pysync.targets.store import HasColumnStatistics, HasConstraints
 
 _NO_CATALOG = "No such catalog"
 _MANAGED_PLACE = "Unable to create database managed directory"
 
 
-class HmsStore(HiveStore):
+class HmsStore(HiveStore, HasConstraints, HasColumnStatistics):
     """A metastore. It connects at the first call, and again after a failure.
 
     What a change has `visited` travels with each call, in its EnvironmentContext or as the user who makes it.
@@ -149,13 +150,22 @@ class HmsStore(HiveStore):
             self.drop_function(name, function.functionName)
         self.hms.call(lambda client: client.drop_database(name, False, False))
 
-    # --- the plain calls about tables and partitions
+    # --- tables and partitions, by the plain calls
 
-    def write_new_table(self, wanted: Any) -> None:
-        """Create the table."""
-        context = self._environment()
+    def create_table(self, wanted: Any) -> None:
+        """Create the table. HMS makes its directory; files that are in it already stay.
+
+        HMS counts the files of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`), whatever numbers
+        it was given. The numbers are corrected afterwards.
+        """
+        new, context = with_known_sources(wanted), self._environment()
         with self.within(wanted.dbName):
-            self.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
+            self.hms.call(lambda client: client.create_table_with_environment_context(new, context))
+        # Seen on 2.3.10, 3.1.3 and 4.1.0: HMS counts no files for partitioned tables, so those need no second call.
+        counts = not (is_view(wanted) or wanted.partitionKeys)
+        existing = self.table(name_of(wanted)) if counts else None
+        if existing is not None and not same_counts(wanted.parameters, existing.parameters):
+            self._write(wanted, existing)
 
     def write_table(self, wanted: Any, existing: Any, *, cascade: bool = False) -> None:
         """Alter the table, under another name and in another database if it has those.

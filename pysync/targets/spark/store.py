@@ -123,9 +123,9 @@ class SparkStore(HiveStore):
         with suppress(hive.NoSuchObjectException):
             self.catalog.drop_function(database, name)
 
-    # --- the plain calls about tables and partitions
+    # --- tables and partitions, by the plain calls
 
-    def write_new_table(self, wanted: Any) -> None:
+    def create_table(self, wanted: Any) -> None:
         """Create the table."""
         with self.within(wanted.dbName):
             self.catalog.create_table(wanted)
