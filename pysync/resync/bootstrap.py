@@ -22,6 +22,7 @@ from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import known, reading
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import new_gaps
@@ -29,7 +30,6 @@ from pysync.replay.drain import Drain, Released
 from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
 from pysync.resync.feed import Feed
-from pysync.resync.healing import reading
 from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.targets.settings import assert_enabled
@@ -164,11 +164,7 @@ class Bootstrapper:
         }
 
     def _readable(self) -> BootstrapOrigin:
-        if self._source is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
-        return self._source
+        return known(self._source)
 
     # --- in its own thread
 

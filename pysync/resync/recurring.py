@@ -16,8 +16,8 @@ from typing import Any
 
 import structlog
 
-from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue, note_of
@@ -124,9 +124,7 @@ class Recurring:
 
     def _refresh(self) -> bool:
         """Queue the refreshes; returns whether they are all."""
-        if self._source is None:
-            raise PysyncError("[source] metastore is not set", f"set it, or leave {self._occasion.setting} out")
-        with self._source() as source:
+        with known(self._source)() as source:
             wanted = (
                 {**it, "targets": self._occasion.target} for it in chosen(source, self._scope, self._occasion.wanted)
             )

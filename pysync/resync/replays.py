@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.policy import Policy
@@ -105,11 +106,7 @@ class Replays:
 
         Raises PysyncError if one of another table is under way, the history is gone, or the source cannot be read.
         """
-        if self._source is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
-        with self._source() as source:
+        with known(self._source)() as source:
             source.databases()  # an unreachable source fails here, not in the thread
         with self._lock:
             running = self._replay if self._replay is not None and self._replay.finished_at is None else None
@@ -180,9 +177,7 @@ class Replays:
     def _ask(self, replay: Replay) -> None:
         names = self._touched(replay)
         self._update(replay, objects=len(names), queued=sum(not _is_after(replay, it) for it in names))
-        if self._source is None:
-            raise PysyncError("[source] metastore is not set", "set it to the address of the source")
-        with self._source() as source:
+        with known(self._source)() as source:
             wanted = self._wanted(source, names, replay)
             fed = self._feed.queue(
                 wanted, queued=partial(self._note_queued, replay), goes_on=lambda: self._is_same(replay)

@@ -17,16 +17,15 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
-from pysync.base.errors import PysyncError
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
+from pysync.metastore.source import reading
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.feed import Feed
-from pysync.resync.healing import reading
 from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place, some
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
@@ -183,11 +182,7 @@ class Rescoper:
 
     def _bring(self) -> None:
         """Queue what is not queued yet; afterwards the gaps wait only for the target."""
-        scope = stored_scope(self._queue, self._target)
-        if self._source is None or scope is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
+        scope = stored_scope(self._queue, self._target) or StoredScope(scope=scope_of(self._settings))
         with reading(self._source) as source:
             wanted = (self._of_target(it) for it in self._wanted(source, scope))
             if not self._feed.queue(wanted, queued=partial(self._note_queued, scope)).whole:

@@ -19,6 +19,7 @@ import structlog
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.window.translate import Translator
@@ -159,9 +160,7 @@ class ViewRefreshes:
 
     def _refresh(self, due: Redefined) -> bool:
         """Queue the refreshes; returns whether they are all."""
-        if self._source is None:
-            raise PysyncError("[source] metastore is not set", "set it to the address of the source")
-        with self._source() as source:
+        with known(self._source)() as source:
             views = chosen(source, self._scope, lambda view: self._reads(view, due), source.views)
             fed = self._feed.queue({**it, "targets": self._target} for it in views)
         if fed.refreshes:

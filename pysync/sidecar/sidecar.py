@@ -31,6 +31,7 @@ from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
 from pysync.journal import Reader
 from pysync.metastore.client import Metastore
+from pysync.metastore.source import reading
 from pysync.notify import Notifier, ReceiverNotes
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
@@ -40,7 +41,7 @@ from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer, reading
+from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope
 from pysync.sections import NotifyConfig
@@ -335,7 +336,7 @@ class Sidecar:
 
     def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
         objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture())
-        return LastIds(drain, objects, refreshes, source=partial(reading, self._source) if self._source else None)
+        return LastIds(drain, objects, refreshes, source=partial(reading, self._source))
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What says where objects are at targets, and waits for them."""

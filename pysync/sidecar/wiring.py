@@ -12,9 +12,9 @@ from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
 from pysync.config import Config
 from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.source import reading
 from pysync.queue import EventQueue, Gap
 from pysync.replay.window.translate import Translator
-from pysync.resync.healing import reading
 from pysync.resync.recurring import Recurring, log_schemas, partition_filters
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays

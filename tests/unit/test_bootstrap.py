@@ -14,6 +14,7 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
+from pysync.metastore import source as source_module
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
 from pysync.model.names import TableName
@@ -128,7 +129,7 @@ def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
         def stand(source: Source | None, **targets: dict[str, Any]) -> Stand:
             if source is not None:
-                monkeypatch.setattr(healing, "Metastore", source)
+                monkeypatch.setattr(source_module, "Metastore", source)
             return Stand(reopen(), stack, source, **(targets or {"dr": {}}))
 
         yield stand
