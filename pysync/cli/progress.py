@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.base.text import count, duration, span
+from pysync.base.text import count, duration, local_time, span
 
 
 def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -45,6 +45,19 @@ def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> s
         "" if left is None else f"{duration(left)} left",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def resync_so_far(resync: Mapping[str, Any]) -> str:
+    """How far a resync is, from its status (docs/status.md)."""
+    done, total, left = resync["done"], resync["total"], resync["seconds_left"]
+    parts = [
+        resync["reason"],
+        count(done, "object") if total is None else f"{done:,} of {count(total, 'object')}",
+        "" if left is None else f"{resync['per_second']:,.0f} objects/s, {duration(left)} left",
+        f"ended at {local_time(resync['ended_at'])}" if resync["ended_at"] else "",
+        f"{resync['state']}: {resync['obstacle']}" if resync["obstacle"] else "",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def replay_so_far(replay: Mapping[str, Any]) -> str:

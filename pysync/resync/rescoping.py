@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import structlog
 from pydantic import BaseModel
 
-from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import Metastore
-from pysync.metastore.source import reading
+from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, note_of
 from pysync.queue.gaps import scope_gaps
@@ -134,7 +134,7 @@ class Rescoper:
         settings: TargetSettings,
         translator: Translator,
         *,
-        source: MetastoreRef | None,
+        source: Callable[[], AbstractContextManager[Reads]] | None,
         tables_per_second: float,
     ) -> None:
         self._queue = queue
@@ -183,7 +183,7 @@ class Rescoper:
     def _bring(self) -> None:
         """Queue what is not queued yet; afterwards the gaps wait only for the target."""
         scope = stored_scope(self._queue, self._target) or StoredScope(scope=scope_of(self._settings))
-        with reading(self._source) as source:
+        with known(self._source)() as source:
             wanted = (self._of_target(it) for it in self._wanted(source, scope))
             if not self._feed.queue(wanted, queued=partial(self._note_queued, scope)).whole:
                 return
@@ -195,7 +195,7 @@ class Rescoper:
         _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": None}))
         log.info("resync_queued", target=self._target, upto=self._queue.last)
 
-    def _wanted(self, source: Metastore, stored: StoredScope) -> Iterator[Names]:
+    def _wanted(self, source: Reads, stored: StoredScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
         after = None if stored.queued_upto is None else TableName(*stored.queued_upto)
         scope = RefreshScope(self._now.policy.takes_database, self._now.policy.takes_table)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope
+from pysync.resync.triggers import Resyncs
 from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
@@ -58,7 +60,7 @@ from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
-from pysync.sidecar.wiring import Resyncs, is_early, listens, open_watched, poller_of
+from pysync.sidecar.wiring import is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
 from pysync.web.server import WebServer
 from pysync.worker import Worker
@@ -244,6 +246,7 @@ class Sidecar:
             file=self.reloads.status() if self.reloads else None,
             scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
             replays={name: it.replays.status() for name, it in self._resyncs.items()},
+            resyncs={name: it.job.status() for name, it in self._resyncs.items()},
         )
 
     def _workers(self) -> list[Worker]:
@@ -325,7 +328,7 @@ class Sidecar:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
         replays = {name: it.replays for name, it in self._resyncs.items()}
-        ends = EndsReader(partial(reading, self._source) if self._source else None)
+        ends = EndsReader(self._open_source())
         commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays, ends=ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
@@ -379,8 +382,11 @@ class Sidecar:
         return problems(self.status(), self._config.status_grace)
 
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
-        pace = self._config.source.compare_tables_per_second
-        return Resyncs.of(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
+        pace, source = self._config.source.compare_tables_per_second, self._open_source()
+        return Resyncs.of(self.queue, refreshes, settings, translator, source=source, tables_per_second=pace)
+
+    def _open_source(self) -> Callable[[], AbstractContextManager[Metastore]] | None:
+        return partial(reading, self._source) if self._source else None
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import MemoryStore
+from pysync.metastore.source import reading
 from pysync.queue import EventQueue, Gap
 from pysync.replay.recording import Append
 from pysync.replay.window.direction import Direction
@@ -114,9 +116,9 @@ class Sidecar:
 
     def _rescoper(self, settings: TargetSettings, refreshes: Refreshes, wiring: Wiring) -> Rescoper:
         compare_scope(self.queue, settings)
-        source: Any = self._source(wiring)
+        opened: Any = partial(reading, self._source(wiring))  # type: ignore[arg-type]  # see stage.stage
         translator = Translator.of(settings)
-        return Rescoper(self.queue, refreshes, settings, translator, source=source, tables_per_second=1e9)
+        return Rescoper(self.queue, refreshes, settings, translator, source=opened, tables_per_second=1e9)
 
     @staticmethod
     def _source(wiring: Wiring) -> Callable[[], Connection]:

@@ -1,0 +1,88 @@
+"""Triggers: the table of what begins a resync of a target, and the job that carries all of them out.
+
+| trigger | begins when | reads |
+|---|---|---|
+| `views` | the target has redefined a table that views may read | these views |
+| `log_schemas` | `log_schemas_every` has passed | Delta and Hudi tables |
+| `partition_filters` | another day has begun, and a filter is relative to today | the tables that it concerns |
+
+The first ones are the most urgent: a job interrupts a later one for them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
+from pysync.queue import EventQueue
+from pysync.replay.window.translate import Translator
+from pysync.resync.job import ResyncJob
+from pysync.resync.recurring import recurring_of
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.replays import Replays
+from pysync.resync.rescoping import Rescoper
+from pysync.resync.rows import ResyncRows
+from pysync.resync.views import RedefinedTables
+from pysync.targets.settings import TargetSettings
+from pysync.worker import Worker
+
+OpenSource = Callable[[], AbstractContextManager[Reads]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resyncs:
+    """Of one target: its job, and of the triggers those that others call; a change of scope and replays of history."""
+
+    job: ResyncJob
+    views: RedefinedTables
+    rescoper: Rescoper
+    replays: Replays
+
+    @classmethod
+    def of(
+        cls,
+        queue: EventQueue,
+        refreshes: Refreshes,
+        settings: TargetSettings,
+        translator: Translator,
+        *,
+        source: OpenSource | None,
+        tables_per_second: float,
+        clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> Resyncs:
+        """Those of a target; each reads so many tables a second, at most. `source` opens the source, if it is known.
+
+        `clock` gives seconds since 1970, `timer` seconds that only grow.
+        """
+        rows, policy, pace = ResyncRows(queue, settings.name, clock), translator.policy, tables_per_second
+        translates = settings.translates_views and settings.mode != "shadow"
+        views = RedefinedTables(rows, translator, translates=translates, clock=timer)
+        # Without a source views stay as they came: that is no error of the worker.
+        triggers = [*([views] if translates and source else []), *recurring_of(settings, policy)]
+
+        def opened() -> AbstractContextManager[Reads]:
+            return known(source)()
+
+        return cls(
+            ResyncJob(
+                queue, refreshes, settings.name, triggers, rows, source=opened, tables_per_second=pace, clock=clock
+            ),
+            views,
+            Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
+            Replays(queue, refreshes, policy, settings.name, source=source, tables_per_second=pace),
+        )
+
+    @property
+    def workers(self) -> list[Worker]:
+        """Their threads, started or not."""
+        return [self.job.worker, self.rescoper.worker, self.replays.worker]
+
+    def start(self) -> None:
+        """Begin those that keep a target in order by themselves; waits for nothing."""
+        self.rescoper.start()
+        self.job.start()
