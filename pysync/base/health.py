@@ -26,7 +26,6 @@ _ILL = frozenset({"failing", "stopped"})
 _WORKERS_OF_TARGETS = (
     "drain-",
     "last-ids-",
-    "replay-",
     "resync-",
     "scope-",
     "trash-",

@@ -1,11 +1,11 @@
-"""Progress of long work, as text: a bootstrap and a replay, on their own lines and in `pysync status`. Pure."""
+"""Progress of long work, as text: a bootstrap and a resync, on their own lines and in `pysync status`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.base.text import count, duration, local_time, span
+from pysync.base.text import count, duration
 
 
 def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -48,27 +48,13 @@ def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> s
 
 
 def resync_so_far(resync: Mapping[str, Any]) -> str:
-    """How far a resync is, from its status (docs/status.md)."""
+    """What a resync is of, and how far it is, from its status (docs/status.md)."""
     done, total, left = resync["done"], resync["total"], resync["seconds_left"]
+    is_over = resync["state"] == "finished" or total is None
+    so_far = count(done, "object") if is_over else f"{done:,} of {count(total, 'object')}"
     parts = [
-        resync["reason"],
-        count(done, "object") if total is None else f"{done:,} of {count(total, 'object')}",
+        f"{resync['reason']}: {so_far} refreshed",
         "" if left is None else f"{resync['per_second']:,.0f} objects/s, {duration(left)} left",
-        f"ended at {local_time(resync['ended_at'])}" if resync["ended_at"] else "",
         f"{resync['state']}: {resync['obstacle']}" if resync["obstacle"] else "",
     ]
     return "; ".join(part for part in parts if part)
-
-
-def replay_so_far(replay: Mapping[str, Any]) -> str:
-    """How far a replay is, from its status (docs/status.md)."""
-    events = span("event", replay["first"], replay["last"]) + (f" of {replay['table']}" if replay["table"] else "")
-    if replay["state"] == "failed":
-        return f"{events} failed: {replay['reason']}"
-    if replay["objects"] is None:
-        text = f"reading {events}"
-    elif replay["state"] == "finished":
-        text = f"{events}: {count(replay['objects'], 'object')} refreshed"
-    else:
-        text = f"{events}: {replay['refreshed']:,} of {count(replay['objects'], 'object')} refreshed"
-    return f"{text}; waiting: {replay['reason']}" if replay["reason"] else text

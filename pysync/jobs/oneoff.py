@@ -61,7 +61,7 @@ def replay_once(config: Config, target: str, request: Mapping[str, Any], on_prog
         sidecar.answers["replay"]({**request, "target": target})
 
     def is_done(status: Mapping[str, Any]) -> bool:
-        return any(it["replay"]["state"] in {"finished", "failed"} for it in status["targets"] if it["replay"])
+        return any(it["trigger"] == "history" and it["ended_at"] for of in status["targets"] for it in of["resyncs"])
 
     with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, on_progress) as sidecar:
         return sidecar.status()

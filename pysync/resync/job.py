@@ -100,20 +100,13 @@ class ResyncJob:
         try:
             self._queue_rest(trigger, resync)
         except ResyncFailed as error:
-            if self._rows.fail(resync, error.message):
-                log.error("resync_failed", target=self._target, trigger=trigger.name, reason=str(error))
-                trigger.queued(resync)
+            self._fail(trigger, resync, str(error))
 
     def _begun(self, trigger: Trigger) -> Resync | None:
         with self._rows.lock:
             last = self._rows.last(trigger.name)
             request = trigger.due(last, self._clock())
-            if request is None:
-                return last
-            begun = self._rows.begin(trigger.name, request)
-        if not trigger.is_frequent:
-            log.info("resync_started", target=self._target, trigger=trigger.name, reason=request.reason)
-        return begun
+            return last if request is None else self._rows.begin(trigger, request)
 
     def _queue_rest(self, trigger: Trigger, resync: Resync) -> None:
         with self._source() as source:
@@ -135,8 +128,14 @@ class ResyncJob:
             if not self._rows.is_last(resync) or not trigger.all_queued(resync):
                 return False
             self._rows.change(resync, upto=self._queue.last)
-        trigger.queued(resync)
-        return True
+            trigger.queued(resync)
+            return True
+
+    def _fail(self, trigger: Trigger, resync: Resync, reason: str) -> None:
+        with self._rows.lock:
+            if self._rows.fail(resync, reason):
+                trigger.queued(resync)
+                log.error("resync_failed", target=self._target, trigger=trigger.name, reason=reason)
 
     def _is_more_urgent(self, trigger: Trigger) -> bool:
         """Whether a trigger before this one has something to do."""

@@ -9,10 +9,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+import structlog
+
 from pysync.queue import EventQueue, Resync
-from pysync.resync.trigger import Request
+from pysync.resync.trigger import Request, Trigger
 
 _MS = 1000
+
+log = structlog.get_logger(__name__)
 
 
 class ResyncRows:
@@ -24,6 +28,7 @@ class ResyncRows:
     def __init__(self, queue: EventQueue, target: str, clock: Callable[[], float]) -> None:
         self.lock = threading.RLock()
         """Held to read, decide and write."""
+        self.target = target
         self._file = queue.target(target).resyncs
         self._clock = clock
         self._rows = {it.trigger: it for it in self._file.all()}
@@ -40,14 +45,17 @@ class ResyncRows:
         """Whether its trigger has begun no other one meanwhile."""
         return (last := self.last(it.trigger)) is not None and last.began_at_ms == it.began_at_ms
 
-    def begin(self, trigger: str, request: Request) -> Resync:
+    def begin(self, trigger: Trigger, request: Request) -> Resync:
         """Begin a resync in the place of the trigger's last one."""
         with self.lock:
-            last = self.last(trigger)
+            last = self.last(trigger.name)
             # Greater than before, whatever the clock says: it tells the two apart.
-            at = max(round(self._clock() * _MS), last.began_at_ms + 1 if last is not None else 0)
-            self._done.pop(trigger, None)
-            return self._put(Resync(trigger, request.reason, request.scope, at))
+            at = max(self._now_ms(), last.began_at_ms + 1 if last is not None else 0)
+            self._done.pop(trigger.name, None)
+            begun = self._put(Resync(trigger.name, request.reason, request.scope, at))
+        if not trigger.is_frequent:
+            log.info("resync_started", target=self.target, trigger=trigger.name, reason=request.reason)
+        return begun
 
     def change(self, it: Resync, **values: Any) -> Resync | None:
         """Change values of a resync; None if its trigger has begun another one meanwhile."""

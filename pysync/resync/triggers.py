@@ -2,6 +2,7 @@
 
 | trigger | begins when | reads |
 |---|---|---|
+| `history` | `pysync replay` names a range of events | what they touched |
 | `views` | the target has redefined a table that views may read | these views |
 | `log_schemas` | `log_schemas_every` has passed | Delta and Hudi tables |
 | `partition_filters` | another day has begun, and a filter is relative to today | the tables that it concerns |
@@ -20,10 +21,10 @@ from pysync.metastore.reads import Reads
 from pysync.metastore.source import known
 from pysync.queue import EventQueue
 from pysync.replay.window.translate import Translator
+from pysync.resync.history import History
 from pysync.resync.job import ResyncJob
 from pysync.resync.recurring import recurring_of
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.rows import ResyncRows
 from pysync.resync.views import RedefinedTables
@@ -35,12 +36,12 @@ OpenSource = Callable[[], AbstractContextManager[Reads]]
 
 @dataclass(frozen=True, slots=True)
 class Resyncs:
-    """Of one target: its job, and of the triggers those that others call; a change of scope and replays of history."""
+    """Of one target: its job, and of the triggers those that others call; and a change of its scope."""
 
     job: ResyncJob
+    history: History
     views: RedefinedTables
     rescoper: Rescoper
-    replays: Replays
 
     @classmethod
     def of(
@@ -62,27 +63,29 @@ class Resyncs:
         rows, policy, pace = ResyncRows(queue, settings.name, clock), translator.policy, tables_per_second
         translates = settings.translates_views and settings.mode != "shadow"
         views = RedefinedTables(rows, translator, translates=translates, clock=timer)
-        # Without a source views stay as they came: that is no error of the worker.
-        triggers = [*([views] if translates and source else []), *recurring_of(settings, policy)]
 
         def opened() -> AbstractContextManager[Reads]:
             return known(source)()
 
+        history = History(queue, rows, policy, opened)
+        # Without a source views stay as they came: that is no error of the worker.
+        triggers = [history, *([views] if translates and source else []), *recurring_of(settings, policy)]
         return cls(
             ResyncJob(
                 queue, refreshes, settings.name, triggers, rows, source=opened, tables_per_second=pace, clock=clock
             ),
+            history,
             views,
             Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
-            Replays(queue, refreshes, policy, settings.name, source=source, tables_per_second=pace),
         )
 
     @property
     def workers(self) -> list[Worker]:
         """Their threads, started or not."""
-        return [self.job.worker, self.rescoper.worker, self.replays.worker]
+        return [self.job.worker, self.rescoper.worker]
 
-    def start(self) -> None:
-        """Begin those that keep a target in order by themselves; waits for nothing."""
-        self.rescoper.start()
-        self.job.start()
+    def start(self, *, only_asked: bool = False) -> None:
+        """Begin; waits for nothing. With `only_asked` nothing is done but what people ask for."""
+        self.job.start(only_asked=only_asked)
+        if not only_asked:
+            self.rescoper.start()

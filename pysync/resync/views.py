@@ -126,7 +126,7 @@ class RedefinedTables(Trigger):
             last = self._rows.last(self.name)
             if last is None or not last.is_queueing:
                 try:
-                    self._rows.begin(self.name, Request("tables that views may read were redefined"))
+                    self._rows.begin(self, Request("tables that views may read were redefined"))
                 except PysyncError as error:
                     raise Unavailable(f"cannot note that views are to be refreshed: {error}", error.hint) from error
 

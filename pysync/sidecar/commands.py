@@ -16,8 +16,8 @@ from pysync.queue import EventQueue, ParkedTable, note_of
 from pysync.replay.drain import Drain
 from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
+from pysync.resync.history import History
 from pysync.resync.ranges import counted, range_of
-from pysync.resync.replays import Replays
 from pysync.resync.rescoping import stored_scope
 from pysync.sidecar import held, journal_pages, parked, trash
 from pysync.sidecar.acts import recorded
@@ -47,7 +47,7 @@ class Commands:
         *,
         journal: Journal,
         verifiers: Mapping[str, Verifier],
-        replays: Mapping[str, Replays],
+        histories: Mapping[str, History],
         ends: EndsReader,
     ) -> None:
         self._queue = queue
@@ -57,7 +57,7 @@ class Commands:
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
         self._verifiers = verifiers
-        self._replays = replays
+        self._histories = histories
         self._reader = Reader(journal.file)
 
         def listeners() -> Sequence[Mapping[str, Any]]:
@@ -159,11 +159,11 @@ class Commands:
         return {"begun": self._bootstrapper.begin(names), "targets": names}
 
     def replay(self, request: Request) -> dict[str, Any]:
-        """Replay a range of the history at a target; `begun` is False if that is under way (see resync.replays)."""
+        """Replay a range of the history at a target; `begun` is False if that is under way (see resync.history)."""
         drain = self._drain(request)
         assert_ready(drain)
         selected = range_of(self._queue, request)
-        begun = self._replays[drain.name].begin(selected)
+        begun = self._histories[drain.name].begin(selected)
         return {"target": drain.name, "begun": begun, "first": selected.first, "last": selected.last}
 
     def replay_plan(self, request: Request) -> dict[str, Any]:

@@ -159,7 +159,6 @@ class Sidecar:
         if self._heals:
             self._healer.start()
             for name in enabled:
-                self._resyncs[name].start()
                 self._verifiers[name].start()
             for sweeper in self._sweepers:
                 sweeper.start()
@@ -170,7 +169,7 @@ class Sidecar:
         self.bootstrapper.start()
         if self._origin is None:
             for name in enabled:
-                self._resyncs[name].replays.start()
+                self._resyncs[name].start(only_asked=not self._heals)
         if self.poller:
             self.poller.start()
         log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
@@ -245,7 +244,6 @@ class Sidecar:
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             file=self.reloads.status() if self.reloads else None,
             scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
-            replays={name: it.replays.status() for name, it in self._resyncs.items()},
             resyncs={name: it.job.status() for name, it in self._resyncs.items()},
         )
 
@@ -327,9 +325,9 @@ class Sidecar:
     def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
-        replays = {name: it.replays for name, it in self._resyncs.items()}
+        histories = {name: it.history for name, it in self._resyncs.items()}
         ends = EndsReader(self._open_source())
-        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays, ends=ends)
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, histories=histories, ends=ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})

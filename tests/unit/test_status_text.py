@@ -279,7 +279,7 @@ def test_brackets_are_no_markup_and_controls_are_spelled_out(monkeypatch: pytest
     ]
 
 
-@pytest.mark.parametrize("part", ["drain", "last-ids", "replay", "resync", "scope", "trash", "verify"])
+@pytest.mark.parametrize("part", ["drain", "last-ids", "resync", "scope", "trash", "verify"])
 def test_the_workers_of_a_target_are_known_by_their_names(part: str) -> None:
     assert (target_of(f"{part}-dr"), target_of(f"{part}-log-x")) == ("dr", "log-x")
 
@@ -301,7 +301,7 @@ def test_a_receiver_that_is_away_is_no_problem_of_a_target(state: str) -> None:
     assert [(it.about, it.concerns("dr")) for it in found] == [("notify-hook", False)]
 
 
-@pytest.mark.parametrize("name", ["resync-dr", "replay-dr", "trash-dr"])
+@pytest.mark.parametrize("name", ["resync-dr", "trash-dr"])
 def test_a_failing_worker_of_a_target_is_a_problem_of_it_alone(name: str) -> None:
     worker = {"name": name, "state": "failing", "waiting_since": None}
     (found,) = problems(status(target("dr"), target("lake"), workers=[worker]), 60, NOW)
