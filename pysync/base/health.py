@@ -27,7 +27,6 @@ _WORKERS_OF_TARGETS = (
     "drain-",
     "last-ids-",
     "resync-",
-    "scope-",
     "trash-",
     "verify-",
 )

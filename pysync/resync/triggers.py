@@ -3,6 +3,7 @@
 | trigger | begins when | reads |
 |---|---|---|
 | `history` | `pysync replay` names a range of events | what they touched |
+| `scope` | the target has another scope in pysync.toml | everything in scope, and what has left it |
 | `views` | the target has redefined a table that views may read | these views |
 | `log_schemas` | `log_schemas_every` has passed | Delta and Hudi tables |
 | `partition_filters` | another day has begun, and a filter is relative to today | the tables that it concerns |
@@ -25,23 +26,22 @@ from pysync.resync.history import History
 from pysync.resync.job import ResyncJob
 from pysync.resync.recurring import recurring_of
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.rescoping import Rescoper
+from pysync.resync.rescoping import ScopeChange
 from pysync.resync.rows import ResyncRows
 from pysync.resync.views import RedefinedTables
 from pysync.targets.settings import TargetSettings
-from pysync.worker import Worker
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
 
 
 @dataclass(frozen=True, slots=True)
 class Resyncs:
-    """Of one target: its job, and of the triggers those that others call; and a change of its scope."""
+    """Of one target: its job, and of the triggers those that others call."""
 
     job: ResyncJob
     history: History
+    scope: ScopeChange
     views: RedefinedTables
-    rescoper: Rescoper
 
     @classmethod
     def of(
@@ -68,24 +68,11 @@ class Resyncs:
             return known(source)()
 
         history = History(queue, rows, policy, opened)
+        scope = ScopeChange(queue, refreshes, settings, translator)
         # Without a source views stay as they came: that is no error of the worker.
-        triggers = [history, *([views] if translates and source else []), *recurring_of(settings, policy)]
-        return cls(
-            ResyncJob(
-                queue, refreshes, settings.name, triggers, rows, source=opened, tables_per_second=pace, clock=clock
-            ),
-            history,
-            views,
-            Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
+        often = [*([views] if translates and source else []), *recurring_of(settings, policy)]
+        triggers = [history, scope, *often]
+        job = ResyncJob(
+            queue, refreshes, settings.name, triggers, rows, source=opened, tables_per_second=pace, clock=clock
         )
-
-    @property
-    def workers(self) -> list[Worker]:
-        """Their threads, started or not."""
-        return [self.job.worker, self.rescoper.worker]
-
-    def start(self, *, only_asked: bool = False) -> None:
-        """Begin; waits for nothing. With `only_asked` nothing is done but what people ask for."""
-        self.job.start(only_asked=only_asked)
-        if not only_asked:
-            self.rescoper.start()
+        return cls(job, history, scope, views)

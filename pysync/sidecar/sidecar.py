@@ -44,7 +44,7 @@ from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.rescoping import compare_scope
+from pysync.resync.rescoping import compare_scope, scope_status
 from pysync.resync.triggers import Resyncs
 from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
@@ -169,7 +169,7 @@ class Sidecar:
         self.bootstrapper.start()
         if self._origin is None:
             for name in enabled:
-                self._resyncs[name].start(only_asked=not self._heals)
+                self._resyncs[name].job.start(only_asked=not self._heals)
         if self.poller:
             self.poller.start()
         log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
@@ -243,7 +243,7 @@ class Sidecar:
             journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             file=self.reloads.status() if self.reloads else None,
-            scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
+            scopes={drain.name: scope_status(self.queue, drain.settings) for drain in self.drains},
             resyncs={name: it.job.status() for name, it in self._resyncs.items()},
         )
 
@@ -254,7 +254,7 @@ class Sidecar:
             part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
         ]
         workers += [it.worker for it in self._notifiers]
-        workers += [worker for it in self._resyncs.values() for worker in it.workers]
+        workers += [it.job.worker for it in self._resyncs.values()]
         return [worker for worker in workers if worker.started]
 
     def _settle_names(self, file: Path | None) -> None:
@@ -280,7 +280,7 @@ class Sidecar:
                 compare_scope(self.queue, drain.settings)
 
     def _heals_elsewhere(self, gap: Gap) -> bool:
-        rescopes = any(it.rescoper.heals(gap) for it in self._resyncs.values())
+        rescopes = any(it.scope.heals(gap) for it in self._resyncs.values())
         return rescopes or self.bootstrapper.heals(gap) or is_early(gap, self.poller, self._watch)
 
     def _done(self) -> int:

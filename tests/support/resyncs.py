@@ -12,6 +12,7 @@ from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Refreshes
+from pysync.resync.rescoping import compare_scope
 from pysync.resync.triggers import Resyncs
 from pysync.targets.glue.settings import GlueSettings
 from tests.support.refreshing import Hms
@@ -26,6 +27,7 @@ class Bench:
         self.queue, self.source, self.now, self.pauses = queue, source, now, False
         queue.target(TARGET).register()
         settings = GlueSettings(name=TARGET, kind="glue", region="eu-west-1", **values)
+        compare_scope(queue, settings)
         self.resyncs = Resyncs.of(
             queue,
             Refreshes(queue, "demo"),

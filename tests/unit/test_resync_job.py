@@ -17,7 +17,7 @@ from pysync.resync.refreshes import EVERYTHING, chosen
 from pysync.resync.views import Redefined
 from pysync.targets.base import Unavailable
 from tests.support import table
-from tests.support.queues import Reopener
+from tests.support.queues import Reopener, park
 from tests.support.refreshing import Hms
 from tests.support.resyncs import Away, Bench
 
@@ -89,6 +89,57 @@ def test_the_views_that_read_a_redefined_table_are_asked_for(
     bench.redefine(*redefined)
     assert bench.turn(2.0) == asked
     assert bench.turn(2.0) == []
+
+
+SALES = {"include": ["sales.o*"]}
+WEB = {"include": ["web.v*"]}
+ALL_OF_WEB = ["*", "web", "web.visits"]  # the list of databases comes first, as some may be gone
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked"),
+    [
+        (SALES, SALES, []),
+        (SALES, WEB, ["*", "web", *ALL_OF_WEB]),  # a database that is new to the target before everything
+        (SALES, WEB | {"out_of_scope": "drop"}, ["*", "web", *ALL_OF_WEB, "*"]),  # the last one drops what has left
+        (WEB, {"include": ["web.v*", "web.none"]}, ["*", *ALL_OF_WEB]),
+        (SALES, WEB | {"mode": "shadow"}, []),
+    ],
+)
+def test_a_target_with_another_scope_gets_all_of_it(
+    reopen: Reopener, source: Hms, before: dict[str, Any], after: dict[str, Any], asked: list[str]
+) -> None:
+    assert Bench(reopen(), source, **before).turn() == []
+    bench = Bench(reopen(), source, **after)
+    assert bench.turn() == asked
+    assert bench.turn() == []
+    bench.queue.gaps.close_passed()
+    assert bench.queue.gaps.unclosed() == []
+
+
+def test_a_scope_that_changes_while_it_is_queued_begins_anew(reopen: Reopener, source: Hms) -> None:
+    for number in range(120):
+        source.add(f"web.v{number:03}")
+    Bench(reopen(), source, **SALES)
+    second = Bench(reopen(), source, **WEB)
+    second.job.worker.stop()
+    assert 0 < len(second.turn()) < 120
+    third = Bench(reopen(), source, **SALES, out_of_scope="drop")
+    assert third.row("scope")["state"] == "running"
+    assert third.turn() == ["*", "sales", "*", "sales", "sales.orders", "*"]
+
+
+def test_a_gap_of_a_scope_that_opens_again_has_all_of_it_asked_for_again(reopen: Reopener, source: Hms) -> None:
+    """As when an event that was parked before it was applied or skipped."""
+    Bench(reopen(), source, **SALES)
+    bench = Bench(reopen(), source, **WEB)
+    bench.pauses = True
+    first = bench.turn()
+    bench.queue.target("lake").advance(bench.queue.last, [park(1, target="lake")])
+    assert bench.queue.gaps.close_passed() == 0
+    bench.queue.target("lake").parked.remove_at([1])
+    bench.queue.gaps.close_passed()
+    assert bench.turn() == first
 
 
 def test_nothing_is_read_while_nothing_is_due(reopen: Reopener) -> None:

@@ -279,7 +279,7 @@ def test_brackets_are_no_markup_and_controls_are_spelled_out(monkeypatch: pytest
     ]
 
 
-@pytest.mark.parametrize("part", ["drain", "last-ids", "resync", "scope", "trash", "verify"])
+@pytest.mark.parametrize("part", ["drain", "last-ids", "resync", "trash", "verify"])
 def test_the_workers_of_a_target_are_known_by_their_names(part: str) -> None:
     assert (target_of(f"{part}-dr"), target_of(f"{part}-log-x")) == ("dr", "log-x")
 
