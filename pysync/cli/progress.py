@@ -14,7 +14,7 @@ def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
         return
     reason = f"; waiting: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
     for target in bootstrap_["targets"]:
-        yield f"bootstrap of {target['name']}: {bootstrap_so_far(bootstrap_, target)}{reason}"
+        yield f"bootstrap of {target['name']}: {bootstrap_so_far(target)}{reason}"
 
 
 def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -33,13 +33,13 @@ def is_in_vain(bootstrap_: Mapping[str, Any]) -> bool:
     return any(0 < it["tables"] <= it["left_out"] for it in bootstrap_["targets"])
 
 
-def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+def bootstrap_so_far(item: Mapping[str, Any]) -> str:
     """How far a bootstrap is with one target."""
-    if bootstrap["tables"] is None:
+    if item["in_scope"] is None:
         return "counting tables"
     left = item["seconds_left"]
     parts = [
-        f"{item['tables']:,} of {count(bootstrap['tables'], 'table')}",
+        f"{item['tables']:,} of {count(item['in_scope'], 'table')}",
         count(item["partitions"], "partition"),
         f"{item['partitions_per_second']:,.0f} partitions/s",
         "" if left is None else f"{duration(left)} left",

@@ -15,6 +15,7 @@ from pysync.cli.progress import bootstrap_lines, resync_so_far
 from pysync.cli.status_object import labelled
 from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
 
+_BOOTSTRAPS = frozenset({"bootstrap", "load"})  # told of with their tables and partitions
 _MOST_REASONS = 5
 _NOT_KNOWN = "not known"
 _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the target"))
@@ -156,7 +157,7 @@ def _jobs(status: Status, target: Status) -> Iterator[Line]:
     if bootstrap := status["bootstrap"]:
         own = [it for it in bootstrap["targets"] if it["name"] == target["name"]]
         yield from (labelled("", line) for line in bootstrap_lines({**bootstrap, "targets": own}))
-    for resync in target["resyncs"]:
+    for resync in (it for it in target["resyncs"] if it["trigger"] not in _BOOTSTRAPS):
         yield labelled("resync", resync_so_far(resync), bad=resync["state"] == "failed")
     copied = status["copy"].get(target["name"])
     if copied:

@@ -10,7 +10,7 @@ from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.queue import EventQueue
 from pysync.queue.queue_file import FILE
-from pysync.resync.bootstrap import BootstrapOrigin
+from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
 from pysync.targets.kinds import target_kind
@@ -39,7 +39,7 @@ def run_once(
 
     def begin(sidecar: Sidecar) -> None:
         before(sidecar.queue)
-        sidecar.bootstrapper.begin(targets)
+        begin_bootstraps([sidecar.resyncs[it].bootstrap for it in targets])
 
     _check(config, targets)
     with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, on_progress) as sidecar:

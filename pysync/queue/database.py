@@ -47,7 +47,7 @@ _TABLES = (
     """CREATE TABLE resyncs (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, trigger TEXT NOT NULL, reason TEXT NOT NULL, scope TEXT NOT NULL,
     began_at_ms INTEGER NOT NULL, total INTEGER, queued INTEGER NOT NULL, cursor TEXT NOT NULL, upto INTEGER,
-    ended_at_ms INTEGER, failure TEXT, seal INTEGER, UNIQUE (target, trigger))""",
+    ended_at_ms INTEGER, failure TEXT, result TEXT NOT NULL, seal INTEGER, UNIQUE (target, trigger))""",
     *losses.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.

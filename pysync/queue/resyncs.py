@@ -9,10 +9,10 @@ from typing import Any
 
 from pysync.queue.queue_file import QueueFile
 
-_COLUMNS = "trigger, reason, scope, began_at_ms, total, queued, cursor, upto, ended_at_ms, failure"
+_COLUMNS = "trigger, reason, scope, began_at_ms, total, queued, cursor, upto, ended_at_ms, failure, result"
 _READ = f"SELECT {_COLUMNS} FROM resyncs WHERE target = ? ORDER BY id"  # noqa: S608
 _CHANGED = ", ".join(f"{it} = excluded.{it}" for it in _COLUMNS.split(", ")[1:])
-_WRITE = f"""INSERT INTO resyncs (target, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+_WRITE = f"""INSERT INTO resyncs (target, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (target, trigger) DO UPDATE SET {_CHANGED}"""  # noqa: S608
 
 
@@ -23,7 +23,7 @@ class Resync:
     `reason` is for people; `scope` is JSON that the trigger understands. `total` is how many objects it concerns (None:
     not known), `queued` how many of them have their refresh in the queue: those up to `cursor`, a database and a table
     (which may be empty). Once all have, `upto` is a position that none of them is behind. It has ended when the target
-    is there, or with a `failure`.
+    is there, or with a `failure`. `result` is what came of it, JSON as `scope` is.
     """
 
     trigger: str
@@ -36,6 +36,7 @@ class Resync:
     upto: int | None = None
     ended_at_ms: int | None = None
     failure: str | None = None
+    result: str = "{}"
 
     @property
     def is_queueing(self) -> bool:
@@ -62,7 +63,7 @@ class Resyncs:
         cursor = json.dumps(it.cursor)
         row = it.trigger, it.reason, it.scope, it.began_at_ms, it.total, it.queued, cursor
         with self._file.transaction() as connection:
-            connection.execute(_WRITE, (self._target, *row, it.upto, it.ended_at_ms, it.failure))
+            connection.execute(_WRITE, (self._target, *row, it.upto, it.ended_at_ms, it.failure, it.result))
 
 
 def _resync(row: tuple[Any, ...]) -> Resync:

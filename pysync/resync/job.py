@@ -7,6 +7,7 @@ there after a stop or a kill; a refresh or two may come twice. A resync ends whe
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -52,9 +53,10 @@ class ResyncJob:
         self._triggers = triggers
         self._rows = rows
         self._source = source
+        self._pace = tables_per_second
         self._clock = clock
         self.worker = Worker(f"resync-{target}", self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
-        self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second, meanwhile=self._end_reached)
+        self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._end_reached)
 
     # --- from any thread
 
@@ -113,8 +115,10 @@ class ResyncJob:
             wanted = trigger.wanted(source, resync)
             if self._rows.change(resync, total=wanted.total) is None:
                 return
+            self._feed.tables_per_second = self._pace if trigger.is_paced else math.inf
             fed = self._feed.queue(
                 ({**names, "targets": self._target} for names in wanted.names),
+                live_source=trigger.is_living,
                 queued=lambda chunk: self._note_queued(resync, chunk),
                 goes_on=lambda: self._rows.is_last(resync) and not self._is_more_urgent(trigger),
             )
@@ -151,9 +155,10 @@ class ResyncJob:
         self._rows.note_queued(resync, objects, (last.database, last.table), self._queue.last)
 
     def _end_reached(self) -> None:
-        frequent = {it.name for it in self._triggers if it.is_frequent}
-        for it in self._rows.end_reached(self._done()):
-            if it.trigger not in frequent:
+        triggers = {it.name: it for it in self._triggers}
+        for it in self._rows.reached(self._done()):
+            trigger = triggers.get(it.trigger)
+            if trigger is not None and trigger.is_over(it) and self._rows.end(it) and not trigger.is_frequent:
                 log.info("resync_finished", target=self._target, trigger=it.trigger, objects=it.queued)
 
     def _done(self) -> int:

@@ -30,7 +30,7 @@ class ResyncRows:
         """Held to read, decide and write."""
         self.target = target
         self._file = queue.target(target).resyncs
-        self._clock = clock
+        self.now = clock
         self._rows = {it.trigger: it for it in self._file.all()}
         # Of what was queued by this process and is not done: its last position, the trigger, how many are queued then.
         self._waiting: deque[tuple[int, Resync, int]] = deque()
@@ -69,15 +69,19 @@ class ResyncRows:
             if self.change(it, queued=queued, cursor=cursor):
                 self._waiting.append((position, it, queued))
 
-    def end_reached(self, position: int) -> list[Resync]:
-        """The target is at that position; returns the resyncs that are ended by that."""
+    def reached(self, position: int) -> list[Resync]:
+        """The target is at that position; returns the resyncs of which it is past everything, and that have no end."""
         with self.lock:
             while self._waiting and self._waiting[0][0] <= position:
                 _, it, queued = self._waiting.popleft()
                 if self.is_last(it):
                     self._done[it.trigger] = queued
-            reached = [it for it in self._rows.values() if it.upto is not None and it.ended_at_ms is None]
-            return [self._ended(it) for it in reached if (it.upto or 0) <= position]
+            left = [it for it in self._rows.values() if it.ended_at_ms is None]
+            return [it for it in left if it.upto is not None and it.upto <= position]
+
+    def end(self, it: Resync) -> bool:
+        """The target has everything of it; False if its trigger has begun another one meanwhile."""
+        return self.change(it, ended_at_ms=self._now_ms()) is not None
 
     def fail(self, it: Resync, reason: str) -> bool:
         """End a resync that can never be done; False if its trigger has begun another one meanwhile."""
@@ -117,11 +121,9 @@ class ResyncRows:
             "per_second": round(rate, 2),
             "seconds_left": None if left is None else round(max(0.0, left), 1),
             "upto": it.upto,
+            "result": json.loads(it.result),
             "ended_at": None if it.ended_at_ms is None else it.ended_at_ms / _MS,
         }
-
-    def _ended(self, it: Resync) -> Resync:
-        return self._put(replace(it, ended_at_ms=self._now_ms()))
 
     def _put(self, it: Resync) -> Resync:
         self._file.put(it)
@@ -129,4 +131,4 @@ class ResyncRows:
         return it
 
     def _now_ms(self) -> int:
-        return round(self._clock() * _MS)
+        return round(self.now() * _MS)

@@ -35,12 +35,14 @@ class Trigger:
     """What begins a resync of one target, called by its job. Subclass it, set `name`, and say what is `wanted`.
 
     `is_asked`: only people begin it. `is_frequent`: it begins by itself again and again, so its begin and end are not
-    logged.
+    logged. `is_paced`: it reads no more tables a second than its job may. `is_living`: it reads the living source.
     """
 
     name: str
     is_asked = False
     is_frequent = False
+    is_paced = True
+    is_living = True
 
     def due(self, last: Resync | None, now: float) -> Request | None:  # noqa: ARG002
         """The resync that shall begin at `now` (seconds since 1970), if any; `last` is this trigger's last one."""
@@ -60,3 +62,7 @@ class Trigger:
 
     def queued(self, resync: Resync) -> None:
         """It is on disk that all is queued, or that the resync has failed."""
+
+    def is_over(self, resync: Resync) -> bool:  # noqa: ARG002
+        """Whether the resync ends, as the target is past everything that was queued."""
+        return True

@@ -23,8 +23,7 @@ from pysync.queue import QueueFailed
 from pysync.queue.queue_file import QueueFile
 from pysync.replay import drain
 from pysync.replay.drain import Drain
-from pysync.resync import bootstrap, job
-from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync import job
 from pysync.resync.healing import Healer
 from pysync.resync.job import ResyncJob
 from pysync.sidecar import verifying
@@ -36,7 +35,6 @@ from tests.support.sidecars import FaultyPlace, unused_port
 WORKERS: dict[str, tuple[type[Any], str]] = {
     "drain-try": (Drain, "_turn"),
     "gap-resync": (Healer, "_turn"),
-    "bootstrap": (Bootstrapper, "_turn"),
     "resync-try": (ResyncJob, "turn"),
     "verify-try": (Verifier, "_is_due"),
     "notification-log": (Poller, "_turn"),
@@ -48,7 +46,6 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in [
         (drain, "_BUG_WAIT_SECONDS"),
         (poller, "_BUG_WAIT_SECONDS"),
-        (bootstrap, "_RETRY_SECONDS"),
         (job, "_RETRY_SECONDS"),
         (verifying, "_RETRY_SECONDS"),
     ]:

@@ -15,6 +15,7 @@ from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import MemoryStore
 from pysync.metastore.source import reading
 from pysync.queue import EventQueue, Gap
+from pysync.replay.drain import Drain
 from pysync.replay.recording import Append
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
@@ -125,6 +126,7 @@ class Sidecar:
             settings,
             translator,
             source=opened,
+            drain=_no_drain,
             tables_per_second=1e9,
             clock=self._clock.time,
             timer=self._clock.monotonic,
@@ -133,6 +135,10 @@ class Sidecar:
     @staticmethod
     def _source(wiring: Wiring) -> Callable[[], Connection]:
         return lambda: Connection(wiring.store, wiring.own)
+
+
+def _no_drain() -> Drain:
+    raise AssertionError("a history bootstraps by hand")
 
 
 def _opener(settings: TargetSettings, store: MemoryStore, link: Link) -> Callable[[], LinkedTarget]:

@@ -10,6 +10,7 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope
@@ -34,6 +35,7 @@ class Bench:
             settings,
             Translator.of(settings),
             source=self._opened if source is not None else None,
+            drain=_no_drain,
             tables_per_second=1e9,
             clock=lambda: self.now,
             timer=lambda: self.now,
@@ -71,6 +73,10 @@ class Bench:
     def _opened(self) -> AbstractContextManager[Hms]:
         assert self.source is not None
         return self.source
+
+
+def _no_drain() -> Drain:
+    raise AssertionError("nothing is bootstrapped")
 
 
 def _named(names: dict[str, str]) -> str:

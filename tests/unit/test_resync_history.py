@@ -40,6 +40,7 @@ class Stand:
             wanted,
             translator,
             source=None if source is None else lambda: source,
+            drain=lambda: self.drain,
             tables_per_second=1e9,
         )
         self.job, self.begin = self.resyncs.job, self.resyncs.history.begin
