@@ -1,7 +1,7 @@
 """Worker: a thread that does one thing again and again, never dies silently, and reports its state.
 
-Every long-running thread of the sidecar is one: a drain, rescoper and verifier for each target, the reader of the
-notification log, the healer, the bootstrapper. Status, metrics and `/health` read them all.
+Every long-running thread of the sidecar is one: a drain, resync and verifier for each target, the reader of the
+notification log, the healer. Status, metrics and `/health` read them all.
 """
 
 from __future__ import annotations

@@ -26,13 +26,9 @@ _ILL = frozenset({"failing", "stopped"})
 _WORKERS_OF_TARGETS = (
     "drain-",
     "last-ids-",
-    "log-schemas-",
-    "partition-filters-",
-    "replay-",
-    "scope-",
+    "resync-",
     "trash-",
     "verify-",
-    "views-",
 )
 _RECEIVERS = "notify-"
 """How the names of workers begin that serve receivers of webhooks: no target needs them."""
@@ -133,7 +129,7 @@ def failing(status: Status) -> list[Problem]:
 
 
 def target_of(worker: str) -> str:
-    """The target that a worker works for, by its name: `drain-dr`, `log-schemas-dr`; empty for one that serves all."""
+    """The target that a worker works for, by its name: `drain-dr`, `last-ids-dr`; empty for one that serves all."""
     return next((worker[len(it) :] for it in _WORKERS_OF_TARGETS if worker.startswith(it)), "")
 
 

@@ -101,8 +101,8 @@ def shown() -> Iterator[OnProgress]:
                 name = item["name"]
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=None, so_far="")
-                line = bootstrap_so_far(bootstrap, item) + _trouble(bootstrap, states[name])
-                bars.update(tasks[name], total=bootstrap["tables"], completed=item["tables"], so_far=plain(line))
+                line = bootstrap_so_far(item) + _trouble(bootstrap, states[name])
+                bars.update(tasks[name], total=item["in_scope"], completed=item["tables"], so_far=plain(line))
 
         yield show
 

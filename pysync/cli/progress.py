@@ -1,11 +1,11 @@
-"""Progress of long work, as text: a bootstrap and a replay, on their own lines and in `pysync status`. Pure."""
+"""Progress of long work, as text: a bootstrap and a resync, on their own lines and in `pysync status`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.base.text import count, duration, span
+from pysync.base.text import count, duration
 
 
 def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -14,7 +14,7 @@ def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
         return
     reason = f"; waiting: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
     for target in bootstrap_["targets"]:
-        yield f"bootstrap of {target['name']}: {bootstrap_so_far(bootstrap_, target)}{reason}"
+        yield f"bootstrap of {target['name']}: {bootstrap_so_far(target)}{reason}"
 
 
 def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -33,13 +33,13 @@ def is_in_vain(bootstrap_: Mapping[str, Any]) -> bool:
     return any(0 < it["tables"] <= it["left_out"] for it in bootstrap_["targets"])
 
 
-def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+def bootstrap_so_far(item: Mapping[str, Any]) -> str:
     """How far a bootstrap is with one target."""
-    if bootstrap["tables"] is None:
+    if item["in_scope"] is None:
         return "counting tables"
     left = item["seconds_left"]
     parts = [
-        f"{item['tables']:,} of {count(bootstrap['tables'], 'table')}",
+        f"{item['tables']:,} of {count(item['in_scope'], 'table')}",
         count(item["partitions"], "partition"),
         f"{item['partitions_per_second']:,.0f} partitions/s",
         "" if left is None else f"{duration(left)} left",
@@ -47,15 +47,14 @@ def bootstrap_so_far(bootstrap: Mapping[str, Any], item: Mapping[str, Any]) -> s
     return ", ".join(part for part in parts if part)
 
 
-def replay_so_far(replay: Mapping[str, Any]) -> str:
-    """How far a replay is, from its status (docs/status.md)."""
-    events = span("event", replay["first"], replay["last"]) + (f" of {replay['table']}" if replay["table"] else "")
-    if replay["state"] == "failed":
-        return f"{events} failed: {replay['reason']}"
-    if replay["objects"] is None:
-        text = f"reading {events}"
-    elif replay["state"] == "finished":
-        text = f"{events}: {count(replay['objects'], 'object')} refreshed"
-    else:
-        text = f"{events}: {replay['refreshed']:,} of {count(replay['objects'], 'object')} refreshed"
-    return f"{text}; waiting: {replay['reason']}" if replay["reason"] else text
+def resync_so_far(resync: Mapping[str, Any]) -> str:
+    """What a resync is of, and how far it is, from its status (docs/status.md)."""
+    done, total, left = resync["done"], resync["total"], resync["seconds_left"]
+    is_over = resync["state"] == "finished" or total is None
+    so_far = count(done, "object") if is_over else f"{done:,} of {count(total, 'object')}"
+    parts = [
+        f"{resync['reason']}: {so_far} refreshed",
+        "" if left is None else f"{resync['per_second']:,.0f} objects/s, {duration(left)} left",
+        f"{resync['state']}: {resync['obstacle']}" if resync["obstacle"] else "",
+    ]
+    return "; ".join(part for part in parts if part)

@@ -16,7 +16,7 @@ from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
-from pysync.cli.progress import replay_so_far
+from pysync.cli.progress import resync_so_far
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
 
@@ -120,11 +120,13 @@ def _follow(target: str, on_progress: OnProgress, status: Mapping[str, Any]) -> 
 def _of(status: Mapping[str, Any], target: str) -> dict[str, Any]:
     """The replay of a target in a status, with the target's state."""
     target_status = next((it for it in status["targets"] if it["name"] == target), None)
-    if target_status is None or target_status["replay"] is None:
+    resyncs = () if target_status is None else target_status["resyncs"]
+    replay = next((it for it in resyncs if it["trigger"] == "history"), None)
+    if target_status is None or replay is None:
         raise PysyncError("the replay is gone from the queue", "if the queue was removed, the history is gone, too")
     return {
         "target": target,
-        **target_status["replay"],
+        **replay,
         "parked": target_status["parked"],
         "paused": target_status["paused"],
     }
@@ -135,18 +137,18 @@ def _is_over(target_status: Mapping[str, Any]) -> bool:
 
 
 def _so_far(target_status: Mapping[str, Any]) -> str:
-    return f"paused: {target_status['paused']['reason']}" if target_status["paused"] else replay_so_far(target_status)
+    return f"paused: {target_status['paused']['reason']}" if target_status["paused"] else resync_so_far(target_status)
 
 
 def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json({key: value for key, value in result.items() if key != "paused"})
     elif result["state"] == "finished":
-        echo(f"replay at {target}: {replay_so_far(result)}")
+        echo(f"replay at {target}: {resync_so_far(result)}")
         if result["parked"]:
             echo(f"target {target} refused {count(result['parked'], 'event')}; see: pysync parked list {target}")
     if result["state"] == "failed" and not as_json:
-        raise PysyncError(result["reason"])
+        raise PysyncError(result["obstacle"])
     if result["parked"] or result["state"] == "failed":
         raise typer.Exit(1)
 

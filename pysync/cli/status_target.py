@@ -11,10 +11,11 @@ from pysync.base.health import DISABLED, Problem, hold_decisions
 from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.grid import Line, Part
 from pysync.cli.output import counts
-from pysync.cli.progress import bootstrap_lines, replay_so_far
+from pysync.cli.progress import bootstrap_lines, resync_so_far
 from pysync.cli.status_object import labelled
 from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
 
+_BOOTSTRAPS = frozenset({"bootstrap", "load"})  # told of with their tables and partitions
 _MOST_REASONS = 5
 _NOT_KNOWN = "not known"
 _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the target"))
@@ -152,12 +153,12 @@ def _verified(verify: Status) -> str:
 
 
 def _jobs(status: Status, target: Status) -> Iterator[Line]:
-    """The bootstrap, the replay and the copy of the target."""
+    """The bootstrap, the resyncs and the copy of the target."""
     if bootstrap := status["bootstrap"]:
         own = [it for it in bootstrap["targets"] if it["name"] == target["name"]]
         yield from (labelled("", line) for line in bootstrap_lines({**bootstrap, "targets": own}))
-    if replay := target.get("replay"):
-        yield labelled("replay", replay_so_far(replay), bad=replay["state"] == "failed")
+    for resync in (it for it in target["resyncs"] if it["trigger"] not in _BOOTSTRAPS):
+        yield labelled("resync", resync_so_far(resync), bad=resync["state"] == "failed")
     copied = status["copy"].get(target["name"])
     if copied:
         left = f", {copied['files_left']:,} files left" if copied.get("files_left") else ""

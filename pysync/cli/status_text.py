@@ -146,7 +146,7 @@ def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
         return Cell(f"{count(verify['drift'], 'object')} drifted", "bad")
     for item in bootstrap["targets"] if bootstrap and bootstrap["state"] != "finished" else ():
         if bootstrap and item["name"] == target["name"]:
-            return Cell(f"bootstrap: {bootstrap_so_far(bootstrap, item)}")
+            return Cell(f"bootstrap: {bootstrap_so_far(item)}")
     if scope and not scope["done"]:
         return Cell("moving to a new scope")
     return Cell(f"no drift {ago(verify['ended_at'], now)}" if verify else None, "faint")

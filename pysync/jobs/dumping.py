@@ -27,6 +27,7 @@ from pysync.jobs.dump_carrying import Into
 from pysync.jobs.dump_listing import Lister, listing
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.errors import MetastoreError
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.replay.window.repl_policy import parse_policy
 
@@ -79,9 +80,7 @@ def dump_once(config: Config, directory: Path, wanted: DumpRequest, on_progress:
     Rejected for data files that cannot be: what is done by then is kept.
     """
     wanted.check()
-    where = config.source_access()
-    if where is None:
-        raise UsageError("[source] metastore is not set", "set it to the address of the source")
+    where = known(config.source_access())
     within = _within(config, wanted.within)
     with _reading(where) as source, opened(directory, _new_manifest(config, wanted, within, source)) as pieces:
         dump = indexed(directory, pieces.manifest)

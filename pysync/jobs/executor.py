@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from thrift.Thrift import TException
 
 from pysync import __version__
-from pysync.base.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
+from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.kinds import target_kind
@@ -130,9 +131,7 @@ def run_work(request: str) -> str:
 def _looked(work: TaskRequest) -> TaskAnswer:
     kind = target_kind(work.job.kind)
     settings = kind.settings.model_validate_json(work.job.target)
-    access = work.job.source.access()
-    if access is None:
-        raise UsageError("[source] metastore is not set", "set it to the address of the source")
+    access = known(work.job.source.access())
     comparator = Comparator(Rules.of(settings, work.job.source.name))
     with WorkerPool(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as pool:
         executor = LocalExecutor(pool, comparator)

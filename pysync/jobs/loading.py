@@ -80,7 +80,6 @@ def load_once(
         partial(DumpReader, dump),
         id=manifest.id,
         whole=whole,
-        note="load",
         files=carried,
         replaced=replaced_by(manifest),
     )

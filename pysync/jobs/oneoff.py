@@ -10,7 +10,7 @@ from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.queue import EventQueue
 from pysync.queue.queue_file import FILE
-from pysync.resync.bootstrap import BootstrapOrigin
+from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
 from pysync.targets.kinds import target_kind
@@ -39,7 +39,7 @@ def run_once(
 
     def begin(sidecar: Sidecar) -> None:
         before(sidecar.queue)
-        sidecar.bootstrapper.begin(targets)
+        begin_bootstraps([sidecar.resyncs[it].bootstrap for it in targets])
 
     _check(config, targets)
     with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, on_progress) as sidecar:
@@ -61,7 +61,7 @@ def replay_once(config: Config, target: str, request: Mapping[str, Any], on_prog
         sidecar.answers["replay"]({**request, "target": target})
 
     def is_done(status: Mapping[str, Any]) -> bool:
-        return any(it["replay"]["state"] in {"finished", "failed"} for it in status["targets"] if it["replay"])
+        return any(it["trigger"] == "history" and it["ended_at"] for of in status["targets"] for it in of["resyncs"])
 
     with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, on_progress) as sidecar:
         return sidecar.status()

@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.control.client import NoSidecar, ask
 from pysync.copy.files import refuse_elsewhere, refuse_shared
@@ -19,6 +18,7 @@ from pysync.jobs.dump_listing import locations
 from pysync.jobs.load_guard import Survey
 from pysync.jobs.loading import FilesToo, is_whole, replaced_by
 from pysync.metastore.client import Metastore
+from pysync.metastore.source import reading
 from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
@@ -29,7 +29,6 @@ from pysync.queue.queue_file import FILE
 from pysync.replay.window.leaving import Leaving, leaving
 from pysync.replay.window.scope import Extent, scope_of
 from pysync.replay.window.translate import Translator
-from pysync.resync.healing import reading
 from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
 from pysync.targets.base import Rejected, Target, lacks_of
 from pysync.targets.kinds import target_kind
@@ -45,10 +44,7 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
     stored = stored_scopes(config.queue.directory)
-    access = config.source_access()
-    if access is None:
-        raise PysyncError("[source] metastore is not set", "set it to the address of the source")
-    with reading(access) as source:
+    with reading(config.source_access()) as source:
         return [
             _plan(config.source.name, settings, stored.get(settings.name), source)
             for settings in config.targets

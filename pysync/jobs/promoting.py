@@ -18,6 +18,7 @@ from pysync.config_file.reversal import reversed_configuration
 from pysync.config_file.targets import Setting, altered, enabled
 from pysync.control.client import ask
 from pysync.jobs.configuration import reconfigure
+from pysync.metastore.source import known
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
@@ -60,8 +61,7 @@ class Promotion:
             raise UsageError(f"target {target} has both_ways: both ends are sources already")
         if settings.mode == "shadow":
             raise UsageError(f'target {target} has mode = "shadow": it has nothing of the source')
-        if config.source.metastore is None:
-            raise UsageError("[source] metastore is not set", "set it to the address of the source")
+        known(config.source.metastore)
         tables = tables_in(read_text(file), file)
         table = next(it for it in tables["targets"] if it["name"] == target)
         rules = Rules.of(settings, config.source.name)

@@ -1,6 +1,6 @@
 """The queue's database: its tables, how it is made, and what must hold before it is used.
 
-SQLite database `queue.db`, application id "pysq", user_version 3. The table of events is persist-queue's own
+SQLite database `queue.db`, application id "pysq", user_version 4. The table of events is persist-queue's own
 (`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that an
 empty or half-made `queue.db` is always damage and never a crash of ours.
 """
@@ -20,7 +20,7 @@ from pysync.queue import checksums, digests, directory, events, lives, losses, r
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
-VERSION = 3
+VERSION = 4
 CHECK_SECONDS = 1.0
 """How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
 
@@ -44,6 +44,10 @@ _TABLES = (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, object TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
     reason TEXT NOT NULL, position INTEGER NOT NULL, at_ms INTEGER NOT NULL, count INTEGER NOT NULL,
     lasting INTEGER NOT NULL, leaving INTEGER NOT NULL, seal INTEGER, UNIQUE (target, object))""",
+    """CREATE TABLE resyncs (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL, trigger TEXT NOT NULL, reason TEXT NOT NULL, scope TEXT NOT NULL,
+    began_at_ms INTEGER NOT NULL, total INTEGER, queued INTEGER NOT NULL, cursor TEXT NOT NULL, upto INTEGER,
+    ended_at_ms INTEGER, failure TEXT, result TEXT NOT NULL, seal INTEGER, UNIQUE (target, trigger))""",
     *losses.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
@@ -198,7 +202,7 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    missing = {"meta", "targets", "instances", "parked", "finished", "removals", "unreadable", "gaps"} - tables
+    missing = {*checksums.SEALED, "unreadable"} - tables
     if missing:
         raise damaged(file, f"it has no table {', '.join(sorted(missing))}")
     # The short check does not compare indexes with their tables: those two are small, and read by them.

@@ -1,277 +1,267 @@
-"""Bootstrap: reads everything in scope of some targets from a living source, and writes it while events flow.
+"""Bootstrap: everything in scope of a target, from a living source or from a dump, while events flow.
 
-It consists of refreshes in the queue (pysync.resync.refreshes), for these targets only and without a pace. Its progress
-is noted in the queue's file, so that it continues there after a stop or a kill of any process.
+It consists of refreshes without a pace. What comes of them is counted in its row.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from typing import Any
-
-import structlog
 
 from pysync.base.errors import PysyncError
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
-from pysync.metastore.access import MetastoreRef
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap
+from pysync.queue import EventQueue, Gap, Resync
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
+from pysync.replay.tally import Tally
 from pysync.replay.window.policy import Policy
-from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
-from pysync.resync.feed import Feed
-from pysync.resync.healing import reading
-from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place
+from pysync.resync.refreshes import Refreshes, RefreshScope, everything
 from pysync.resync.rescoping import scopes_of, stored_scope
-from pysync.targets.settings import assert_enabled
-from pysync.worker import Worker, WorkerState
-
-_EVERY_SECONDS = 0.2
-_NOTE_SECONDS = 2.0
-_RETRY_SECONDS = 5.0
-
-log = structlog.get_logger(__name__)
+from pysync.resync.rows import ResyncRows
+from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.targets.settings import TargetSettings, assert_enabled
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapOrigin:
     """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
-    An origin that is not `whole` has the names of all objects, but not all objects. Its progress is noted under `note`.
-    `replaced` (pysync.replay.window.scope): its scope takes the place of another one, and what has left it is dropped.
-    `files` changes a copier so that it takes the data files from this origin: there they are not where the objects say.
+    An origin that is not `whole` has the names of all objects, but not all objects. `files` changes a copier so that it
+    takes the data files from this origin: there they are not where the objects say. `replaced`
+    (pysync.replay.window.scope): its scope takes the place of another one, and what has left it is dropped.
     """
 
     opened: Callable[[], AbstractContextManager[Reads]]
     id: str | None = None
     whole: bool = True
-    note: str = BOOTSTRAP
     files: Callable[[Copier], Copying] | None = None
     replaced: str = ""
 
 
-class Bootstrapper:
-    """The thread that runs one bootstrap at a time, and continues one that was not finished.
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a target durably has, of events up to `position`, and of how many tables `in_scope` (None: not counted yet).
 
-    `policies` are those of the drains, by name; the drains count into the tallies of `checkpoints`. `source` is where
-    the metastore is, or another origin; None: not known. `listens` says whether later changes are captured already.
+    `left_out` of the tables are not written, because they came from the target's own cluster.
     """
+
+    position: int = 0
+    tables: int = 0
+    partitions: int = 0
+    left_out: int = 0
+    in_scope: int | None = None
+
+    @classmethod
+    def of(cls, resync: Resync | None) -> Reached:
+        """As it is in a row."""
+        return cls() if resync is None else cls(**json.loads(resync.result))
+
+
+class Bootstrap(Trigger):
+    """The bootstrap of one target, or the load of a dump; people begin it. The target's drain counts into `tally`.
+
+    `drain` gives that drain. `listens` says whether later changes are captured already.
+    """
+
+    is_asked = True
+    is_paced = False
 
     def __init__(
         self,
         queue: EventQueue,
         refreshes: Refreshes,
-        drains: Sequence[Drain],
-        policies: Mapping[str, Policy],
-        checkpoints: Checkpoints,
+        settings: TargetSettings,
+        policy: Policy,
+        rows: ResyncRows,
         *,
-        source: MetastoreRef | BootstrapOrigin | None,
-        listens: Callable[[], bool] = lambda: True,
+        origin: BootstrapOrigin,
+        drain: Callable[[], Drain],
+        listens: Callable[[], bool],
     ) -> None:
+        self.name = "bootstrap" if origin.id is None else "load"
+        self.is_living = origin.id is None
+        self.target = settings.name
+        self.now = rows.now
         self._queue = queue
         self._refreshes = refreshes
-        self._drains = {drain.name: drain for drain in drains}
-        self._policies = policies
-        self._source = None if source is None else _origin(source)
+        self._settings = settings
+        self._scope = RefreshScope(policy.takes_database, policy.takes_table)
+        self._rows = rows
+        self._origin = origin
+        self._drain = drain
         self._listens = listens
-        self._checkpoints = checkpoints
-        self._waits: str | None = None
-        self._ticked = time.monotonic()
-        self._retries: dict[str, Future[Released]] = {}
-        self.worker = Worker("bootstrap", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
-        self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._note_pace)
+        self._retry: Future[Released] | None = None
+        self.tally = Tally(self._settle)
+        self._measured = self.now(), self.reached  # since when, and what the target had then
 
     # --- from any thread
 
-    def start(self) -> None:
-        """Begin to look for work; does not wait."""
-        self.worker.start()
+    @property
+    def last(self) -> Resync | None:
+        """The bootstrap that runs or ran last."""
+        return self._rows.last(self.name)
 
-    def begin(self, targets: Sequence[str]) -> bool:
-        """Begin a bootstrap of these targets; False if one of the same targets is unfinished: that goes on.
+    @property
+    def reached(self) -> Reached:
+        """What the target has of it, as it is on disk."""
+        return Reached.of(self.last)
 
-        An unfinished one from another dump is abandoned.
-
-        Raises PysyncError for a target that cannot be bootstrapped now, if another bootstrap runs, and if the source
-        cannot be read.
-        """
-        source = self._readable()
-        wanted = tuple(sorted(targets))
-        for name in wanted:
-            assert_ready(self._drains[name])
-        with source.opened() as metastore:
+    def assert_ready(self) -> None:
+        """Raises PysyncError if the target applies nothing now, or the source cannot be read."""
+        assert_ready(self._drain())
+        with self._origin.opened() as source:
             # `opened` may connect only at the first call: an unreachable source fails here, not in the thread.
-            metastore.databases()
-        with self._checkpoints.lock:
-            checkpoint = self._checkpoints.current
-            if checkpoint is not None and not checkpoint.finished and checkpoint.of == source.id:
-                if checkpoint.targets == wanted:
-                    return False
-                names = ", ".join(checkpoint.targets)
-                raise PysyncError(f"a bootstrap of {names} is running", "wait until it has finished: pysync status")
-            self._retries.clear()
-            reached = {name: Reached() for name in wanted}
-            self._checkpoints.keep(Checkpoint(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
-        log.info("bootstrap_started", targets=list(wanted))
-        return True
+            source.databases()
+
+    def begin(self, batch: int) -> bool:
+        """Begin it; False if one is unfinished: that goes on. An unfinished one of another dump is abandoned.
+
+        Those of several targets that begin together have the same `batch`.
+        """
+        of = {"of": self._origin.id, "batch": batch}
+        with self._rows.lock:
+            if self.last is not None and self.is_unfinished and json.loads(self.last.scope)["of"] == of["of"]:
+                return False
+            reason = "somebody has asked for everything in scope" if self.is_living else "a dump is loaded"
+            self._rows.begin(self, Request(reason, json.dumps(of)))
+            self._retry, self._measured = None, (self.now(), Reached())
+            return True
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there is one that has not ended."""
+        return self.last is not None and self.last.ended_at_ms is None
 
     def heals(self, gap: Gap) -> bool:
-        """Whether the gap is that of a new target whose bootstrap is not finished."""
-        checkpoint = self._checkpoints.current
-        busy = checkpoint.targets if checkpoint is not None and not checkpoint.finished else ()
-        return any(gap.key.startswith(new_gaps(name)) for name in busy)
+        """Whether the gap is that of a new target, and this is not finished."""
+        return self.is_unfinished and gap.key.startswith(new_gaps(self.target))
 
-    def status(self) -> dict[str, Any] | None:
-        """The bootstrap that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
-        with self._checkpoints.lock:
-            checkpoint, waits = self._checkpoints.current, self._waits
-            if checkpoint is None:
-                return None
-            return {
-                "state": "finished" if checkpoint.finished else "waiting" if waits else "running",
-                "reason": waits,
-                "started_at": checkpoint.started_at,
-                "seconds": round(checkpoint.seconds, 1),
-                "tables": checkpoint.tables,
-                "targets": [self._target(checkpoint, name) for name in checkpoint.targets],
-            }
+    def row(self) -> dict[str, Any] | None:
+        """What the status of the target's resyncs says of it."""
+        return next(iter(self._rows.status([self.name])), None)
 
-    def _target(self, checkpoint: Checkpoint, name: str) -> dict[str, Any]:
-        reached, seconds = checkpoint.reached[name], checkpoint.seconds
-        ahead = self._checkpoints.tally(name).not_taken()
+    def status(self) -> dict[str, Any]:
+        """How far the target is, as JSON values (docs/status.md)."""
+        last, (since, before) = self.last, self._measured
+        reached, ahead = Reached.of(last), self.tally.not_taken()
         # Tables that were created after the count must not show more than 100 %.
-        tables = min(reached.tables + ahead.tables, checkpoint.tables or 0)
+        tables = min(reached.tables + ahead.tables, reached.in_scope or 0)
         partitions = reached.partitions + ahead.partitions
-        left = (checkpoint.tables or 0) - tables
+        ended = None if last is None or last.ended_at_ms is None else last.ended_at_ms / 1000
+        seconds = max((ended or self.now()) - since, 0.001)
+        rate, left = (tables - before.tables) / seconds, (reached.in_scope or 0) - tables
         return {
-            "name": name,
+            "name": self.target,
+            "in_scope": reached.in_scope,
             "tables": tables,
             "partitions": partitions,
             "left_out": reached.left_out + ahead.left_out,
-            "tables_per_second": round(tables / seconds, 2) if seconds else 0.0,
-            "partitions_per_second": round(partitions / seconds, 1) if seconds else 0.0,
-            "seconds_left": 0.0 if reached.finished_at else round(left * seconds / tables, 1) if tables else None,
-            "finished_at": reached.finished_at,
+            "tables_per_second": round(rate, 2),
+            "partitions_per_second": round((partitions - before.partitions) / seconds, 1),
+            "seconds_left": 0.0 if ended else round(left / rate, 1) if rate > 0 else None,
+            "finished_at": ended,
         }
 
-    def _readable(self) -> BootstrapOrigin:
-        if self._source is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
-        return self._source
+    # --- in the thread of the job, and of the drain
 
-    # --- in its own thread
-
-    def _turn(self) -> None:
-        checkpoint = self._checkpoints.current
-        if checkpoint is None or checkpoint.finished:
-            # So that idle time does not count into the next bootstrap.
-            self._ticked = time.monotonic()
-        else:
-            if checkpoint.upto is None:
-                self._ask(self._readable(), checkpoint)
-            self._note_progress()
-        self._waits = None
-        self.worker.succeeded()
-
-    def _failed(self, _: WorkerState, reason: str) -> None:
-        self._waits = reason
-
-    def _ask(self, origin: BootstrapOrigin, checkpoint: Checkpoint) -> None:
-        """Queue what is not queued yet, as fast as the targets take it."""
+    def wanted(self, source: Reads, resync: Resync) -> Wanted:
+        """Everything behind the cursor, as fast as the target takes it."""
         # A table would be read, and its changes before the log's first reading would never come.
         if not self._listens():
             raise PysyncError("pysync has not read the notification log yet, and would miss later changes")
-        scope = self._scope(checkpoint.targets)
-        marks = {"targets": "\n".join(checkpoint.targets), "bootstrap": "true"}
-        after = TableName(*checkpoint.queued_upto) if checkpoint.queued_upto is not None else None
-        with origin.opened() as source:
-            if checkpoint.tables is None:
-                self._checkpoints.update(tables=_count(source, scope, whole=origin.whole))
-            wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
-            marked = ({**names, **marks} for names in wanted)
-            if not self._feed.queue(marked, live_source=origin.id is None, queued=self._note_queued).whole:
-                return
-        if origin.replaced:
+        total = resync.total
+        if total is None:
+            databases, tables = _count(source, self._scope, whole=self._origin.whole)
+            total = databases + tables
+            with self._rows.lock:
+                self._rows.change(resync, result=_text(replace(self.reached, in_scope=tables)))
+        after, whole = TableName(*resync.cursor) if resync.cursor else None, self._origin.whole
+        names = everything(source, lambda: self._queue.last, scope=self._scope, after=after, whole=whole)
+        return Wanted(({**it, "bootstrap": "true"} for it in names), total)
+
+    def all_queued(self, resync: Resync) -> bool:  # noqa: ARG002
+        """Have dropped what was replaced; afterwards the gap of a new target waits only for the target."""
+        if self._origin.replaced:
             # After everything else: a table that was renamed is there under its new name first.
-            self._refreshes.ask(
-                [self._leaving(name, origin.replaced) for name in checkpoint.targets], live_source=False
-            )
-        # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
-        self._checkpoints.update(upto=self._queue.last)
-        gaps = [gap.key for gap in self._queue.gaps.unclosed() if origin.whole and gap.upto is None and self.heals(gap)]
-        self._queue.gaps.healed_by(gaps, self._queue.last)
+            self._refreshes.ask([self._leaving()], live_source=False)
+        gaps = [gap for gap in self._queue.gaps.unclosed() if gap.upto is None and self.heals(gap)]
+        if self._origin.whole:
+            self._queue.gaps.healed_by([gap.key for gap in gaps], self._queue.last)
+        return True
 
-    def _leaving(self, target: str, replaced: str) -> Names:
-        """The refresh that drops what a target holds, by any scope it has had, and what was replaced."""
-        scopes = scopes_of(self._drains[target].settings, stored_scope(self._queue, target))
-        # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
-        return {"former": json.dumps(scopes), "replaced": replaced, "upto": "0", "targets": target}
-
-    def _note_queued(self, chunk: Sequence[Names]) -> None:
-        last = place(chunk[-1])
-        self._checkpoints.update(queued_upto=(last.database, last.table))
-
-    def _done(self) -> int:
-        checkpoint, positions = self._checkpoints.current, self._queue.positions()
-        return min((positions[name] for name in checkpoint.targets), default=0) if checkpoint is not None else 0
-
-    def _note_pace(self) -> None:
-        self._note_progress()
-        self._waits = None
-
-    def _note_progress(self) -> None:
-        """Note which targets are done: durably at the end, else now and then."""
-        with self._checkpoints.lock:
-            checkpoint, now = self._checkpoints.current, time.monotonic()
-            if checkpoint is None:
-                return
-            reached = {name: self._ended(name, it, checkpoint) for name, it in checkpoint.reached.items()}
-            checkpoint = checkpoint.model_copy(
-                update={"reached": reached, "seconds": checkpoint.seconds + now - self._ticked}
-            )
-            self._ticked = now
-            self._checkpoints.keep(checkpoint, durably=checkpoint.finished or self._checkpoints.age >= _NOTE_SECONDS)
-        if checkpoint.finished:
-            log.info(
-                "bootstrap_finished",
-                targets=list(checkpoint.targets),
-                tables=checkpoint.tables,
-                seconds=round(checkpoint.seconds, 1),
-            )
-
-    def _ended(self, name: str, reached: Reached, checkpoint: Checkpoint) -> Reached:
-        passed = checkpoint.upto is not None and self._queue.target(name).position() >= checkpoint.upto
-        if reached.finished_at is not None or not passed or not self._retried(name):
-            return reached
-        # Some tables may have vanished since they were counted. Only if something is parked is the lower number true.
-        tables = reached.tables if self._queue.target(name).parked.count() else checkpoint.tables
-        return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
-
-    def _retried(self, name: str) -> bool:
+    def is_over(self, resync: Resync) -> bool:
         """Whether parked events were tried once more: a foreign key, say, may have come before its other table."""
-        if name not in self._retries:
-            if not self._queue.target(name).parked.count():
-                return True
-            self._retries[name] = self._drains[name].retry()
-        return self._retries[name].done()
+        parked = self._queue.target(self.target).parked
+        if self._retry is None and parked.count():
+            self._retry = self._drain().retry()
+        if self._retry is not None and not self._retry.done():
+            return False
+        # Some tables may have vanished since they were counted. Only if something is parked is the lower number true.
+        if not parked.count():
+            with self._rows.lock:
+                reached = self.reached
+                self._rows.change(resync, result=_text(replace(reached, tables=reached.in_scope or 0)))
+        return True
 
-    def _scope(self, targets: Iterable[str]) -> RefreshScope:
-        policies = [self._policies[name] for name in targets]
-        return RefreshScope(
-            database=lambda name: any(policy.takes_database(name) for policy in policies),
-            table=lambda name: any(policy.takes_table(name) for policy in policies),
-        )
+    def _leaving(self) -> dict[str, str]:
+        """The refresh that drops what the target holds, by any scope it has had, and what was replaced."""
+        scopes = scopes_of(self._settings, stored_scope(self._queue, self.target))
+        # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
+        which = {"former": json.dumps(scopes), "replaced": self._origin.replaced, "upto": "0"}
+        return {**which, "targets": self.target}
+
+    def _settle(self, upto: int) -> None:
+        """Keep what came of the events up to `upto`, before the target's own position moves there.
+
+        After a kill in between, these events are delivered again; they are already counted then.
+        """
+        with self._rows.lock:
+            last, before = self.last, self.reached
+            count = self.tally.take(upto, after=before.position)
+            if last is not None:
+                sums = {key: getattr(before, key) + getattr(count, key) for key in ("tables", "partitions", "left_out")}
+                self._rows.change(last, result=_text(replace(before, position=upto, **sums)))
+
+
+def begin_bootstraps(bootstraps: Sequence[Bootstrap]) -> bool:
+    """Begin those that are not under way; False if all are.
+
+    Raises PysyncError, and begins none, for a target that cannot be bootstrapped now, or a source that cannot be read.
+    """
+    for it in bootstraps:
+        it.assert_ready()
+    batch = time.time_ns()
+    begun = [it.begin(batch) for it in bootstraps]
+    return any(begun)
+
+
+def bootstrap_status(bootstraps: Iterable[Bootstrap]) -> dict[str, Any] | None:
+    """Those that run, or that began last together, as JSON values (docs/status.md); None if there never was one."""
+    rows = {it: row for it in bootstraps if (row := it.row()) is not None}
+    if not rows:
+        return None
+    newest = max(rows.values(), key=lambda row: row["began_at"])
+    batch = newest["scope"]["batch"]
+    shown = {it: row for it, row in rows.items() if not row["ended_at"] or row["scope"]["batch"] == batch}
+    obstacle = next((row["obstacle"] for row in shown.values() if row["obstacle"]), None)
+    is_over = all(row["ended_at"] for row in shown.values())
+    began_at = min(row["began_at"] for row in shown.values())
+    until = max(row["ended_at"] for row in shown.values()) if is_over else next(iter(shown)).now()
+    return {
+        "state": "finished" if is_over else "waiting" if obstacle else "running",
+        "reason": obstacle,
+        "started_at": began_at,
+        "seconds": round(until - began_at, 1),
+        "targets": [it.status() for it in shown],
+    }
 
 
 def assert_ready(drain: Drain) -> None:
@@ -284,11 +274,13 @@ def assert_ready(drain: Drain) -> None:
         raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}")
 
 
-def _origin(source: MetastoreRef | BootstrapOrigin) -> BootstrapOrigin:
-    return source if isinstance(source, BootstrapOrigin) else BootstrapOrigin(partial(reading, source))
+def _text(reached: Reached) -> str:
+    return json.dumps(asdict(reached))
 
 
-def _count(source: Reads, scope: RefreshScope, *, whole: bool) -> int:
-    databases = filter(scope.database, source.databases())
+def _count(source: Reads, scope: RefreshScope, *, whole: bool) -> tuple[int, int]:
+    """How many databases and tables there are in scope."""
+    databases = [it for it in source.databases() if scope.database(it)]
     names = (TableName(database, table) for database in databases for table in source.tables(database))
-    return sum(scope.table(it) and (whole or source.table(it.database, it.table) is not None) for it in names)
+    tables = sum(scope.table(it) and (whole or source.table(it.database, it.table) is not None) for it in names)
+    return len(databases), tables

@@ -15,16 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import structlog
-from thrift.Thrift import TException
 
-from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
 from pysync.capture.gaps import REPORTED, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
-from pysync.metastore.errors import MetastoreError
+from pysync.metastore.source import SourceNotSet, reading
 from pysync.model.names import TableName
 from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
@@ -105,9 +103,7 @@ class Healer:
         the gap. Raises PysyncError if the source cannot be read.
         """
         if self._source is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
+            raise SourceNotSet
         names = [*databases, *map(str, tables)]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         what = ", ".join(names[:_MOST_NAMED]) + more or "everything"
@@ -291,13 +287,3 @@ def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
 
 def _names_of(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
     return some(source, last, databases, tables) if databases else (table(source, name) for name in tables)
-
-
-@contextmanager
-def reading(where: MetastoreRef) -> Iterator[Metastore]:
-    """A connection to the source. Raises PysyncError, one line that names the source, for any error in reading it."""
-    try:
-        with Metastore(where) as source:
-            yield source
-    except (MetastoreError, TException) as error:
-        raise PysyncError(f"cannot read the source at {where}: {error}") from error

@@ -16,6 +16,7 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.window.policy import Policy
+from pysync.resync.trigger import ResyncFailed
 
 _CHUNK = 200
 _CHUNK_BYTES = 8 * 1024 * 1024
@@ -23,7 +24,7 @@ _SECONDS = 0.2  # of one answer: whoever wants more asks again, and others get t
 _MS = 1000
 
 
-class HistoryGone(PysyncError):
+class HistoryGone(ResyncFailed):
     """Events that are to be replayed are no longer kept."""
 
 

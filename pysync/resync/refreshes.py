@@ -121,14 +121,19 @@ def chosen(
     scope: RefreshScope,
     wanted: Callable[[Any], bool],
     listed: Callable[[str], list[str]] | None = None,
+    *,
+    after: TableName | None = None,
 ) -> Iterator[Names]:
-    """Refreshes of the tables in scope that are wanted, by their definitions, read lazily.
+    """Refreshes of the tables in scope that are wanted, by their definitions, read lazily in the order of `place`.
 
-    `listed` gives the names of a database that may be wanted; without it all of its tables and views are read.
+    `listed` gives the names of a database that may be wanted; without it all of its tables and views are read. Those up
+    to `after` are left out.
     """
-    for database in filter(scope.database, sorted(source.databases())):
-        names = [it for it in sorted((listed or source.tables)(database)) if scope.table(TableName(database, it))]
-        for table in filter(wanted, _tables(source, database, names)):
+    begin = after or TableName("", "")
+    for database in sorted(it for it in source.databases() if it >= begin.database and scope.database(it)):
+        names = (TableName(database, it) for it in sorted((listed or source.tables)(database)))
+        behind = [it.table for it in names if it > begin and scope.table(it)]
+        for table in filter(wanted, _tables(source, database, behind)):
             yield _names(TableName(database, table.tableName), table)
 
 

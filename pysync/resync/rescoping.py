@@ -1,38 +1,28 @@
 """Rescoping: brings a target whose scope has changed in pysync.toml to what it shall hold now.
 
 The settings of the scope are kept in the queue's file, beside the target's position. If pysync.toml has others, that is
-a gap of this target only. Everything in scope is refreshed, as by a bootstrap, new databases first. Then what has left
-the scope is dropped, if `out_of_scope` says so. It goes through the queue like any refresh, so that order, brakes and
-parking hold, and it continues after a kill of any process.
+a gap of this target only, which a resync closes.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
 from pydantic import BaseModel
 
-from pysync.base.errors import PysyncError
-from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import Metastore
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap, note_of
+from pysync.queue import EventQueue, Gap, Resync, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
-from pysync.resync.feed import Feed
-from pysync.resync.healing import reading
-from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, place, some
+from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, some
+from pysync.resync.trigger import Request, Trigger, Wanted
 from pysync.targets.settings import TargetSettings
-from pysync.worker import Finished, Worker
-
-_EVERY_SECONDS = 0.5
-_RETRY_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
 
@@ -40,16 +30,15 @@ log = structlog.get_logger(__name__)
 class StoredScope(BaseModel):
     """The scope of a target as it is kept in the queue's file; `number` counts its changes.
 
-    `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. Objects up to
-    `queued_upto`, a database and a table, are queued. `changes` describe the last change for people, which was at
-    `changed_at` (seconds since 1970). Of `dropping`, some of the `former`, objects go whatever out_of_scope says.
+    `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. `changes`
+    describe the last change for people, which was at `changed_at` (seconds since 1970). Of `dropping`, some of the
+    `former`, objects go whatever out_of_scope says.
     """
 
     scope: dict[str, Any]
     number: int = 0
     former: tuple[dict[str, Any], ...] = ()
     dropping: tuple[dict[str, Any], ...] = ()
-    queued_upto: tuple[str, str] | None = None
     changes: tuple[str, ...] = ()
     changed_at: float | None = None
 
@@ -122,111 +111,81 @@ def _change(queue: EventQueue, settings: TargetSettings, new: StoredScope) -> No
     log.warning("scope_changed", target=settings.name, changes=list(new.changes), out_of_scope=out_of_scope)
 
 
-class Rescoper:
-    """The thread that brings one target to its scope. It ends as soon as no gap of the scope is open.
+class ScopeChange(Trigger):
+    """A target whose scope has changed: everything in scope is refreshed, new databases first.
 
-    `tables_per_second` is the budget, as for any comparison.
+    Then what has left the scope is dropped, if `out_of_scope` says so.
     """
 
+    name = "scope"
+
     def __init__(
-        self,
-        queue: EventQueue,
-        refreshes: Refreshes,
-        settings: TargetSettings,
-        translator: Translator,
-        *,
-        source: MetastoreRef | None,
-        tables_per_second: float,
+        self, queue: EventQueue, refreshes: Refreshes, settings: TargetSettings, translator: Translator
     ) -> None:
         self._queue = queue
         self._refreshes = refreshes
         self._settings = settings
         self._target = settings.name
         self._now = Extent(translator.policy, translator.mapping)
-        self._source = source
-        name = f"scope-{settings.name}"
-        self.worker = Worker(name, self._checked_turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
-        self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
-
-    def start(self) -> None:
-        """Begin if there is anything to do; does not wait."""
-        if _gaps(self._queue, self._target):
-            self.worker.start()
 
     def heals(self, gap: Gap) -> bool:
         """Whether the gap is one of this target's scope."""
         return gap.key.startswith(scope_gaps(self._target))
 
-    def status(self) -> dict[str, Any] | None:
-        """The last change of the scope, as JSON values (docs/status.md); None if there never was one."""
-        scope = stored_scope(self._queue, self._target)
-        if scope is None or scope.changed_at is None:
+    def due(self, last: Resync | None, now: float) -> Request | None:  # noqa: ARG002
+        """The newest change, while its gap is open; a gap may open again, too."""
+        gaps = [gap for gap in _gaps(self._queue, self._target) if gap.upto is None]
+        if not gaps:
             return None
-        fields = {"changed_at": scope.changed_at, "changes": list(scope.changes)}
-        return {
-            **fields,
-            "out_of_scope": _out_of_scope(self._settings, scope),
-            "done": not _gaps(self._queue, self._target),
-        }
+        request = Request(gaps[-1].reason, json.dumps({"gap": gaps[-1].key}))
+        return None if last is not None and last.is_queueing and last.scope == request.scope else request
 
-    def _checked_turn(self) -> None:
-        if not self._turn():
-            raise Finished
-        self.worker.succeeded()
+    def wanted(self, source: Reads, resync: Resync) -> Wanted:
+        """Everything in scope behind the cursor, in the order of `place`."""
+        scope = RefreshScope(self._now.policy.takes_database, self._now.policy.takes_table)
+        if resync.cursor is None:
+            self._ask_for_new_databases(source, scope)
+        after = TableName(*resync.cursor) if resync.cursor else None
+        return Wanted(everything(source, lambda: self._queue.last, scope=scope, after=after))
 
-    def _turn(self) -> bool:
-        """Bring the target on; False if nothing is left to do."""
-        gaps = _gaps(self._queue, self._target)
-        if any(gap.upto is None for gap in gaps):
-            self._bring()
-        return bool(gaps)
-
-    def _bring(self) -> None:
-        """Queue what is not queued yet; afterwards the gaps wait only for the target."""
-        scope = stored_scope(self._queue, self._target)
-        if self._source is None or scope is None:
-            raise PysyncError(
-                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
-            )
-        with reading(self._source) as source:
-            wanted = (self._of_target(it) for it in self._wanted(source, scope))
-            if not self._feed.queue(wanted, queued=partial(self._note_queued, scope)).whole:
-                return
-        left = scope.former if self._settings.out_of_scope == "drop" else scope.dropping
+    def all_queued(self, resync: Resync) -> bool:  # noqa: ARG002
+        """Have what has left the scope dropped; afterwards the gaps wait only for the target."""
+        stored = self._stored()
+        left = stored.former if self._settings.out_of_scope == "drop" else stored.dropping
         if left:
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
-            self._refreshes.ask([self._of_target({"former": json.dumps(left), "upto": "0"})])
+            self._ask([{"former": json.dumps(left), "upto": "0"}])
         self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
-        _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": None}))
-        log.info("resync_queued", target=self._target, upto=self._queue.last)
+        return True
 
-    def _wanted(self, source: Metastore, stored: StoredScope) -> Iterator[Names]:
-        """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
-        after = None if stored.queued_upto is None else TableName(*stored.queued_upto)
-        scope = RefreshScope(self._now.policy.takes_database, self._now.policy.takes_table)
-        if after is None:
-            former = [Extent.of(it) for it in stored.former]
-            # A table that is renamed into a new database needs the database first, and may come before it in the order.
-            came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
-            self._refreshes.ask([self._of_target(it) for it in some(source, self._last, came, ())])
-        return everything(source, self._last, scope=scope, after=after)
+    def _ask_for_new_databases(self, source: Reads, scope: RefreshScope) -> None:
+        """A table that is renamed into a new database needs it first, and may come before it in the order."""
+        former = [Extent.of(it) for it in self._stored().former]
+        came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
+        self._ask(some(source, lambda: self._queue.last, came, ()))
 
     def _is_new(self, name: str, former: Iterable[Extent]) -> bool:
         there = self._now.mapping.database(name)
         return not any(it.policy.takes_database(name) and it.mapping.database(name) == there for it in former)
 
-    def _of_target(self, names: Names) -> Names:
-        return {**names, "targets": self._target}
+    def _ask(self, names: Iterable[Names]) -> None:
+        self._refreshes.ask([{**it, "targets": self._target} for it in names])
 
-    def _note_queued(self, scope: StoredScope, chunk: Sequence[Names]) -> None:
-        last = place(chunk[-1])
-        _keep(self._queue, self._target, scope.model_copy(update={"queued_upto": (last.database, last.table)}))
+    def _stored(self) -> StoredScope:
+        return stored_scope(self._queue, self._target) or StoredScope(scope=scope_of(self._settings))
 
-    def _done(self) -> int:
-        return self._queue.target(self._target).position()
 
-    def _last(self) -> int:
-        return self._queue.last
+def scope_status(queue: EventQueue, settings: TargetSettings) -> dict[str, Any] | None:
+    """The last change of a target's scope, as JSON values (docs/status.md); None if there never was one."""
+    scope = stored_scope(queue, settings.name)
+    if scope is None or scope.changed_at is None:
+        return None
+    return {
+        "changed_at": scope.changed_at,
+        "changes": list(scope.changes),
+        "out_of_scope": _out_of_scope(settings, scope),
+        "done": not _gaps(queue, settings.name),
+    }
 
 
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:

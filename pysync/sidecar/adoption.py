@@ -14,6 +14,7 @@ from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
 from pysync.base.throttle import Throttle
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import known
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable, Refresh
@@ -77,13 +78,12 @@ class Adoption:
         """How the source is read. Raises PysyncError where tables cannot be adopted one by one."""
         settings, name = self.drain.settings, self.drain.name
         assert_enabled(settings)
-        if self.source is None:
-            raise PysyncError("[source] metastore is not set, so no table can be adopted", "set it in pysync.toml")
+        source = known(self.source)
         if self.drain.paused() is not None:
             raise PysyncError(f"target {name} is paused", f"first run: pysync resume {name}")
         if reason := _reason_against(settings):
             raise PysyncError(f"target {name} {reason}: no table is adopted one by one", 'set on_conflict = "adopt"')
-        return self.source
+        return source
 
     def _opened(self) -> Target:
         """The target with the rule that adopts. Its calls are among those that the drain counts and limits."""

@@ -14,11 +14,11 @@ from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue, ParkedTable, note_of
 from pysync.replay.drain import Drain
-from pysync.resync.bootstrap import Bootstrapper, assert_ready
+from pysync.resync.bootstrap import assert_ready, begin_bootstraps
 from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
-from pysync.resync.replays import Replays
 from pysync.resync.rescoping import stored_scope
+from pysync.resync.triggers import Resyncs
 from pysync.sidecar import held, journal_pages, parked, trash
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.adoption import Adoption
@@ -42,22 +42,20 @@ class Commands:
         queue: EventQueue,
         drains: Sequence[Drain],
         healer: Healer,
-        bootstrapper: Bootstrapper,
+        resyncs: Mapping[str, Resyncs],
         roll: Roll,
         *,
         journal: Journal,
         verifiers: Mapping[str, Verifier],
-        replays: Mapping[str, Replays],
         ends: EndsReader,
     ) -> None:
         self._queue = queue
         self._journal = journal
         self._roll = roll
-        self._bootstrapper = bootstrapper
+        self._resyncs = resyncs
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
         self._verifiers = verifiers
-        self._replays = replays
         self._reader = Reader(journal.file)
 
         def listeners() -> Sequence[Mapping[str, Any]]:
@@ -156,14 +154,15 @@ class Commands:
         names = [self._drain(request).name] if request.get("target") else enabled
         if not names:
             raise PysyncError("all targets are disabled", "first run: pysync target enable TARGET")
-        return {"begun": self._bootstrapper.begin(names), "targets": names}
+        begun = begin_bootstraps([self._resyncs[it].bootstrap for it in names])
+        return {"begun": begun, "targets": names}
 
     def replay(self, request: Request) -> dict[str, Any]:
-        """Replay a range of the history at a target; `begun` is False if that is under way (see resync.replays)."""
+        """Replay a range of the history at a target; `begun` is False if that is under way (see resync.history)."""
         drain = self._drain(request)
         assert_ready(drain)
         selected = range_of(self._queue, request)
-        begun = self._replays[drain.name].begin(selected)
+        begun = self._resyncs[drain.name].history.begin(selected)
         return {"target": drain.name, "begun": begun, "first": selected.first, "last": selected.last}
 
     def replay_plan(self, request: Request) -> dict[str, Any]:

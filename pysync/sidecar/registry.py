@@ -28,7 +28,6 @@ from pysync.sidecar.acts import note_of_target
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024
 _ACT = "act_on_target"
-_JOBS = ("bootstrap", "load")
 _LOCK_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -240,17 +239,11 @@ def _is_on_record(queue: EventQueue, old: str, new: str) -> bool:
 
 
 def _address(queue: EventQueue, old: str, new: str) -> None:
-    """Address refreshes that are for `old` to `new` as well, and have jobs under way name it. Idempotent."""
+    """Address refreshes that are for `old` to `new` as well. Idempotent."""
     after = queue.target(old).position()
     for batch in (*_parked(queue.target(old).parked), *_events(queue, after)):
         if changed := {at: data for at, it in batch.items() if (data := _readdressed(it, old, new)) is not None}:
             queue.amend(changed)
-    for note in _JOBS:
-        text = queue.notes.get(note)
-        if text is not None and old in (job := json.loads(text))["targets"]:
-            job["targets"] = [new if it == old else it for it in job["targets"]]
-            job["reached"] = {new if name == old else name: it for name, it in job["reached"].items()}
-            queue.notes.put(note, json.dumps(job))
 
 
 def _events(queue: EventQueue, after: int) -> Iterator[dict[int, bytes]]:

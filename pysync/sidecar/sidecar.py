@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
 from pysync.journal import Reader
 from pysync.metastore.client import Metastore
+from pysync.metastore.source import reading
 from pysync.notify import Notifier, ReceiverNotes
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
@@ -38,11 +40,11 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
-from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
-from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer, reading
+from pysync.resync.bootstrap import BootstrapOrigin, bootstrap_status
+from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.rescoping import compare_scope
+from pysync.resync.rescoping import compare_scope, scope_status
+from pysync.resync.triggers import Resyncs
 from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
@@ -57,7 +59,7 @@ from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
-from pysync.sidecar.wiring import Resyncs, is_early, listens, open_watched, poller_of
+from pysync.sidecar.wiring import is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
 from pysync.web.server import WebServer
 from pysync.worker import Worker
@@ -118,11 +120,9 @@ class Sidecar:
             watch.retire()
         self._copies = Copies(settings, config.queue.directory.absolute())
         names = [it.name for it in settings]
-        self._checkpoints = Checkpoints(self.queue.notes, names, origin.note if origin else BOOTSTRAP)
         refreshes = Refreshes(self.queue, config.source.name)
-        self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
+        self.resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
-        self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
@@ -156,7 +156,6 @@ class Sidecar:
         if self._heals:
             self._healer.start()
             for name in enabled:
-                self._resyncs[name].start()
                 self._verifiers[name].start()
             for sweeper in self._sweepers:
                 sweeper.start()
@@ -164,10 +163,8 @@ class Sidecar:
                 last_ids.start()
         for notifier in self._notifiers:
             notifier.worker.start()
-        self.bootstrapper.start()
-        if self._origin is None:
-            for name in enabled:
-                self._resyncs[name].replays.start()
+        for name in enabled:
+            self.resyncs[name].job.start(only_asked=not self._heals)
         if self.poller:
             self.poller.start()
         log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
@@ -225,7 +222,8 @@ class Sidecar:
             "bridge": self.bridge and self.bridge.status(),
             "notification_log": self.poller and self.poller.status(),
         }
-        bootstrap = {"bootstrap": self.bootstrapper.status(), "copy": self._copies.status()}
+        bootstraps = bootstrap_status(it.bootstrap for it in self.resyncs.values())
+        bootstrap = {"bootstrap": bootstraps, "copy": self._copies.status()}
         receivers = {"receivers": [it.status() for it in self._notifiers]}
         return sidecar_status(
             self._config,
@@ -241,18 +239,18 @@ class Sidecar:
             journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             file=self.reloads.status() if self.reloads else None,
-            scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
-            replays={name: it.replays.status() for name, it in self._resyncs.items()},
+            scopes={drain.name: scope_status(self.queue, drain.settings) for drain in self.drains},
+            resyncs={name: it.job.status() for name, it in self.resyncs.items()},
         )
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
-        parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
+        parts = [*self.drains, self.poller, self._healer, self.journal]
         workers = [
             part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
         ]
         workers += [it.worker for it in self._notifiers]
-        workers += [worker for it in self._resyncs.values() for worker in it.workers]
+        workers += [it.job.worker for it in self.resyncs.values()]
         return [worker for worker in workers if worker.started]
 
     def _settle_names(self, file: Path | None) -> None:
@@ -278,8 +276,8 @@ class Sidecar:
                 compare_scope(self.queue, drain.settings)
 
     def _heals_elsewhere(self, gap: Gap) -> bool:
-        rescopes = any(it.rescoper.heals(gap) for it in self._resyncs.values())
-        return rescopes or self.bootstrapper.heals(gap) or is_early(gap, self.poller, self._watch)
+        of_one = any(it.scope.heals(gap) or it.bootstrap.heals(gap) for it in self.resyncs.values())
+        return of_one or is_early(gap, self.poller, self._watch)
 
     def _done(self) -> int:
         """The position of the slowest target that is at work."""
@@ -307,25 +305,11 @@ class Sidecar:
     def _bridge(self, token: str, reception: Reception) -> Bridge:
         return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)
 
-    def _bootstrapper_of(
-        self, translated: Sequence[tuple[TargetSettings, Translator]], refreshes: Refreshes
-    ) -> Bootstrapper:
-        return Bootstrapper(
-            self.queue,
-            refreshes,
-            self.drains,
-            {it.name: translator.policy for it, translator in translated},
-            self._checkpoints,
-            source=self._origin or self._source,
-            listens=lambda: listens(self.poller),
-        )
-
     def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
-        parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
-        replays = {name: it.replays for name, it in self._resyncs.items()}
-        ends = EndsReader(partial(reading, self._source) if self._source else None)
-        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays, ends=ends)
+        parts = self.queue, self.drains, self._healer, self.resyncs, self._roll
+        ends = EndsReader(self._open_source())
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})
@@ -335,7 +319,7 @@ class Sidecar:
 
     def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
         objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture())
-        return LastIds(drain, objects, refreshes, source=partial(reading, self._source) if self._source else None)
+        return LastIds(drain, objects, refreshes, source=partial(reading, self._source))
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What says where objects are at targets, and waits for them."""
@@ -378,13 +362,26 @@ class Sidecar:
         return problems(self.status(), self._config.status_grace)
 
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
-        pace = self._config.source.compare_tables_per_second
-        return Resyncs.of(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
+        pace, source = self._config.source.compare_tables_per_second, self._open_source()
+        return Resyncs.of(
+            self.queue,
+            refreshes,
+            settings,
+            translator,
+            source=source,
+            drain=lambda: next(it for it in self.drains if it.name == settings.name),
+            tables_per_second=pace,
+            origin=self._origin,
+            listens=lambda: listens(self.poller),
+        )
+
+    def _open_source(self) -> Callable[[], AbstractContextManager[Metastore]] | None:
+        return partial(reading, self._source) if self._source else None
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None
         calls, throttle = Counts(), Throttle(settings.call_limit)
-        opened = partial(open_watched, settings, calls, throttle, self._resyncs[settings.name].views.redefining)
+        opened = partial(open_watched, settings, calls, throttle, self.resyncs[settings.name].views.redefining)
         open_target = self._copies.opener(settings, opened, files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
@@ -394,7 +391,7 @@ class Sidecar:
             translator,
             open_target,
             source=source,
-            tally=self._checkpoints.tally(settings.name),
+            tally=self.resyncs[settings.name].bootstrap.tally,
             record=self.journal.append,
             calls=calls,
             throttle=throttle,

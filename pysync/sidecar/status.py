@@ -39,13 +39,13 @@ def sidecar_status(
     file: Mapping[str, Any] | None,
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
-    replays: Mapping[str, dict[str, Any] | None],
+    resyncs: Mapping[str, Sequence[dict[str, Any]]],
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970.
 
     `capture` says how events come in, of bootstraps and copies, and of receivers of webhooks. `file` says how
     pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
-    last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
+    last compared, `scopes` how its scope has last changed, `resyncs` the last one of each trigger.
     """
     now = time.time()
     disabled = [drain.name for drain in drains if not drain.settings.enabled]
@@ -76,7 +76,7 @@ def sidecar_status(
                 "lag_seconds": round(max(lags.seconds(drain.name, now), now - spooled), 3),
                 "scope": scopes.get(drain.name),
                 "verify": verified.get(drain.name),
-                "replay": replays.get(drain.name),
+                "resyncs": list(resyncs.get(drain.name, ())),
             }
             for drain in drains
         ],

@@ -16,11 +16,12 @@ from typing import Any
 
 import structlog
 
-from pysync.base.errors import PysyncError, UsageError
+from pysync.base.errors import PysyncError
 from pysync.base.text import shortened
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
 from pysync.metastore.client import Metastore
+from pysync.metastore.source import known
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
@@ -49,9 +50,7 @@ log = structlog.get_logger(__name__)
 
 def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comparison:
     """The Comparison of the configuration's source with a target; `options` are its own. Raises UsageError."""
-    access = config.source_access()
-    if access is None:
-        raise UsageError("[source] metastore is not set", "set it to the address of the source")
+    access = known(config.source_access())
     opened = partial(target_kind(settings.kind).open, settings)
     return Comparison(partial(Metastore, access), opened, settings, config.source.name, **options)
 
@@ -91,8 +90,7 @@ class Verifier:
 
     def ask(self) -> None:
         """Have it compare as soon as the target is at rest. Raises PysyncError where the source is not known."""
-        if self._config.source.metastore is None:
-            raise PysyncError("[source] metastore is not set, so nothing can be compared", "set it in pysync.toml")
+        known(self._config.source.metastore)
         with self._lock:
             self._requests += 1
         self._begin()

@@ -1,8 +1,7 @@
-"""How the parts of a sidecar are put together: its targets, its poller, and the resyncs of each target."""
+"""How the parts of a sidecar are put together: its targets, and its poller."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from pysync.base.counts import Counts
@@ -11,21 +10,12 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
 from pysync.config import Config
-from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
-from pysync.replay.window.translate import Translator
-from pysync.resync.healing import reading
-from pysync.resync.recurring import Recurring, log_schemas, partition_filters
-from pysync.resync.refreshes import Refreshes
-from pysync.resync.replays import Replays
-from pysync.resync.rescoping import Rescoper
-from pysync.resync.view_refreshes import ViewRefreshes
 from pysync.targets.apply.door import Redefining
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
-from pysync.worker import Worker
 
 
 def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
@@ -74,49 +64,3 @@ def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
     if poller is not None:
         return not listens(poller)
     return gap.key.startswith(SWITCHED) and not watch.has_reports()
-
-
-@dataclass(frozen=True, slots=True)
-class Resyncs:
-    """Of one target: a change of its scope, tables that are read from time to time, its views, replays of history."""
-
-    rescoper: Rescoper
-    recurring: tuple[Recurring, ...]
-    views: ViewRefreshes
-    replays: Replays
-
-    @classmethod
-    def of(
-        cls,
-        queue: EventQueue,
-        refreshes: Refreshes,
-        settings: TargetSettings,
-        translator: Translator,
-        *,
-        source: MetastoreAccess | None,
-        tables_per_second: float,
-    ) -> Resyncs:
-        """Those of a target; each reads so many tables a second, at most."""
-        opened = partial(reading, source) if source else None
-        pace, policy = tables_per_second, translator.policy
-        return cls(
-            Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
-            tuple(
-                Recurring(queue, refreshes, policy, it, source=opened, tables_per_second=pace)
-                for it in (log_schemas(settings), partition_filters(settings, policy))
-            ),
-            ViewRefreshes(queue, refreshes, settings, translator, source=opened, tables_per_second=pace),
-            Replays(queue, refreshes, policy, settings.name, source=opened, tables_per_second=pace),
-        )
-
-    @property
-    def workers(self) -> list[Worker]:
-        """Their threads, started or not."""
-        return [self.rescoper.worker, *(it.worker for it in self.recurring), self.views.worker, self.replays.worker]
-
-    def start(self) -> None:
-        """Begin those that keep a target in order by themselves; waits for nothing."""
-        self.rescoper.start()
-        for it in self.recurring:
-            it.start()
-        self.views.start()

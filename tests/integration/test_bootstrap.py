@@ -97,7 +97,7 @@ def test_without_a_sidecar_it_goes_on_after_ctrl_c_and_kills_and_ends_equal(stag
         assert unequal(stage) == []
         (target,) = found["targets"]
         tables, partitions = size(stage)
-        assert (found["tables"], target["tables"], target["partitions"]) == (tables, tables, partitions)
+        assert (target["in_scope"], target["tables"], target["partitions"]) == (tables, tables, partitions)
         assert target["parked"] == 0
         again = result(bootstrap(stage))
         assert again["started_at"] > found["started_at"], "a new one, as all was done"

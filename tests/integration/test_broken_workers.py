@@ -7,7 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,13 @@ from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.queue import EventQueue, QueueFailed
-from pysync.queue.gaps import scope_gaps
+from pysync.queue import QueueFailed
 from pysync.queue.queue_file import QueueFile
 from pysync.replay import drain
 from pysync.replay.drain import Drain
-from pysync.resync import bootstrap, rescoping
-from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync import job
 from pysync.resync.healing import Healer
-from pysync.resync.rescoping import Rescoper
+from pysync.resync.job import ResyncJob
 from pysync.sidecar import verifying
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.verifying import Verifier
@@ -37,8 +35,7 @@ from tests.support.sidecars import FaultyPlace, unused_port
 WORKERS: dict[str, tuple[type[Any], str]] = {
     "drain-try": (Drain, "_turn"),
     "gap-resync": (Healer, "_turn"),
-    "bootstrap": (Bootstrapper, "_turn"),
-    "scope-try": (Rescoper, "_turn"),
+    "resync-try": (ResyncJob, "turn"),
     "verify-try": (Verifier, "_is_due"),
     "notification-log": (Poller, "_turn"),
 }
@@ -49,8 +46,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in [
         (drain, "_BUG_WAIT_SECONDS"),
         (poller, "_BUG_WAIT_SECONDS"),
-        (bootstrap, "_RETRY_SECONDS"),
-        (rescoping, "_RETRY_SECONDS"),
+        (job, "_RETRY_SECONDS"),
         (verifying, "_RETRY_SECONDS"),
     ]:
         monkeypatch.setattr(module, name, 0.2)
@@ -68,10 +64,6 @@ def run(tmp_path: Path) -> Iterator[Callable[[str], Sidecar]]:
         capture = 'capture = "notification-log"\n' if name == "notification-log" else ""
         text = place.file.read_text().replace("[bridge]", f'{capture}metastore = "{place.away}"\n[bridge]', 1)
         place.file.write_text(text)
-        if name.startswith("scope-"):
-            with closing(EventQueue(place.queue, min_free_bytes=0)) as queue:
-                queue.target("try").register()
-                queue.gaps.open(f"{scope_gaps('try')}1", "its scope is another")
         sidecar = Sidecar(load_config(place.file))
         running.append(sidecar)
         sidecar.start()

@@ -83,10 +83,10 @@ def test_lost_tables_come_back_and_older_history_is_left_alone(stage: Stage) -> 
     assert counts == {database: 1, f"{database}.orders": 2, f"{database}.items": 2}
     assert len(unequal(stage)) > 0, "it was only told"
     found = result(replay(stage, "--from", begin, "--json"))
-    assert (found["state"], found["objects"], found["parked"]) == ("finished", 3, 0)
+    assert (found["state"], found["total"], found["parked"]) == ("finished", 3, 0)
     assert {it.name for it in unequal(stage)} == {f"{older}.kept"}
     one = result(replay(stage, "--from", "1d", "--table", f"{older}.kept", "--json"))
-    assert (one["table"], one["objects"]) == (f"{older}.kept", 1)
+    assert (one["scope"]["table"], one["total"]) == (f"{older}.kept", 1)
     assert unequal(stage) == []
     shown = pysync("status", "replica", "-c", stage.config_file).stdout
     assert f"of {older}.kept: 1 object refreshed" in shown

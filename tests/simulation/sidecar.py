@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import MemoryStore
+from pysync.metastore.source import reading
 from pysync.queue import EventQueue, Gap
+from pysync.replay.drain import Drain
 from pysync.replay.recording import Append
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.rescoping import Rescoper, compare_scope
+from pysync.resync.rescoping import compare_scope
+from pysync.resync.triggers import Resyncs
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
 from tests.simulation.dumps import Dumped
@@ -84,16 +88,16 @@ class Sidecar:
             relays=any(Direction.of(it).relays for it in settings),
         )
         rescoped = [] if dumped else wiring.targets.values()
-        self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in rescoped]
+        self.resyncs = [self._resyncs_of(settings, refreshes, wiring) for settings, _, _ in rescoped]
         self._healed_at = clock.monotonic()
 
     def heal(self) -> None:
-        """A turn of the healer."""
+        """A turn of the healer, and of each target's resyncs."""
         now = self._clock.monotonic()
         self.healer._turn(now, now - self._healed_at)
         self._healed_at = now
-        for rescoper in self.rescopers:
-            rescoper._turn()
+        for resyncs in self.resyncs:
+            resyncs.job.turn()
 
     @property
     def resting(self) -> bool:
@@ -110,17 +114,31 @@ class Sidecar:
         self.queue._file.close()
 
     def _is_of_scope(self, gap: Gap) -> bool:
-        return any(it.heals(gap) for it in self.rescopers)
+        return any(it.scope.heals(gap) for it in self.resyncs)
 
-    def _rescoper(self, settings: TargetSettings, refreshes: Refreshes, wiring: Wiring) -> Rescoper:
+    def _resyncs_of(self, settings: TargetSettings, refreshes: Refreshes, wiring: Wiring) -> Resyncs:
         compare_scope(self.queue, settings)
-        source: Any = self._source(wiring)
+        opened: Any = partial(reading, self._source(wiring))  # type: ignore[arg-type]  # see stage.stage
         translator = Translator.of(settings)
-        return Rescoper(self.queue, refreshes, settings, translator, source=source, tables_per_second=1e9)
+        return Resyncs.of(
+            self.queue,
+            refreshes,
+            settings,
+            translator,
+            source=opened,
+            drain=_no_drain,
+            tables_per_second=1e9,
+            clock=self._clock.time,
+            timer=self._clock.monotonic,
+        )
 
     @staticmethod
     def _source(wiring: Wiring) -> Callable[[], Connection]:
         return lambda: Connection(wiring.store, wiring.own)
+
+
+def _no_drain() -> Drain:
+    raise AssertionError("a history bootstraps by hand")
 
 
 def _opener(settings: TargetSettings, store: MemoryStore, link: Link) -> Callable[[], LinkedTarget]:

@@ -18,8 +18,8 @@ from unittest import mock
 
 import structlog
 
+from pysync.metastore import source
 from pysync.queue import database
-from pysync.resync import healing
 from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
 from tests.simulation.world import RecordOf, World
@@ -48,7 +48,7 @@ def stage() -> Iterator[None]:
     """Have pysync live on a stage until the end of the block, without logs: who wants to know looks at the story."""
     found = Stage()
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(healing, "Metastore", lambda connect: connect()))
+        stack.enter_context(mock.patch.object(source, "Metastore", lambda connect: connect()))
         # No disk is damaged here, and to look at one takes a thread.
         stack.enter_context(mock.patch.object(database, "_check", new=_nothing))
         for module in _modules("time", real_time):

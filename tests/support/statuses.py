@@ -39,6 +39,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "lag_seconds": 0.0,
         "scope": None,
         "verify": None,
+        "resyncs": [],
         **values,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,22 +15,24 @@ import structlog
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
+from pysync.metastore import source as source_module
 from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.source import reading
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable
 from pysync.model.wire import decode_event
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, Gap
 from pysync.replay.drain import Drain
 from pysync.replay.tally import Count, Tally
 from pysync.replay.window.translate import Translator
-from pysync.resync import bootstrap, healing
 from pysync.resync import feed as feed_module
-from pysync.resync.bootstrap import Bootstrapper
-from pysync.resync.checkpoint import Checkpoints
+from pysync.resync import healing, job
+from pysync.resync.bootstrap import begin_bootstraps, bootstrap_status
 from pysync.resync.feed import _CHUNK, Feed
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes, RefreshScope, everything, place
+from pysync.resync.triggers import Resyncs
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings
@@ -67,45 +70,56 @@ class Source(Hms):
 
 
 class Stand:
-    """A bootstrapper on a real queue with drains to targets in memory."""
+    """The jobs of targets in memory on a real queue, with their drains."""
 
     def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None, **targets: dict[str, Any]) -> None:
         self.queue, self.source = queue, source
         self.refreshes = Refreshes(queue, "onprem")
         self.targets = {name: Target() for name in targets}
-        self.checkpoints = Checkpoints(queue.notes, targets)
+        self.resyncs = {name: self._resyncs(name, values) for name, values in targets.items()}
         self.drains = {name: self._drain(name, values) for name, values in targets.items()}
-        policies = {name: Translator.of(settings(name=name, **values)).policy for name, values in targets.items()}
-        self.bootstrapper = Bootstrapper(
-            queue,
-            self.refreshes,
-            list(self.drains.values()),
-            policies,
-            self.checkpoints,
-            source=URI if source else None,
-        )
         for name in targets:
             queue.target(name).register()
         stack.callback(self.stop)
 
     def _drain(self, name: str, values: dict[str, Any]) -> Drain:
         wanted = settings(name=name, retry_max_seconds=0.01, **values)
-        opener, tally = self.targets[name].opener, self.checkpoints.tally(name)
+        opener, tally = self.targets[name].opener, self.resyncs[name].bootstrap.tally
         return Drain(self.queue, wanted, Translator.of(wanted), opener, source=self.source, tally=tally)
 
+    def _resyncs(self, name: str, values: dict[str, Any]) -> Resyncs:
+        wanted = settings(name=name, **values)
+        return Resyncs.of(
+            self.queue,
+            self.refreshes,
+            wanted,
+            Translator.of(wanted),
+            source=partial(reading, URI) if self.source else None,
+            drain=lambda: self.drains[name],
+            tables_per_second=1,  # a bootstrap has no pace
+        )
+
+    def begin(self, *names: str) -> bool:
+        return begin_bootstraps([self.resyncs[name].bootstrap for name in names])
+
+    def heals(self, gap: Gap) -> bool:
+        return any(it.bootstrap.heals(gap) for it in self.resyncs.values())
+
     def start(self, *drains: str) -> None:
-        self.bootstrapper.start()
+        for it in self.resyncs.values():
+            it.job.start()
         for name in drains:
             self.drains[name].start()
 
     def stop(self) -> None:
-        assert self.bootstrapper.worker.end(60)
+        for it in self.resyncs.values():
+            assert it.job.worker.end(60)
         for drain in self.drains.values():
             drain.stop()
             drain.join(60)
 
     def status(self) -> dict[str, Any]:
-        found = self.bootstrapper.status()
+        found = bootstrap_status(it.bootstrap for it in self.resyncs.values())
         assert found is not None
         return found
 
@@ -121,14 +135,14 @@ class Stand:
 @pytest.fixture
 def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Stand]]:
     """Each call is a new process on the same queue; no look and no try waits long."""
-    monkeypatch.setattr(bootstrap, "_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(bootstrap, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(job, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(job, "_RETRY_SECONDS", 0.05)
     monkeypatch.setattr(healing, "_EVERY_SECONDS", 0.01)
     with ExitStack() as stack, structlog.testing.capture_logs():
 
         def stand(source: Source | None, **targets: dict[str, Any]) -> Stand:
             if source is not None:
-                monkeypatch.setattr(healing, "Metastore", source)
+                monkeypatch.setattr(source_module, "Metastore", source)
             return Stand(reopen(), stack, source, **(targets or {"dr": {}}))
 
         yield stand
@@ -137,7 +151,7 @@ def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
     source = Source("db", "other", "out", tables=60)
     stand = stands(source, dr={"include": ["db", "other.*1"]})
-    assert stand.bootstrapper.begin(["dr"])
+    assert stand.begin("dr")
     stand.start("dr")
     stand.wait_for("finished")
     applied = stand.targets["dr"].applied
@@ -147,7 +161,7 @@ def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
     assert sorted(it.key for it in applied if isinstance(it, PutTable)) == in_scope
     assert sum(len(it.partitions) for it in applied if isinstance(it, PutPartitions)) == 2 * len(in_scope)
     (found,) = stand.status()["targets"]
-    assert (stand.status()["tables"], found["tables"], found["partitions"]) == (66, 66, 132)
+    assert (found["in_scope"], found["tables"], found["partitions"]) == (66, 66, 132)
     assert found["seconds_left"] == 0.0
     (kept,) = stands(source, dr={}).status()["targets"]
     assert (kept["tables"], kept["partitions"]) == (66, 132), "also by a process that begins later"
@@ -156,21 +170,22 @@ def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
 def test_a_bootstrap_is_logged_when_it_begins_and_when_it_is_finished(stands) -> None:
     stand = stands(Source("db"))
     with structlog.testing.capture_logs() as lines:
-        assert stand.bootstrapper.begin(["dr"])
-        assert not stand.bootstrapper.begin(["dr"])
+        assert stand.begin("dr")
+        assert not stand.begin("dr")
         stand.start("dr")
         stand.wait_for("finished")
         stand.stop()
-    reported = [it for it in lines if it["event"].startswith("bootstrap_")]
-    assert [(it["event"], it["log_level"], it["targets"]) for it in reported] == [
-        ("bootstrap_started", "info", ["dr"]),
-        ("bootstrap_finished", "info", ["dr"]),
+    reported = [it for it in lines if it["event"].startswith("resync_")]
+    assert [(it["event"], it["target"], it["trigger"]) for it in reported] == [
+        ("resync_started", "dr", "bootstrap"),
+        ("resync_queued", "dr", "bootstrap"),
+        ("resync_finished", "dr", "bootstrap"),
     ]
 
 
 def test_another_target_gets_none_of_it(stands) -> None:
     stand = stands(Source("db"), dr={}, other={})
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     stand.start("dr", "other")
     stand.wait_for("finished")
     wait_until(lambda: stand.queue.target("other").depth().queued == 0, what="the other target being past it")
@@ -180,7 +195,7 @@ def test_another_target_gets_none_of_it(stands) -> None:
 def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
     """The refreshes are in the queue before any event of a change made since."""
     stand = stands(Source("db"))
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     stand.start()
     wait_for_items(stand.asked, 3, what="all being asked for")
     found = [decode_event(it.data) for it in stand.queue.target("dr").window(100, 10**9)]
@@ -225,15 +240,15 @@ def test_as_many_wait_as_the_target_finishes_in_five_seconds(monkeypatch, rate: 
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:
     source = Source("a", "b", tables=200)
     first = stands(source)
-    first.bootstrapper.begin(["dr"])
+    first.begin("dr")
     first.start()
     wait_until(lambda: len(first.asked()) >= 50, what="the first of it")
     first.stop()
     before = len(first.asked())
     assert before < len(source.names)
     second = stands(source)
-    second.bootstrapper._feed._most_ahead = 10_000
-    assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
+    second.resyncs["dr"].job._feed._most_ahead = 10_000
+    assert second.begin("dr") is False, "it is the same one"
     second.start()
     wait_for_value(second.asked, source.names, what="the rest of it")
     second.drains["dr"].start()
@@ -245,8 +260,8 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
 def test_a_source_that_goes_away_in_the_middle_is_waited_for(stands) -> None:
     source = Source("db", tables=120)
     stand = stands(source)
-    stand.bootstrapper.begin(["dr"])
-    source.fails_at, stand.bootstrapper._feed._most_ahead = "t0100", 10_000
+    stand.begin("dr")
+    source.fails_at, stand.resyncs["dr"].job._feed._most_ahead = "t0100", 10_000
     stand.start()
     wait_for_value(stand.asked, source.names, what="all being asked for")
     assert source.fails_at == ""
@@ -255,7 +270,7 @@ def test_a_source_that_goes_away_in_the_middle_is_waited_for(stands) -> None:
 def test_the_status_says_what_it_waits_for(stands) -> None:
     source = Source("db")
     stand = stands(source)
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     source.away = True
     stand.start("dr")
     stand.wait_for("waiting")
@@ -270,7 +285,6 @@ def test_the_status_says_what_it_waits_for(stands) -> None:
         (lambda stand: setattr(stand.source, "away", True), "cannot read the source"),
         (lambda stand: stand.queue.target("dr").pause("for now"), "is paused: for now"),
         (lambda stand: stand.queue.target("shadow").pause("for now"), "runs in shadow mode"),
-        (lambda stand: stand.bootstrapper.begin(["other"]), "a bootstrap of other is running"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(stands, prepare, words) -> None:
@@ -278,21 +292,21 @@ def test_what_cannot_be_is_refused_in_one_line(stands, prepare, words) -> None:
     prepare(stand)
     names = ["dr", "shadow"] if "shadow" in words else ["dr"]
     with pytest.raises(PysyncError, match=words) as refused:
-        stand.bootstrapper.begin(names)
+        stand.begin(*names)
     assert "\n" not in str(refused.value)
 
 
 def test_without_the_source_s_address_there_is_none(stands) -> None:
     with pytest.raises(PysyncError, match="address"):
-        stands(None).bootstrapper.begin(["dr"])
+        stands(None).begin("dr")
 
 
 def test_after_the_end_another_may_begin(stands) -> None:
     stand = stands(Source("db"), dr={}, other={})
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     stand.start("dr", "other")
     stand.wait_for("finished")
-    assert stand.bootstrapper.begin(["other"])
+    assert stand.begin("other")
     stand.wait_for("finished")
     assert [it["name"] for it in stand.status()["targets"]] == ["other"]
 
@@ -300,7 +314,7 @@ def test_after_the_end_another_may_begin(stands) -> None:
 def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
     stand = stands(Source("db"))
     stand.queue.gaps.open("new:dr:1:0", "target dr is new")
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     healer = Healer(
         stand.queue,
         GapWatch(stand.queue, 1000),
@@ -309,7 +323,7 @@ def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
         source=URI,
         done=lambda: stand.queue.last,
         tables_per_second=1e6,
-        elsewhere=stand.bootstrapper.heals,
+        elsewhere=stand.heals,
     )
     healer.start()
     threading.Event().wait(0.2)
@@ -333,7 +347,7 @@ def test_what_was_refused_is_tried_again_before_it_is_over(stands) -> None:
 
     stand = stands(Source("db"), dr={"lanes": 1})
     stand.drains["dr"]._open_target = (target := Picky()).opener
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     stand.start("dr")
     stand.wait_for("finished")
     (found,) = stand.status()["targets"]
@@ -344,14 +358,14 @@ def test_what_was_refused_is_tried_again_before_it_is_over(stands) -> None:
 def test_what_is_refused_for_good_stays_parked_and_is_not_counted(stands) -> None:
     stand = stands(Source("db"))
     stand.targets["dr"].rejects.add("db.t0001")
-    stand.bootstrapper.begin(["dr"])
+    stand.begin("dr")
     stand.start("dr")
     stand.wait_for("finished")
     assert (stand.queue.target("dr").parked.count(), stand.status()["targets"][0]["tables"]) == (1, 2)
 
 
 def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) -> None:
-    stands(Source("db"), dr={}, other={}).bootstrapper.begin(["dr", "other"])
+    stands(Source("db"), dr={}, other={}).begin("dr", "other")
     again = stands(Source("db"), dr={})
     assert [it["name"] for it in again.status()["targets"]] == ["dr"]
 

@@ -22,10 +22,10 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
-from pysync.resync import bootstrap
-from pysync.resync.bootstrap import BootstrapOrigin, Bootstrapper
-from pysync.resync.checkpoint import Checkpoints
+from pysync.resync import job
+from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps, bootstrap_status
 from pysync.resync.refreshes import EVERYTHING, Refreshes, everything
+from pysync.resync.triggers import Resyncs
 from pysync.sections import SourceConfig
 from tests.support import wait_until
 from tests.support.dumped import Source, write
@@ -41,32 +41,40 @@ class Load:
         whole, replaced = values.pop("whole", True), values.pop("replaced", "")
         wanted = settings(retry_max_seconds=0.01, **values)
         dump = open_dump(directory)
-        origin = BootstrapOrigin(
-            lambda: DumpReader(dump), id=directory.name, whole=whole, note="load", replaced=replaced
-        )
+        origin = BootstrapOrigin(lambda: DumpReader(dump), id=directory.name, whole=whole, replaced=replaced)
         translator = Translator.of(wanted)
         self.queue, self.target = queue, target
-        checkpoints = Checkpoints(queue.notes, ["dr"], origin.note)
-        tally = checkpoints.tally("dr")
+        self.resyncs = Resyncs.of(
+            queue,
+            Refreshes(queue, "onprem"),
+            wanted,
+            translator,
+            source=None,
+            drain=lambda: self.drain,
+            tables_per_second=1,  # a load has no pace
+            origin=origin,
+        )
+        tally = self.resyncs.bootstrap.tally
         self.drain = Drain(queue, wanted, translator, target.opener, source=origin.opened, tally=tally)
-        policies, refreshes = {"dr": translator.policy}, Refreshes(queue, "onprem")
-        self.bootstrapper = Bootstrapper(queue, refreshes, [self.drain], policies, checkpoints, source=origin)
         queue.target("dr").register()
         stack.callback(self.stop)
 
+    def begin(self) -> bool:
+        return begin_bootstraps([self.resyncs.bootstrap])
+
     def run(self) -> dict[str, Any]:
-        self.bootstrapper.start()
+        self.resyncs.job.start(only_asked=True)
         self.drain.start()
         wait_until(lambda: self.status()["state"] == "finished", seconds=60, what="the load")
         return self.status()
 
     def status(self) -> dict[str, Any]:
-        found = self.bootstrapper.status()
+        found = bootstrap_status([self.resyncs.bootstrap])
         assert found is not None
         return found
 
     def stop(self) -> None:
-        assert self.bootstrapper.worker.end(60)
+        assert self.resyncs.job.worker.end(60)
         self.drain.stop()
         self.drain.join(10)
 
@@ -74,7 +82,7 @@ class Load:
 @pytest.fixture
 def loads(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Load]]:
     """Each call is a new process on the same queue."""
-    monkeypatch.setattr(bootstrap, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(job, "_EVERY_SECONDS", 0.01)
     with ExitStack() as stack, structlog.testing.capture_logs():
         yield lambda directory, target, **values: Load(reopen(), directory, stack, target, **values)
 
@@ -91,9 +99,9 @@ def test_a_load_puts_what_the_dump_has_and_drops_what_it_has_not(loads, tmp_path
     target.has("db.gone")
     target.has("db.theirs", source=None)
     load = loads(dumped(tmp_path / "one", "db.a", "db.b"), target)
-    assert load.bootstrapper.begin(["dr"])
+    assert load.begin()
     found = load.run()
-    assert (found["tables"], found["targets"][0]["partitions"]) == (3, 2)
+    assert (found["targets"][0]["tables"], found["targets"][0]["partitions"]) == (3, 2)
     assert sorted(it.key for it in target.applied if isinstance(it, PutTable)) == ["db.a", "db.b", "db.days"]
     assert [len(it.partitions) for it in target.applied if isinstance(it, PutPartitions)] == [2]
     assert [it.key for it in target.applied if isinstance(it, DropTable)] == ["db.gone"]
@@ -105,8 +113,8 @@ def test_of_a_dump_of_some_tables_only_those_are_read_and_none_of_the_others_dro
         target.has(name)
     directory = dumped(tmp_path / "one", "db.a", "db.b", tables=frozenset({TableName("db", "b")}))
     load = loads(directory, target, whole=False)
-    load.bootstrapper.begin(["dr"])
-    assert load.run()["tables"] == 1
+    load.begin()
+    assert load.run()["targets"][0]["in_scope"] == 1
     assert [it.key for it in target.applied if isinstance(it, PutTable)] == ["db.b"]
     assert [it.key for it in target.applied if isinstance(it, DropTable)] == ["db.gone"]
 
@@ -116,7 +124,7 @@ def test_a_table_with_another_name_there_stays_though_the_dump_has_just_its_name
     target.has("other.z")
     directory = dumped(tmp_path / "one", "db.a", "db.b", "other.x", tables=frozenset({TableName("db", "b")}))
     load = loads(directory, target, whole=False, tables={"db.a": "other.z"})
-    load.bootstrapper.begin(["dr"])
+    load.begin()
     load.run()
     assert [it.key for it in target.applied if isinstance(it, DropTable)] == []
 
@@ -131,9 +139,9 @@ def test_what_a_replaced_policy_leaves_is_dropped_after_everything_else(loads, t
     directory = dumped(
         tmp_path / "one", "db.a", "db.b", "db.theirs", "other.x", tables=frozenset({TableName("db", "b")})
     )
-    loads(directory, target, whole=False, replaced=replaced).bootstrapper.begin(["dr"])
+    loads(directory, target, whole=False, replaced=replaced).begin()
     load = loads(directory, target, whole=False, replaced=replaced)
-    load.bootstrapper.begin(["dr"])
+    load.begin()
     load.run()
     changes = [it for it in target.applied if isinstance(it, PutTable | DropTable)]
     assert [(type(it), it.key) for it in changes] == [(PutTable, "db.b"), (DropTable, "db.a")]
@@ -143,7 +151,7 @@ def test_what_a_replaced_policy_leaves_is_dropped_after_everything_else(loads, t
 def test_only_a_whole_dump_stands_for_the_comparison_with_a_new_target(loads, tmp_path: Path, whole) -> None:
     load = loads(dumped(tmp_path / "one"), Target(), whole=whole)
     load.queue.gaps.open("new:dr:1:0", "target dr is new")
-    load.bootstrapper.begin(["dr"])
+    load.begin()
     load.run()
     load.queue.gaps.close_passed()
     assert (load.queue.gaps.unclosed() == []) is whole
@@ -151,11 +159,11 @@ def test_only_a_whole_dump_stands_for_the_comparison_with_a_new_target(loads, tm
 
 def test_a_load_goes_on_with_its_own_dump_and_gives_another_one_up(loads, tmp_path: Path) -> None:
     first, second = dumped(tmp_path / "one", "db.a"), dumped(tmp_path / "two", "db.a", "db.b")
-    assert loads(first, Target()).bootstrapper.begin(["dr"])
-    assert not loads(first, Target()).bootstrapper.begin(["dr"]), "it goes on"
+    assert loads(first, Target()).begin()
+    assert not loads(first, Target()).begin(), "it goes on"
     load = loads(second, target := Target())
-    assert load.bootstrapper.begin(["dr"])
-    assert load.run()["tables"] == 3
+    assert load.begin()
+    assert load.run()["targets"][0]["tables"] == 3
     assert "db.b" in {it.key for it in target.applied}
 
 

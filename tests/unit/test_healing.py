@@ -12,6 +12,7 @@ import structlog
 
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
+from pysync.metastore import source as source_module
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Event
 from pysync.model.names import TableName
@@ -118,7 +119,7 @@ def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
         def stand(source: Source | None = None) -> Stand:
             if source is not None:
-                monkeypatch.setattr(healing, "Metastore", source)
+                monkeypatch.setattr(source_module, "Metastore", source)
             return Stand(reopen(), stack, source, lines)
 
         yield stand

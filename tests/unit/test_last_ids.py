@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
+from pysync.metastore.source import reading
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
@@ -52,7 +54,9 @@ class Ids:
         read = Capture(bench.queue, GapWatch(bench.queue, 15.0), lambda _: frozenset(), self.log)  # type: ignore[arg-type]
         objects = ObjectStatus(bench.queue, {bench.name: drain}, read)
         self.refreshes = Refreshes(bench.queue, "onprem")
-        self.worker = LastIds(drain, objects, self.refreshes, source=bench.source if has_source else None)
+        self.worker = LastIds(
+            drain, objects, self.refreshes, source=bench.source if has_source else partial(reading, None)
+        )
         self.bench = bench
 
     def turn(self) -> str | None:

@@ -88,7 +88,7 @@ def test_what_an_older_sidecar_has_kept_is_told_without_details(queue: EventQueu
 
 def test_without_a_source_nothing_can_be_asked_for(queue: EventQueue) -> None:
     found = verifier(queue, metastore=None)
-    with pytest.raises(PysyncError, match="nothing can be compared"):
+    with pytest.raises(PysyncError, match="metastore is not set"):
         found.ask()
     assert not found.worker.started
 

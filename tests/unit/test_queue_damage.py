@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import Entry, EventQueue, QueueDamaged, QueueFailed, Removal, database
+from pysync.queue import Entry, EventQueue, QueueDamaged, QueueFailed, Removal, Resync, database
 from tests.support.queues import fill, numbered, park, seen
 
 SEALED = {
@@ -19,6 +20,7 @@ SEALED = {
     "finished": "UPDATE finished SET positions = '[3]'",
     "gaps": "UPDATE gaps SET closed_at_ms = 1",
     "removals": "UPDATE removals SET state = 'drop'",
+    "resyncs": "UPDATE resyncs SET upto = 1",
 }
 
 
@@ -93,6 +95,9 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
     queue.target("dr").pause("by hand")
     queue.target("dr").removals.change([Removal("db.t", "table", "held", "too many", 2, 1, lasting=True)])
     queue.target("dr").removals.change([Removal("db.t", "table", "keep", "a person has kept it", 3, 2)])
+    begun = Resync("views", "a table was redefined", "{}", 7)
+    for resync in (begun, replace(begun, queued=2, cursor=("db", "t"), upto=4)):
+        queue.target("dr").resyncs.put(resync)
     queue.notes.put("living", "77")
     queue.gaps.open("a", "b")
     queue.gaps.healed_by(["a"], 4)
@@ -103,6 +108,7 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
     assert queue.intake.unreadable() == []
     assert [(it.object, it.state) for it in queue.target("lake").removals.all()] == [("db.t", "keep")]
     assert [it.data for it in queue.target("lake").parked.events()] == [b"other", b"x"]
+    assert queue.target("lake").resyncs.all() == [replace(begun, queued=2, cursor=("db", "t"), upto=4)]
     assert queue.events(1, 1, 100)[0].data == b"other"
 
 
@@ -110,6 +116,7 @@ def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reope
 def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_path, table):
     queue.target("dr").advance(2, [park(2)], {4})
     queue.target("dr").removals.change([Removal("db.t", "table", "keep", "a person has kept it", 2, 1)])
+    queue.target("dr").resyncs.put(Resync("views", "a table was redefined", "{}", 7))
     queue.notes.put("living", "77")
     queue.gaps.open("ended:old:3", "it ended")
     queue.close()
@@ -248,6 +255,6 @@ def test_a_file_of_another_format_is_refused_in_one_line(queue, reopen, tmp_path
     queue.close()
     monkeypatch.setattr(database, "VERSION", 1)
     with pytest.raises(
-        QueueFailed, match="has queue format 3, this pysync reads format 1; another version of pysync wrote"
+        QueueFailed, match="has queue format 4, this pysync reads format 1; another version of pysync wrote"
     ):
         reopen()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -205,8 +206,8 @@ def test_the_detail_has_the_problems_of_the_target_and_counts_the_others(monkeyp
 def test_the_detail_tells_of_pause_error_comparison_scope_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     verify = {"began_at": NOW, "ended_at": NOW, "objects": 9, "drift": 22, "names": ["table a.b"]}
     scope = {"changed_at": NOW, "changes": ["include: a -> b"], "out_of_scope": "keep", "done": False}
-    item = {"name": "dr", "tables": 3, "partitions": 4, "partitions_per_second": 2.0, "seconds_left": 60}
-    bootstrap = {"state": "running", "reason": None, "tables": 9, "targets": [item, {**item, "name": "other"}]}
+    item = {"name": "dr", "in_scope": 9, "tables": 3, "partitions": 4, "partitions_per_second": 2.0, "seconds_left": 60}
+    bootstrap = {"state": "running", "reason": None, "targets": [item, {**item, "name": "other"}]}
     copied = {"files": 1, "bytes": 2048, "files_left": 3}
     pause = {"reason": "to look", "at": NOW}
     dr = target(state="paused", paused=pause, last_error=error("gone", over=True), verify=verify, scope=scope)
@@ -220,6 +221,32 @@ def test_the_detail_tells_of_pause_error_comparison_scope_and_jobs(monkeypatch: 
     assert "other" not in text
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "events 2 to 9: 10 of 40 objects refreshed; 5 objects/s, 6.0 s left"),
+        ({"total": None, "seconds_left": None}, "events 2 to 9: 10 objects refreshed"),
+        ({"state": "finished", "done": 40, "seconds_left": None}, "events 2 to 9: 40 objects refreshed"),
+        ({"state": "waiting", "obstacle": "away"}, "refreshed; 5 objects/s, 6.0 s left; waiting: away"),
+        ({"state": "failed", "obstacle": "gone", "seconds_left": None}, "10 of 40 objects refreshed; failed: gone"),
+    ],
+)
+def test_a_resync_says_what_it_is_of_how_far_how_fast_and_until_when(
+    values: dict[str, Any], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {
+        "trigger": "history",
+        "reason": "events 2 to 9",
+        "state": "running",
+        "obstacle": None,
+        "done": 10,
+        "total": 40,
+    }
+    row |= {"per_second": 5.0, "seconds_left": 6.0, **values}
+    shown = printed(detail(status(target(resyncs=[row])), "dr", [], NOW), 120, monkeypatch)
+    assert any(line.startswith("resync") and line.endswith(text) for line in shown), shown
+
+
 def test_parked_events_are_counted_by_reason() -> None:
     assert by_reason(TABLES) == [("it exists", (3, 2)), ("no rights", (1, 1))]
     many = [{"table": f"a.t{n}", "events": 1, "group": f"reason {n}"} for n in range(9)]
@@ -228,8 +255,9 @@ def test_parked_events_are_counted_by_reason() -> None:
 
 
 def test_a_bootstrap_is_told_of_beside_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    item = {"name": "dr", "tables": 3, "partitions": 4, "partitions_per_second": 2.0, "seconds_left": None}
-    bootstrap = {"state": "running", "reason": None, "tables": None, "targets": [item]}
+    item = {"name": "dr", "in_scope": None, "tables": 0, "partitions": 0, "partitions_per_second": 0.0}
+    item["seconds_left"] = None
+    bootstrap = {"state": "running", "reason": None, "targets": [item]}
     lines = printed(overview(status(bootstrap=bootstrap), NOW), 80, monkeypatch)
     assert lines[3].endswith("bootstrap: counting tables")
     assert lines[-1] == "bootstrap of dr: counting tables"
@@ -279,14 +307,12 @@ def test_brackets_are_no_markup_and_controls_are_spelled_out(monkeypatch: pytest
     ]
 
 
-@pytest.mark.parametrize(
-    "part", ["drain", "last-ids", "log-schemas", "partition-filters", "replay", "scope", "trash", "verify", "views"]
-)
+@pytest.mark.parametrize("part", ["drain", "last-ids", "resync", "trash", "verify"])
 def test_the_workers_of_a_target_are_known_by_their_names(part: str) -> None:
     assert (target_of(f"{part}-dr"), target_of(f"{part}-log-x")) == ("dr", "log-x")
 
 
-@pytest.mark.parametrize("name", ["journal", "gap-resync", "bootstrap", "notification-log"])
+@pytest.mark.parametrize("name", ["journal", "gap-resync", "notification-log"])
 @pytest.mark.parametrize("state", ["failing", "stopped", "waiting"])
 def test_what_ails_a_worker_that_serves_all_targets_ails_each(name: str, state: str) -> None:
     worker = {"name": name, "state": state, "waiting_since": NOW - 9999 if state == "waiting" else None}
@@ -303,7 +329,7 @@ def test_a_receiver_that_is_away_is_no_problem_of_a_target(state: str) -> None:
     assert [(it.about, it.concerns("dr")) for it in found] == [("notify-hook", False)]
 
 
-@pytest.mark.parametrize("name", ["views-dr", "log-schemas-dr", "replay-dr", "trash-dr"])
+@pytest.mark.parametrize("name", ["resync-dr", "trash-dr"])
 def test_a_failing_worker_of_a_target_is_a_problem_of_it_alone(name: str) -> None:
     worker = {"name": name, "state": "failing", "waiting_since": None}
     (found,) = problems(status(target("dr"), target("lake"), workers=[worker]), 60, NOW)

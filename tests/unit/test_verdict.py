@@ -186,7 +186,7 @@ def test_what_a_drain_waits_for_is_told_once() -> None:
     assert found == ["target dr has been waiting for 5m 1s: disk full (pysync check)"]
 
 
-@pytest.mark.parametrize("name", ["drain-dr", "scope-dr", "verify-dr", "gap-resync", "bootstrap"])
+@pytest.mark.parametrize("name", ["drain-dr", "resync-dr", "verify-dr", "gap-resync"])
 def test_a_worker_of_a_target_is_a_problem_of_that_target(name: str) -> None:
     workers = [worker(name=name, state="failing")]
     (problem,) = problems(a_status(workers=workers), GRACE, NOW)

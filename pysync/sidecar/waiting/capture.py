@@ -11,10 +11,11 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLog, Poller
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.metastore.access import MetastoreRef
+from pysync.metastore.source import reading
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.concerns import Concerns
-from pysync.resync.healing import REQUESTED, reading
+from pysync.resync.healing import REQUESTED
 from pysync.sidecar.waiting.verdict import WaitVerdict, cannot, waits
 
 _ASK_SECONDS = 2.0
@@ -38,8 +39,6 @@ class Capture:
 
     def event_id(self) -> int:
         """The newest event id of the source's notification log. Raises PysyncError if there is none to read."""
-        if self.source is None:
-            raise PysyncError("[source] metastore is not set", "set it to the address of the source")
         with reading(self.source) as source:
             return NotificationLog(source).expected()
 

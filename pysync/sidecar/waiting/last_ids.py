@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
 from pysync.replay.drain import Drain
 from pysync.resync.refreshes import Names, Refreshes
@@ -22,7 +21,7 @@ class LastIds:
     """The worker for one target, if its settings say so.
 
     It asks for a refresh of each database whose id has grown. So the write has its place in the order of the database's
-    changes, and what it says was so when it was asked for. `source` opens the source, if it is known.
+    changes, and what it says was so when it was asked for. `source` opens the source.
     """
 
     def __init__(
@@ -31,7 +30,7 @@ class LastIds:
         objects: ObjectStatus,
         refreshes: Refreshes,
         *,
-        source: Callable[[], AbstractContextManager[Reads]] | None,
+        source: Callable[[], AbstractContextManager[Reads]],
     ) -> None:
         self._drain = drain
         self._objects = objects
@@ -48,8 +47,6 @@ class LastIds:
 
     def turn(self) -> None:
         """Ask for what has grown. Raises PysyncError if the source cannot be read."""
-        if self._source is None:
-            raise PysyncError("[source] metastore is not set", "set it, or leave last_id_every out")
         with self._source() as source:
             names = [it for it in source.databases() if self._drain.translator.policy.takes_database(it)]
         # Together: an own refresh that waits for the target would make its database wait, too.

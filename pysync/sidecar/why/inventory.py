@@ -18,6 +18,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import count, meant, quoted, shortened, shown
 from pysync.journal import Query, Reader, Record
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import SourceNotSet
 from pysync.model.names import TABLE_STATES, TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
@@ -279,10 +280,7 @@ class Inventory:
             yield from (Listed(name, at_source=None) for name in known)
             return
         if self.ends.source is None:
-            raise PysyncError(
-                "[source] metastore is not set, so the tables of the source are not known",
-                "set it in pysync.toml; what is parked or has drifted: --state parked, --state drifted",
-            )
+            raise SourceNotSet("set it in pysync.toml; what is parked or has drifted: --state parked, --state drifted")
         defines = any(not policy.traits.are_any for it in targets for policy in it.drain.translator.policy.all)
         with self.ends.source() as source:
             there = self._of_source(source, wanted, until, defines=defines)

@@ -1,0 +1,44 @@
+"""The source: it is opened for reading here, and here is said what is missing where nobody has set its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from thrift.Thrift import TException
+
+from pysync.base.errors import PysyncError, UsageError
+from pysync.metastore.access import MetastoreRef
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
+
+T = TypeVar("T")
+
+
+class SourceNotSet(UsageError):
+    """pysync.toml does not say where the source is."""
+
+    def __init__(self, hint: str = "set it to the address of the source") -> None:
+        super().__init__("[source] metastore is not set", hint)
+
+
+def known(source: T | None) -> T:
+    """What reaches the source. Raises SourceNotSet if there is nothing."""
+    if source is None:
+        raise SourceNotSet
+    return source
+
+
+@contextmanager
+def reading(where: MetastoreRef | None) -> Iterator[Metastore]:
+    """A connection to the source. Raises SourceNotSet if its address is not known, and PysyncError, one line that names
+    the source, for any error in reading it.
+    """
+    if where is None:
+        raise SourceNotSet
+    try:
+        with Metastore(where) as source:
+            yield source
+    except (MetastoreError, TException) as error:
+        raise PysyncError(f"cannot read the source at {where}: {error}") from error

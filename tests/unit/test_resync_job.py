@@ -1,0 +1,381 @@
+"""The job of a target: what each trigger has it ask for, in which order, and that a stop or a kill loses nothing."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from pysync.base.errors import PysyncError
+from pysync.model.names import TableName
+from pysync.model.table_formats import is_delta
+from pysync.resync import views
+from pysync.resync.refreshes import EVERYTHING, chosen
+from pysync.resync.views import Redefined
+from pysync.targets.base import Unavailable
+from tests.support import table
+from tests.support.queues import Reopener, park
+from tests.support.refreshing import Hms
+from tests.support.resyncs import Away, Bench
+
+ORDERS, VISITS = TableName("sales", "orders"), TableName("web", "visits")
+DELTA = {"spark.sql.sources.provider": "DELTA"}
+HOURLY = {"log_schemas_every": "1h"}
+LAST_90_DAYS = "day >= current_date - 90 days"
+NOON = datetime(2026, 4, 1, 12).timestamp()
+
+
+@pytest.fixture
+def source() -> Hms:
+    found = Hms("sales.orders", "web.visits")
+    found.add("sales.delta", parameters=DELTA)
+    found.add("web.delta", parameters=DELTA)
+    found.add("sales.keyed", "2026-01-01")
+    found.add("web.keyed", "2026-01-01")
+    view(found, "sales.recent", "select `id` from `sales`.`orders`")
+    view(found, "web.both", "select 1 from web.visits, Sales.Orders")
+    view(found, "web.only", "select 1 from visits")
+    return found
+
+
+def view(source: Hms, name: str, text: str) -> None:
+    made = source.add(name)
+    made.tableType, made.viewExpandedText = "VIRTUAL_VIEW", text
+
+
+# --- the table: a trigger, and what it asks for in the next turns, each so many seconds later
+
+POLICIES = [{"name": "a", "include": ["sales"], "where": LAST_90_DAYS}, {"name": "b", "include": ["web"]}]
+BOTH_DELTAS = ["sales.delta", "web.delta"]
+
+
+@pytest.mark.parametrize(
+    ("values", "turns"),
+    [
+        (HOURLY, [(0, BOTH_DELTAS), (3599, []), (1, BOTH_DELTAS)]),
+        (HOURLY | {"exclude": ("web",)}, [(0, ["sales.delta"])]),
+        ({"policies": POLICIES}, [(0, ["sales.keyed"]), (11 * 3600, []), (2 * 3600, ["sales.keyed"])]),
+        ({"where": "day >= '2026-01-01'"}, [(0, []), (48 * 3600, [])]),
+        ({}, [(0, []), (48 * 3600, [])]),
+    ],
+)
+def test_some_tables_are_asked_for_when_the_time_has_come(
+    reopen: Reopener, source: Hms, values: dict[str, Any], turns: list[tuple[int, list[str]]]
+) -> None:
+    bench = Bench(reopen(), source, NOON, **values)
+    for after, asked in turns:
+        assert bench.turn(after) == asked
+
+
+@pytest.mark.parametrize(
+    ("values", "redefined", "asked"),
+    [
+        ({}, [ORDERS], ["sales.recent", "web.both"]),
+        ({"exclude": ("web",)}, [ORDERS], ["sales.recent"]),
+        ({"databases": {"sales": "dr_sales"}}, [ORDERS], []),
+        ({"databases": {"sales": "dr_sales"}}, [TableName("dr_sales", "orders")], ["sales.recent", "web.both"]),
+        ({"tables": {"web.visits": "dr_web.seen"}}, [TableName("dr_web", "seen")], ["web.both", "web.only"]),
+        ({"views": "off"}, [ORDERS], []),
+        ({"mode": "shadow"}, [ORDERS], []),
+    ],
+)
+def test_the_views_that_read_a_redefined_table_are_asked_for(
+    reopen: Reopener, source: Hms, values: dict[str, Any], redefined: list[TableName], asked: list[str]
+) -> None:
+    bench = Bench(reopen(), source, **values)
+    bench.redefine(*redefined)
+    assert bench.turn(2.0) == asked
+    assert bench.turn(2.0) == []
+
+
+SALES = {"include": ["sales.o*"]}
+WEB = {"include": ["web.v*"]}
+ALL_OF_WEB = ["*", "web", "web.visits"]  # the list of databases comes first, as some may be gone
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked"),
+    [
+        (SALES, SALES, []),
+        (SALES, WEB, ["*", "web", *ALL_OF_WEB]),  # a database that is new to the target before everything
+        (SALES, WEB | {"out_of_scope": "drop"}, ["*", "web", *ALL_OF_WEB, "*"]),  # the last one drops what has left
+        (WEB, {"include": ["web.v*", "web.none"]}, ["*", *ALL_OF_WEB]),
+        (SALES, WEB | {"mode": "shadow"}, []),
+    ],
+)
+def test_a_target_with_another_scope_gets_all_of_it(
+    reopen: Reopener, source: Hms, before: dict[str, Any], after: dict[str, Any], asked: list[str]
+) -> None:
+    assert Bench(reopen(), source, **before).turn() == []
+    bench = Bench(reopen(), source, **after)
+    assert bench.turn() == asked
+    assert bench.turn() == []
+    bench.queue.gaps.close_passed()
+    assert bench.queue.gaps.unclosed() == []
+
+
+def test_a_scope_that_changes_while_it_is_queued_begins_anew(reopen: Reopener, source: Hms) -> None:
+    for number in range(120):
+        source.add(f"web.v{number:03}")
+    Bench(reopen(), source, **SALES)
+    second = Bench(reopen(), source, **WEB)
+    second.job.worker.stop()
+    assert 0 < len(second.turn()) < 120
+    third = Bench(reopen(), source, **SALES, out_of_scope="drop")
+    assert third.row("scope")["state"] == "running"
+    assert third.turn() == ["*", "sales", "*", "sales", "sales.orders", "*"]
+
+
+def test_a_gap_of_a_scope_that_opens_again_has_all_of_it_asked_for_again(reopen: Reopener, source: Hms) -> None:
+    """As when an event that was parked before it was applied or skipped."""
+    Bench(reopen(), source, **SALES)
+    bench = Bench(reopen(), source, **WEB)
+    bench.pauses = True
+    first = bench.turn()
+    bench.queue.target("lake").advance(bench.queue.last, [park(1, target="lake")])
+    assert bench.queue.gaps.close_passed() == 0
+    bench.queue.target("lake").parked.remove_at([1])
+    bench.queue.gaps.close_passed()
+    assert bench.turn() == first
+
+
+def test_nothing_is_read_while_nothing_is_due(reopen: Reopener) -> None:
+    assert Bench(reopen(), Away()).turn(100.0) == []
+
+
+# --- what a job does with a resync, whatever has begun it
+
+
+def test_status_says_what_why_how_far_and_until_when(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, **HOURLY)
+    bench.pauses = True
+    bench.turn()
+    row = bench.row("log_schemas")
+    assert (row["reason"], row["state"], row["began_at"]) == (
+        "the schemas of Delta and Hudi tables are in logs",
+        "running",
+        5000.0,
+    )
+    assert (row["queued"], row["done"], row["upto"], row["ended_at"]) == (2, 0, bench.queue.last, None)
+    bench.now += 4
+    bench.queue.target("lake").advance(bench.queue.last)
+    bench.turn()
+    row = bench.row("log_schemas")
+    assert (row["state"], row["done"], row["per_second"], row["ended_at"]) == ("finished", 2, 0.5, 5004.0)
+
+
+def test_it_begins_anew_only_when_the_target_has_what_it_asked_for(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, **HOURLY)
+    bench.pauses = True
+    assert [len(bench.turn(3600)) for _ in range(3)] == [2, 2, 2]
+    bench.queue.target("lake").advance(bench.queue.last)
+    assert bench.turn(3600) == BOTH_DELTAS
+
+
+def test_a_restart_does_not_begin_anew(reopen: Reopener, source: Hms) -> None:
+    Bench(reopen(), source, **HOURLY).turn()
+    again = Bench(reopen(), source, **HOURLY)
+    assert again.turn(1) == []
+    assert again.row("log_schemas")["state"] == "finished"
+
+
+def test_after_a_stop_it_goes_on_where_it_was(reopen: Reopener) -> None:
+    names = [f"sales.t{number:03}" for number in range(120)]
+    source = Hms()
+    for name in names:
+        source.add(name, parameters=DELTA)
+    first = Bench(reopen(), source, **HOURLY)
+    first.job.worker.stop()
+    before = first.turn()
+    assert 0 < len(before) < 120
+    assert first.row("log_schemas")["state"] == "running"
+    assert before + Bench(reopen(), source, **HOURLY).turn() == names
+
+
+def test_an_urgent_trigger_interrupts_one_that_is_not_and_that_goes_on(reopen: Reopener, source: Hms) -> None:
+    names = [f"web.t{number:03}" for number in range(120)]
+    for name in names:
+        source.add(name, parameters=DELTA)
+    bench = Bench(reopen(), source, **HOURLY)
+    read = source.tables_by_name
+
+    def redefining(of: str, wanted: list[str]) -> list[Any]:
+        if "t000" in wanted and bench.now == 5000.0:
+            bench.redefine(ORDERS)
+            bench.now += 2
+        return read(of, wanted)
+
+    source.tables_by_name = redefining  # type: ignore[method-assign]
+    first = bench.turn()
+    assert first[0] == "sales.delta"
+    assert len(first) < 122
+    rest = sorted([*names, "web.delta"])[len(first) - 1 :]
+    assert bench.turn() == ["sales.recent", "web.both", *rest]
+
+
+def test_what_fails_keeps_no_other_trigger_from_its_turn(reopen: Reopener, source: Hms) -> None:
+    def broken(_: str) -> list[str]:
+        raise KeyError("a bug of ours")
+
+    source.views = broken  # type: ignore[method-assign]
+    bench = Bench(reopen(), source, **HOURLY)
+    bench.redefine(ORDERS)
+    with pytest.raises(KeyError):
+        bench.turn(2.0)
+    assert (bench.row("views")["state"], bench.row("views")["obstacle"]) == ("waiting", "'a bug of ours'")
+    assert bench.row("log_schemas")["queued"] == 2
+
+
+@pytest.mark.parametrize("values", [HOURLY, {}])
+def test_a_source_that_is_away_is_asked_again(reopen: Reopener, source: Hms, values: dict[str, Any]) -> None:
+    bench = Bench(reopen(), Away(), **values)
+    bench.redefine(ORDERS)
+    with pytest.raises(PysyncError, match="away"):
+        bench.turn(2.0)
+    bench.source = source
+    assert bench.turn(2.0) == ["sales.recent", "web.both", *(BOTH_DELTAS if values else [])]
+
+
+def test_without_a_source_it_says_what_is_missing_if_it_is_needed(reopen: Reopener) -> None:
+    bench = Bench(reopen(), None)
+    bench.redefine(ORDERS)
+    assert bench.turn(2.0) == []
+    with pytest.raises(PysyncError, match=r"\[source\] metastore is not set"):
+        Bench(reopen(), None, **HOURLY).turn()
+
+
+def test_what_begins_by_itself_again_and_again_is_logged_when_it_asks_for_something(
+    reopen: Reopener, source: Hms
+) -> None:
+    bench = Bench(reopen(), source)
+    with capture_logs() as logs:
+        bench.redefine(TableName("no", "view"))
+        bench.turn(2.0)
+        bench.redefine(ORDERS)
+        bench.turn(2.0)
+        bench.turn(2.0)
+    assert [(it["event"], it["target"], it["trigger"], it["refreshes"]) for it in logs] == [
+        ("resync_queued", "lake", "views", 2)
+    ]
+
+
+# --- tables that are redefined
+
+
+def test_a_burst_is_awaited_but_not_for_ever(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source)
+    for _ in range(29):
+        bench.redefine(ORDERS)
+        assert bench.turn(1.0) == []
+    bench.redefine(ORDERS)
+    assert bench.turn(1.0) == ["sales.recent", "web.both"]
+
+
+def test_a_table_that_is_being_written_stays_due(reopen: Reopener, source: Hms) -> None:
+    """A refresh that is read before the write ends may see the old columns, so the views are refreshed after it."""
+    bench = Bench(reopen(), source)
+    with bench.resyncs.views.redefining([ORDERS]):
+        assert bench.turn(29.0) == []
+        assert bench.turn(1.0) == ["sales.recent", "web.both"]
+        assert bench.row("views")["upto"] is None
+    assert bench.turn(1.0) == []
+    assert bench.turn(1.0) == ["sales.recent", "web.both"]
+    assert bench.turn(2.0) == []
+    assert bench.row("views")["state"] == "finished"
+
+
+def test_a_write_that_fails_counts_as_one(reopen: Reopener, source: Hms) -> None:
+    """It may have been carried out."""
+    bench = Bench(reopen(), source)
+    with pytest.raises(OSError, match="reset"), bench.resyncs.views.redefining([VISITS]):
+        raise OSError("reset")
+    assert bench.turn(2.0) == ["web.both", "web.only"]
+
+
+def test_after_a_kill_all_views_are_refreshed(reopen: Reopener, source: Hms) -> None:
+    """It is on disk before the write begins."""
+    bench = Bench(reopen(), source)
+    with bench.resyncs.views.redefining([ORDERS]):
+        again = Bench(reopen(), source)
+    assert again.turn(2.0) == ["sales.recent", "web.both", "web.only"]
+    assert Bench(reopen(), source).turn(2.0) == []
+
+
+def test_a_stop_in_between_leaves_them_due(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source)
+    bench.redefine(ORDERS)
+    bench.job.worker.stop()
+    assert bench.turn(2.0) == ["sales.recent", "web.both"]
+    assert Bench(reopen(), source).turn(2.0) == ["sales.recent", "web.both", "web.only"]
+
+
+def test_a_queue_that_cannot_be_written_delays_the_write(
+    reopen: Reopener, source: Hms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target waits then, as it does if its position cannot be written."""
+    bench = Bench(reopen(), source)
+
+    def full(*_: object) -> None:
+        raise PysyncError("the disk is full", "make room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(bench.queue.target("lake").resyncs), "put", full)
+        with pytest.raises(Unavailable, match="the disk is full"), bench.resyncs.views.redefining([ORDERS]):
+            raise AssertionError("it is not on disk yet that views are due")
+    bench.redefine(VISITS)
+    assert bench.turn(2.0) == ["sales.recent", "web.both", "web.only"]
+
+
+def test_very_many_tables_are_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "_MOST", 2)
+    found = Redefined()
+    found.add([ORDERS, VISITS])
+    assert (found.every, bool(found)) == (False, True)
+    found.add([TableName("a", "b")])
+    found.add([ORDERS])
+    assert (found.every, found.tables) == (True, set())
+
+
+def test_lanes_redefine_at_once(reopen: Reopener, source: Hms) -> None:
+    """What a lane still writes does not become forgotten by what another has written."""
+    bench = Bench(reopen(), source)
+    begun, ends = threading.Barrier(9), threading.Event()
+
+    def write(number: int) -> None:
+        with bench.resyncs.views.redefining([ORDERS, TableName("other", f"t{number}")]):
+            begun.wait(10)
+            ends.wait(10)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    begun.wait(10)
+    bench.redefine(ORDERS)
+    assert bench.turn(2.0) == [], "they are being written"
+    ends.set()
+    for thread in threads:
+        thread.join()
+    assert bench.turn(2.0) == ["sales.recent", "web.both"]
+
+
+# --- which tables have their schemas in a log
+
+
+@pytest.mark.parametrize("provider", ["delta", "DELTA", "Delta"])
+def test_sparks_parameter_makes_a_delta_table(provider: str) -> None:
+    assert is_delta(table("db", "t", parameters={"spark.sql.sources.provider": provider}))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"spark.sql.sources.provider": "parquet"}, {"provider": "delta"}])
+def test_other_tables_are_none(parameters: dict[str, str]) -> None:
+    assert not is_delta(table("db", "t", parameters=parameters))
+
+
+def test_tables_are_chosen_by_their_definitions_in_an_order_that_does_not_change(source: Hms) -> None:
+    names = [(it["database"], it["table"]) for it in chosen(source, EVERYTHING, is_delta)]
+    assert names == [("sales", "delta"), ("web", "delta")]
+    (rest,) = chosen(source, EVERYTHING, is_delta, after=TableName("sales", "delta"))
+    assert rest["database"] == "web"
