@@ -89,10 +89,10 @@ class LimitCheck:
             if reason := self._over_share(database, [*lost, *beside], view):
                 of_share = (it for it in lost if it.database == database and it.kind != "partition" and it.count)
                 held |= dict.fromkeys((it.object for it in of_share), reason)
-        return held | self._held_beside_new([it for it in lost if it.object not in held])
+        return held | self._held_beside_new([it for it in lost if it.object not in held and _is_there(it, view)])
 
     def _held_beside_new(self, passing: Sequence[Removal]) -> dict[str, str]:
-        """What stays held though its own reason has ended: together with what comes now it is too much."""
+        """What stays held though its own reason has ended: what would go now, with it, is too much."""
         why = self._over_window(passing) or self._over_time(passing)
         return dict.fromkeys((it.object for it in self._new_and_held(passing)[1] if it.count), why) if why else {}
 
@@ -156,6 +156,12 @@ def is_lost(removal: Removal, view: ObjectsAtEnds, put: Set[str]) -> bool:
         return False
     to_be = view.to_be.get(removal.table if removal.kind == "partition" else removal.database)
     return to_be is None or removal.object in put or removal.object in to_be
+
+
+def _is_there(removal: Removal, view: ObjectsAtEnds) -> bool:
+    """Whether the target has the object now. Also where nobody has looked."""
+    there = view.there.get(removal.table if removal.kind == "partition" else removal.database)
+    return there is None or removal.object in there
 
 
 def tables_among(objects: Set[str]) -> set[str]:
