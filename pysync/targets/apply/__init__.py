@@ -57,6 +57,7 @@ FLOWS: Mapping[type[Operation], Callable[[Door, Any, Judge], Outcome]] = {
     PutStatistics: put_statistics,
     RequestReread: lambda _, operation, judge: judge.request_reread(operation),
 }
+"""The flow of each operation; it gets the door of the operation, and who decides."""
 
 NEEDS: Mapping[type[Operation], Capability] = {
     PutFunction: Capability.FUNCTIONS,
@@ -65,6 +66,7 @@ NEEDS: Mapping[type[Operation], Capability] = {
     DropConstraint: Capability.CONSTRAINTS,
     PutStatistics: Capability.COLUMN_STATISTICS,
 }
+"""What an operation needs that a store may lack."""
 
 
 def judge_class(settings: TargetSettings) -> type[Judge]:
