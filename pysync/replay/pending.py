@@ -12,12 +12,17 @@ from collections.abc import Iterator, Sequence, Set
 from pysync.queue.target_queue import TargetQueue
 from pysync.replay.batch import Batch, Job
 from pysync.replay.parking import parks_of
+from pysync.replay.retries import Retry
 from pysync.replay.window.blocks import Blocks, Refusal, is_covered
 from pysync.replay.window.concerns import Concerns
 
+_MOST_BYTES = 32 * 1024 * 1024
+"""While the windows under way hold more data than this, no other is taken."""
+
 
 class Pending:
-    """The windows under way for one target, in order, what is refused in them, and its position in the queue.
+    """The windows under way for one target, in order, what is refused in them, its position in the queue, and the
+    parked events that are tried again.
 
     A refusal is stored, as a parked event, only when the position moves past it, in the same transaction. Until then
     it is known only here. `heals` is whether refreshes can read the source, and so make good what is parked.
@@ -31,12 +36,14 @@ class Pending:
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`, or that was
         self._lock = threading.Lock()
+        self.retry: Retry | None = None
+        """The parked events that are tried again, while they are."""
         self.finished: Set[int] = frozenset()
         """The positions behind the target's that an earlier run had finished."""
 
     def __bool__(self) -> bool:
-        """Whether any window is under way."""
-        return bool(self._windows)
+        """Whether any window, or parked event, is under way."""
+        return bool(self._windows or self.retry)
 
     @property
     def done(self) -> int:
@@ -59,14 +66,15 @@ class Pending:
         return any(batch.alone for batch in self._windows)
 
     @property
+    def has_room(self) -> bool:
+        """Whether another window may come beside what is under way, and its data be held in memory."""
+        retry_alone = self.retry is not None and self.retry.is_alone
+        return not self.is_alone and not retry_alone and sum(batch.size for batch in self._windows) < _MOST_BYTES
+
+    @property
     def has_refused(self) -> bool:
         """Whether events are refused that are not stored as parked."""
         return any(batch.refused for batch in self._windows)
-
-    @property
-    def size(self) -> int:
-        """The number of bytes that the windows hold."""
-        return sum(batch.size for batch in self._windows)
 
     @property
     def first(self) -> Batch | None:
@@ -141,6 +149,7 @@ class Pending:
         self.blocks = self._no_blocks()
         with self._lock:
             self._windows.clear()
+            self.retry = None
             self._taken, self._done = self._done or 0, None
             return self._taken
 

@@ -48,8 +48,6 @@ from pysync.targets.guard import guarded
 from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
-_FLIGHT_BYTES = 32 * 1024 * 1024
-"""While the windows under way hold more data than this, no other is taken."""
 _FLIGHT_WINDOWS = 16
 _LOOK_AHEAD = 10_000
 """Events in which the removal of what an operation misses is looked for."""
@@ -133,9 +131,7 @@ class Replayer:
         self._away_until = -math.inf  # until when a target that could not be asked is not asked again
         self._begun = -math.inf  # when the last window was taken
         self._leaves_some = False  # whether it left events that were there for the next one
-        self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
-        self._retry: Retry | None = None
         self._retries = Retries(settings, clock)
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
@@ -160,12 +156,12 @@ class Replayer:
     @property
     def busy(self) -> bool:
         """Whether anything is under way."""
-        return bool(self.pending or self._retry or self._scheduler.busy)
+        return bool(self.pending or self._scheduler.busy)
 
     @property
     def retrying(self) -> bool:
         """Whether the parked events are being tried again."""
-        return self._retry is not None
+        return self.pending.retry is not None
 
     @property
     def done(self) -> int:
@@ -244,7 +240,6 @@ class Replayer:
         self._refresher.rest()
         self.holds.forget(self.pending.forget())
         self._scheduler = self._new_scheduler()
-        self._retry = None
 
     def _new_scheduler(self) -> Scheduler:
         return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.pending.end)
@@ -257,14 +252,11 @@ class Replayer:
         At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
         Not if one of them has to be tried again: the others need not wait for that.
         """
-        if not self._scheduler.wants(lanes) or self.pending.is_alone or self._clock() < self._away_until:
-            return False
-        if self._retry is not None and self._retry.is_alone:
+        if not self._scheduler.wants(lanes) or not self.pending.has_room or self._clock() < self._away_until:
             return False
         if self._retries.first and self.retrying and not self._scheduler.resting:
             return False
-        within_reach = not self.pending or self.pending.taken - self.done < self.reach
-        return within_reach and self.pending.size < _FLIGHT_BYTES
+        return self.pending.taken - self.done < self.reach
 
     def _take_window(self, lanes: Lanes) -> None:
         """Take the next window if there is one, unless it has to wait for the others, or cannot be judged now."""
@@ -311,7 +303,7 @@ class Replayer:
         """
         if self._waits_for_all or self.pending.taken - self.done >= self.reach or self.pending.has_refused:
             return True
-        return self._retry is not None and self.pending.heals_parked()
+        return self.retrying and self.pending.heals_parked()
 
     def _park_what_others_wait_for(self) -> None:
         """Park works that are tried again and again, if the target answers: nothing may wait for one object for ever.
@@ -386,29 +378,30 @@ class Replayer:
             if not self.shadow:
                 self.begin_retry(attempts=None if self._retries.first else 1)
 
-    def retry(self, lanes: Lanes, keys: Set[str] | None = None, attempts: int | None = None) -> bool:
+    def retry(self, lanes: Lanes, keys: Set[str] | None = None) -> bool:
         """As `begin_retry`, but wait for its end; False if it was halted. Nothing else may be under way."""
-        self.begin_retry(keys, attempts)
-        while self._retry is not None:
+        retry = self.begin_retry(keys)
+        while not retry.is_over:
             if self.halt.is_set():
                 self.stop_works(lanes)
                 return False
             self._go_on(lanes)
-            if self._retry is not None:
+            if not retry.is_over:
                 self._target_queue.wait(min(_IDLE_SECONDS, self._seconds()), after=math.inf)
-        return self.retried
+        return True
 
-    def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> None:
+    def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> Retry:
         """Try the parked events of these keys (None: all) once more, in order, while windows go on.
 
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
-        self.retried = False
         self._review()
         blocks, remember = self.pending.blocks_stored(trying=keys), partial(note, self._progress)
         attempts = attempts or self._settings.retry_attempts
-        self._retry = Retry(self._target_queue.parked, blocks, self._redraft, attempts, remember)
+        retry = Retry(self._target_queue.parked, blocks, self._redraft, attempts, remember)
+        self.pending.retry = retry
         self._take_parked()
+        return retry
 
     def _review(self) -> None:
         """Have the brake judge again what it holds; of what is no longer parked nothing else would end the hold."""
@@ -423,16 +416,16 @@ class Replayer:
         Not while a refresh under way makes them good: older states would come after it. Nor beside a work that must be
         alone: it may be waiting for this retry.
         """
-        while self._retry is not None and not self._retry.is_busy and self._clock() >= self._away_until:
+        while (retry := self.pending.retry) is not None and not retry.is_busy and self._clock() >= self._away_until:
             if self._scheduler.broken or self.pending.is_alone or self.pending.heals_parked():
                 return
-            batch = self._retry.next()
+            batch = retry.next()
             if batch is None:
-                self._retry, self.retried = None, True
+                self.pending.retry = None
                 return
             if (batch.alone and self._scheduler.busy) or not self._is_judged(batch.draft, parked=True):
                 return
-            self._retry.begin(batch)
+            retry.begin(batch)
             self._add(batch)
 
     def _writer(self) -> Writer:

@@ -86,6 +86,8 @@ class Retry:
         self._batches = self._all_batches()
         self._begun: Batch | None = None
         self._next: Batch | None = None
+        self.is_over = False
+        """Whether all of them have been tried."""
 
     @property
     def is_busy(self) -> bool:
@@ -104,6 +106,7 @@ class Retry:
         Before it is made, events of the one before it that are done are parked no longer.
         """
         self._next = self._next or next(self._batches, None)
+        self.is_over = self._next is None
         return self._next
 
     def begin(self, batch: Batch) -> None:
