@@ -36,9 +36,6 @@ log = structlog.get_logger(__name__)
 class BothEnds(Protocol):
     """What the brake asks source and target (pysync.replay.probe). Methods raise what the target raises."""
 
-    def together(self) -> AbstractContextManager[None]:
-        """Within it, the methods read the target by one connection."""
-
     def at_target(self, database: str) -> Set[str]:
         """The objects that the target has of a database, as `at_source` names them."""
 
@@ -64,8 +61,8 @@ class BothEnds(Protocol):
 class Brake:
     """The one judge of what a target removes, and the holder of what is held and kept; from any thread.
 
-    What it decides is in the queue's file before an object is removed. `ends` is never asked with the lock held: a
-    target may hang. `clock` returns seconds since 1970.
+    What it decides is in the queue's file before an object is removed. `reading` gives both ends for some reads, which
+    are never asked with the lock held: a target may hang. `clock` returns seconds since 1970.
     """
 
     def __init__(
@@ -73,11 +70,11 @@ class Brake:
         target: str,
         limits: Limits,
         removals: Removals,
-        ends: BothEnds,
+        reading: Callable[[], AbstractContextManager[BothEnds]],
         *,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._target, self._limits, self._ends = target, limits, ends
+        self._target, self._limits, self._reading = target, limits, reading
         self._clock = clock or time.time
         self._rows = RemovalIndex(removals)
         self._limit_check = LimitCheck(limits, self._rows, self._now_ms)
@@ -95,9 +92,9 @@ class Brake:
             flights = [it for it in self._flights if parked or it.last < draft.events[0].position]
         if self._limits.are_set and any(it.drops for work in draft.works for it in work.operations):
             most = max(self._limits.window, self._limits.drops) + 1
-            with self._ends.together():
-                lost = lost_by_window(draft, flights, self._ends, seconds=self._limits.seconds, most=most)
-                self._judge(lost, put=flight_of(draft).ever_put)
+            with self._reading() as ends:
+                lost = lost_by_window(draft, flights, ends, seconds=self._limits.seconds, most=most)
+                self._judge(lost, ends, put=flight_of(draft).ever_put)
         with self._lock:
             self._flights = flights if parked else [*flights, flight_of(draft)]
 
@@ -107,10 +104,10 @@ class Brake:
         `leaving`: because it leaves the scope of the target, whether the source has it or not.
         """
         if self._limits.are_set:
-            limits, now = self._limits, self._now_ms()
-            self._judge(
-                lost_by_operations(operations, position, now, self._ends, seconds=limits.seconds, leaving=leaving)
-            )
+            seconds, now = self._limits.seconds, self._now_ms()
+            with self._reading() as ends:
+                lost = lost_by_operations(operations, position, now, ends, seconds=seconds, leaving=leaving)
+                self._judge(lost, ends)
 
     def review(self, parked: Collection[int]) -> None:
         """Judge again what is held, by what both ends have now. Raises what the target raises.
@@ -118,7 +115,8 @@ class Brake:
         What the events at the positions `parked` hold may come before it is removed, by events that wait, too.
         """
         held = self._in_state(*HELD)
-        self._judge(held, put={it.object for it in held if it.position in parked})
+        with self._reading() as ends:
+            self._judge(held, ends, put={it.object for it in held if it.position in parked})
 
     def passed(self, position: int) -> None:
         """The windows up to that position are no longer under way."""
@@ -160,7 +158,8 @@ class Brake:
         """
         unknown = [it for it in lost if self.is_limited and self._is_unknown(it, position)]
         if unknown:
-            self._judge([self._removal(it, position) for it in unknown])
+            with self._reading() as ends:
+                self._judge([self._removal(it, position) for it in unknown], ends)
         with self._lock:
             return {it.object for it in lost if not self._stays(it.object)}
 
@@ -220,18 +219,17 @@ class Brake:
 
     # --- judging
 
-    def _judge(self, candidates: Sequence[Removal], put: Set[str] = frozenset()) -> None:
+    def _judge(self, candidates: Sequence[Removal], ends: BothEnds, put: Set[str] = frozenset()) -> None:
         """Let these removals pass, or hold them. `put` are tables that the window itself brings before."""
         with self._lock:
             judged, beside = self._act(candidates)
             if not self._limit_check.may_exceed(judged, beside):
                 self._hold(judged, {})
                 return
-        with self._ends.together():
-            view = self._view([*judged, *beside])
+        view = _view([*judged, *beside], ends)
         if not self._decided(candidates, view, put, only_to_pass=True):
             # What the source has again is no loss. It is asked last, as most removals pass whatever it has.
-            again = self._again([*judged, *beside])
+            again = _again([*judged, *beside], ends)
             self._decided(candidates, replace(view, again=again), put)
 
     def _decided(
@@ -261,31 +259,6 @@ class Brake:
         databases = sorted({it.database for it in judged})
         held = (it for name in databases for it in self._rows.within(name, *HELD))
         return judged, [it for it in held if it.kind == "table"]
-
-    def _view(self, act: Sequence[Removal]) -> ObjectsAtEnds:
-        there: dict[str, Set[str]] = {}
-        for name in sorted({it.database for it in act}):
-            there[name] = self._ends.at_target(name)
-        for name in sorted({it.table for it in act if it.kind == "partition"}):
-            if name not in there[TableName.parse(name).database]:
-                there[name] = set()  # the target cannot list those of a table that it does not have
-                continue
-            names = self._ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
-            if len(names) < _MOST_PARTITIONS:
-                there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}
-        return ObjectsAtEnds(there)
-
-    def _again(self, act: Sequence[Removal]) -> Set[str]:
-        again = set[str]()
-        for name in sorted({it.database for it in act}):
-            again |= self._ends.at_source(name) or set()
-        for name in sorted({it.table for it in act if it.kind == "partition" and it.table in again}):
-            there_again = self._ends.partitions_at_source(TableName.parse(name)) or set()
-            again |= {f"{name}/{it}" for it in there_again}
-            lost = next((it for it in act if it.object == f"{name}/*"), None)
-            if lost is not None and len(there_again) >= lost.count:
-                again.add(lost.object)
-        return again
 
     def _to_be(self, view: ObjectsAtEnds) -> Mapping[str, Set[str]]:
         """What databases and partitioned tables have once all windows under way are applied."""
@@ -365,3 +338,30 @@ def _meant(rows: Sequence[Removal], names: Collection[str]) -> list[Removal]:
     """Those of the rows that these names mean; all of them without any name."""
     wanted = set(names)
     return [it for it in rows if not wanted or not wanted.isdisjoint({it.object, it.table, it.database})]
+
+
+def _view(act: Sequence[Removal], ends: BothEnds) -> ObjectsAtEnds:
+    there: dict[str, Set[str]] = {}
+    for name in sorted({it.database for it in act}):
+        there[name] = ends.at_target(name)
+    for name in sorted({it.table for it in act if it.kind == "partition"}):
+        if name not in there[TableName.parse(name).database]:
+            there[name] = set()  # the target cannot list those of a table that it does not have
+            continue
+        names = ends.partitions_of(TableName.parse(name), _MOST_PARTITIONS)
+        if len(names) < _MOST_PARTITIONS:
+            there[name] = {f"{name}/{it}" for it in (*names, *("*" for _ in names[:1]))}
+    return ObjectsAtEnds(there)
+
+
+def _again(act: Sequence[Removal], ends: BothEnds) -> Set[str]:
+    again = set[str]()
+    for name in sorted({it.database for it in act}):
+        again |= ends.at_source(name) or set()
+    for name in sorted({it.table for it in act if it.kind == "partition" and it.table in again}):
+        there_again = ends.partitions_at_source(TableName.parse(name)) or set()
+        again |= {f"{name}/{it}" for it in there_again}
+        lost = next((it for it in act if it.object == f"{name}/*"), None)
+        if lost is not None and len(there_again) >= lost.count:
+            again.add(lost.object)
+    return again

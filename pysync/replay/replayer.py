@@ -110,7 +110,7 @@ class Replayer:
         keep_pace = partial(progress.throttle.wait, self.halt)
         self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
         self._probe = Probe(self._refresher, self._writer, queue.since, clock)
-        self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe)
+        self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe.reading)
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
             settings,

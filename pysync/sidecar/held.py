@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -35,6 +36,10 @@ class Deciding(Protocol):
         """See Brake.decide."""
 
 
+def _no_ends() -> AbstractContextManager[BothEnds]:
+    return nullcontext(cast("BothEnds", None))
+
+
 @dataclass(slots=True)
 class Resting:
     """A target without a sidecar. What is decided is carried out by whatever opens the queue next."""
@@ -46,7 +51,7 @@ class Resting:
     def of(cls, queue: EventQueue, target: str) -> Resting:
         """The target of that name in a queue on which nothing runs."""
         # Without limits nothing is judged, and neither end is asked.
-        return cls(target, Brake(target, Limits(), queue.target(target).removals, cast("BothEnds", None)))
+        return cls(target, Brake(target, Limits(), queue.target(target).removals, _no_ends))
 
     def decide(self, names: Collection[str], *, keep: bool) -> list[Removal]:
         """See Brake.decide."""

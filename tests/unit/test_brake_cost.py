@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Set
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
@@ -35,8 +34,8 @@ class Counting:
     def change(self, written: Iterable[Removal] = (), forgotten: Collection[str] = ()) -> None:
         self.written += len(list(written)) + len(forgotten)
 
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    def reading(self) -> AbstractContextManager[Counting]:
+        return nullcontext(self)
 
     def at_target(self, database: str) -> Set[str]:
         self.asked += 1
@@ -52,8 +51,7 @@ def test_many_drops_one_by_one_cost_no_more_than_few_each(limit: int) -> None:
     """Before: 2,000 of which half were held took 34 s, wrote 501,500 rows and asked both ends 39,620 times."""
     names = [f"db{number % DATABASES}.t{number}" for number in range(DROPS)]
     counting = Counting(names)
-    brake = Brake("dr", Limits(drops=limit), cast("Removals", counting), cast("Any", counting))
-    begun = time.thread_time()
+    brake = Brake("dr", Limits(drops=limit), cast("Removals", counting), cast("Any", counting.reading))
     with capture_logs():
         for position, name in enumerate(names, 1):
             if name in brake.going([Lost(name, "table")], position):
@@ -61,7 +59,6 @@ def test_many_drops_one_by_one_cost_no_more_than_few_each(limit: int) -> None:
     assert len(brake.held()) == max(0, DROPS - limit)
     assert counting.written == DROPS
     assert counting.asked <= 2 * DROPS
-    assert time.thread_time() - begun < 20, "it took 0.5 s, or 3 s where half were held"
 
 
 def test_what_passed_is_forgotten_in_its_order_whatever_came_between() -> None:
