@@ -23,10 +23,11 @@ from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
 from pysync.replay.tally import Tally
 from pysync.replay.window.policy import Policy
-from pysync.resync.refreshes import Refreshes, RefreshScope, everything
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, everything
 from pysync.targets.settings import TargetSettings, assert_enabled
 
 

@@ -18,7 +18,7 @@ import structlog
 
 from pysync.base.text import nearest
 from pysync.capture.gaps import REPORTED, GapWatch
-from pysync.capture.notifications import NotificationLogRefused, reaches, touched
+from pysync.capture.notifications import NotificationLogRefused, reaches
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
@@ -27,7 +27,8 @@ from pysync.model.names import TableName
 from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import Last, Names, everything, named, some, table
 from pysync.worker import Worker
 
 REQUESTED = "requested:"
@@ -268,7 +269,7 @@ class Healer:
         is_named = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in gaps)
         try:
             if is_named and reaches(source, since):
-                return _named(source, self._last, since)
+                return named(source, self._last, since)
         except NotificationLogRefused as error:
             log.info("notifications_unavailable", reason=str(error))
         # A target that is new lacks databases, too: a table that came before its database would be parked.
@@ -277,12 +278,6 @@ class Healer:
 
     def _last(self) -> int:
         return self._queue.last
-
-
-def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
-    names = list(touched(source, since))
-    tables = {TableName(it.database, it.table) for it in names if it.table is not None}
-    return some(source, last, sorted({it.database for it in names}), sorted(tables))
 
 
 def _names_of(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:

@@ -18,9 +18,10 @@ import structlog
 from pysync.metastore.reads import Reads
 from pysync.queue import EventQueue, QueueClosed, Resync
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Names, Refreshes, place
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import ResyncFailed, Trigger
+from pysync.resync.wanted import Names, place
 from pysync.worker import Finished, Worker
 
 _EVERY_SECONDS = 0.2

@@ -18,8 +18,8 @@ from pysync.model.names import TableName
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import Resync
 from pysync.replay.window.policy import Policy, typed_keys
-from pysync.resync.refreshes import RefreshScope, chosen
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.settings import TargetSettings
 
 _MS = 1000

@@ -20,8 +20,9 @@ from pysync.queue import EventQueue, Gap, Resync, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, some
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import Names, RefreshScope, everything, some
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)

@@ -20,9 +20,9 @@ from pysync.model.names import TableName
 from pysync.queue import Resync
 from pysync.replay.window.translate import Translator
 from pysync.replay.window.view_names import names_in_view
-from pysync.resync.refreshes import RefreshScope, chosen
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.base import Unavailable
 
 _QUIET_SECONDS = 2.0

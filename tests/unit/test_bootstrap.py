@@ -31,8 +31,9 @@ from pysync.resync import healing, job
 from pysync.resync.bootstrap import begin_bootstraps, bootstrap_status
 from pysync.resync.feed import _CHUNK, Feed
 from pysync.resync.healing import Healer
-from pysync.resync.refreshes import Refreshes, RefreshScope, everything, place
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.triggers import Resyncs
+from pysync.resync.wanted import RefreshScope, everything, place
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings

@@ -13,8 +13,8 @@ from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.table_formats import is_delta
 from pysync.resync import views
-from pysync.resync.refreshes import EVERYTHING, chosen
 from pysync.resync.views import Redefined
+from pysync.resync.wanted import EVERYTHING, chosen
 from pysync.targets.base import Unavailable
 from tests.support import table
 from tests.support.queues import Reopener, park
