@@ -24,7 +24,7 @@ from pysync.resync.trigger import ResyncFailed, Trigger
 from pysync.resync.wanted import Names, place
 from pysync.worker import Finished, Worker
 
-_EVERY_SECONDS = 0.2
+_EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)

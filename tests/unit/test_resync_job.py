@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.table_formats import is_delta
+from pysync.model.wire import decode_event
 from pysync.resync import views
 from pysync.resync.views import Redefined
 from pysync.resync.wanted import EVERYTHING, chosen
@@ -140,6 +141,39 @@ def test_a_gap_of_a_scope_that_opens_again_has_all_of_it_asked_for_again(reopen:
     bench.queue.target("lake").parked.remove_at([1])
     bench.queue.gaps.close_passed()
     assert bench.turn() == first
+
+
+def test_a_new_target_gets_everything_in_scope_and_that_closes_its_gap_alone(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, **SALES)
+    for key in ("new:lake:1:0", "new:other:1:0", "missing:jvm"):
+        bench.queue.gaps.open(key, "why")
+    assert bench.turn() == ["*", "sales", "sales.orders"]
+    bench.queue.gaps.close_passed()
+    assert [it.key for it in bench.queue.gaps.unclosed()] == ["new:other:1:0", "missing:jvm"]
+    assert bench.turn(100.0) == []
+
+
+@pytest.mark.parametrize("values", [{"listens": False}, {"settled": False}])
+def test_a_new_target_waits_for_older_events_but_not_for_ever(
+    reopen: Reopener, source: Hms, values: dict[str, bool]
+) -> None:
+    bench = Bench(reopen(), source, surroundings=values, **SALES)
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+    assert bench.turn() == []
+    assert bench.turn(60.0) == []
+    assert bench.row("new_target")["state"] == "running"
+    assert bench.turn(1.0) == ([] if "listens" in values else ["*", "sales", "sales.orders"])
+
+
+def test_clusters_behind_a_new_target_are_told_of_it(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, surroundings={"relays": True}, **SALES)
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+    bench.pauses = True
+    bench.job.turn()
+    waiting = [decode_event(it.data) for it in bench.queue.target("lake").window(100, 10**9)]
+    assert [it.attributes.get("home") for it in waiting] == [None, None, None, "demo"]
+    (gap,) = bench.queue.gaps.latest()
+    assert gap.upto == bench.queue.last
 
 
 def test_nothing_is_read_while_nothing_is_due(reopen: Reopener) -> None:
