@@ -251,16 +251,28 @@ def test_an_urgent_trigger_interrupts_one_that_is_not_and_that_goes_on(reopen: R
 
 
 def test_what_fails_keeps_no_other_trigger_from_its_turn(reopen: Reopener, source: Hms) -> None:
-    def broken(_: str) -> list[str]:
-        raise KeyError("a bug of ours")
-
-    source.views = broken  # type: ignore[method-assign]
+    source.views = _broken  # type: ignore[method-assign]
     bench = Bench(reopen(), source, **HOURLY)
     bench.redefine(ORDERS)
     with pytest.raises(KeyError):
         bench.turn(2.0)
     assert (bench.row("views")["state"], bench.row("views")["obstacle"]) == ("waiting", "'a bug of ours'")
     assert bench.row("log_schemas")["queued"] == 2
+
+
+def test_what_has_just_failed_interrupts_nothing(reopen: Reopener, source: Hms) -> None:
+    for number in range(120):
+        source.add(f"web.t{number:03}", parameters=DELTA)
+    source.views = _broken  # type: ignore[method-assign]
+    bench = Bench(reopen(), source, **HOURLY)
+    bench.redefine(ORDERS)
+    with pytest.raises(KeyError):
+        bench.turn(2.0)
+    assert bench.row("log_schemas")["queued"] == 122
+
+
+def _broken(_: str) -> list[str]:
+    raise KeyError("a bug of ours")
 
 
 @pytest.mark.parametrize("values", [HOURLY, {}])
