@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +14,15 @@ from structlog.testing import capture_logs
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.table_formats import is_delta
-from pysync.model.wire import decode_event
+from pysync.model.wire import decode_event, encode_event
+from pysync.queue.queue_file import QueueFile
 from pysync.resync import views
+from pysync.resync.ranges import Range
 from pysync.resync.views import Redefined
 from pysync.resync.wanted import EVERYTHING, chosen
 from pysync.targets.base import Unavailable
 from tests.support import table
+from tests.support.events import create_table
 from tests.support.queues import Reopener, park
 from tests.support.refreshing import Hms
 from tests.support.resyncs import Away, Bench
@@ -178,6 +183,92 @@ def test_clusters_behind_a_new_target_are_told_of_it(reopen: Reopener, source: H
 
 def test_nothing_is_read_while_nothing_is_due(reopen: Reopener) -> None:
     assert Bench(reopen(), Away()).turn(100.0) == []
+
+
+# --- a kill at any instruction: before or after each of its writes
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def dying(write: Callable[[QueueFile], Any], at: int, *, after: bool) -> Callable[[QueueFile], Any]:
+    """The transactions of a process that is killed at one of them, before or after its commit."""
+    left = iter(range(1, at + 1))
+
+    @contextmanager
+    def transaction(file: QueueFile) -> Iterator[Any]:
+        number = next(left, None)
+        if number is None or (number == at and not after):
+            raise Killed
+        with write(file) as connection:
+            yield connection
+        if number == at:
+            raise Killed
+
+    return transaction
+
+
+def begin_history(bench: Bench) -> None:
+    bench.resyncs.history.begin(Range(1, 1))
+
+
+def begin_views(bench: Bench) -> None:
+    bench.redefine(ORDERS)
+
+
+def begin_new(bench: Bench) -> None:
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+
+
+ALL_OF_IT = ["*", "sales", *(f"sales.t{number:03}" for number in range(60))]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(1, 13))
+@pytest.mark.parametrize(
+    "resync",
+    [
+        (HOURLY, lambda _: None, ALL_OF_IT[2:]),
+        ({}, begin_new, ALL_OF_IT),
+        ({}, begin_history, ["sales", "sales.orders"]),
+        ({}, begin_views, ["sales.recent"]),
+        ({"exclude": ["web"], "out_of_scope": "drop"}, lambda _: None, [*ALL_OF_IT, "*"]),
+    ],
+)
+def test_whatever_a_kill_interrupts_is_asked_for_in_the_end(
+    reopen: Reopener,
+    monkeypatch: pytest.MonkeyPatch,
+    resync: tuple[dict[str, Any], Callable[[Bench], None], list[str]],
+    at: int,
+    after: bool,
+) -> None:
+    values, begin, asked = resync
+    source = Hms("sales.orders")
+    for number in range(60):
+        source.add(f"sales.t{number:03}", parameters=DELTA)
+    view(source, "sales.recent", "select `id` from `sales`.`orders`")
+    first = Bench(reopen(), source, **({} if "exclude" in values else values))
+    first.queue.intake.append("jvm", 1, "demo", encode_event(create_table("sales.orders")))
+    first.turn()
+    first = Bench(reopen(), source, NOON, **values)
+    first.pauses = True
+    begin(first)
+    first.now += 7200
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr(QueueFile, "transaction", dying(QueueFile.transaction, at, after=after))
+        first.job.turn()
+    second = Bench(reopen(), source, NOON + 7200, **values)
+    second.pauses = True
+    second.turn(60.0)
+    found = second.asked()
+    assert set(asked) <= set(found)
+    assert len(found) <= len(asked) + 60, "no more than a chunk comes twice"
+    second.queue.target("lake").advance(second.queue.last)
+    second.turn()
+    second.queue.gaps.close_passed()
+    assert second.queue.gaps.unclosed() == []
+    assert {it["state"] for it in second.job.status()} <= {"finished"}
 
 
 # --- what a job does with a resync, whatever has begun it
