@@ -1,4 +1,4 @@
-"""Progress of long work, as text: a bootstrap and a resync, on their own lines and in `pysync status`. Pure."""
+"""Progress of a bootstrap, as text, on its own lines and in `pysync status`. Pure."""
 
 from __future__ import annotations
 
@@ -45,16 +45,3 @@ def bootstrap_so_far(item: Mapping[str, Any]) -> str:
         "" if left is None else f"{duration(left)} left",
     ]
     return ", ".join(part for part in parts if part)
-
-
-def resync_so_far(resync: Mapping[str, Any]) -> str:
-    """What a resync is of, and how far it is, from its status (docs/status.md)."""
-    done, total, left = resync["done"], resync["total"], resync["seconds_left"]
-    is_over = resync["state"] == "finished" or total is None
-    so_far = count(done, "object") if is_over else f"{done:,} of {count(total, 'object')}"
-    parts = [
-        f"{resync['reason']}: {so_far} refreshed",
-        "" if left is None else f"{resync['per_second']:,.0f} objects/s, {duration(left)} left",
-        f"{resync['state']}: {resync['obstacle']}" if resync["obstacle"] else "",
-    ]
-    return "; ".join(part for part in parts if part)

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError
+from pysync.base.resync_text import resync_so_far
 from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
-from pysync.cli.progress import resync_so_far
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
 

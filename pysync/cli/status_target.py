@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pysync.base.health import DISABLED, Problem, hold_decisions
+from pysync.base.resync_text import resync_so_far
 from pysync.base.text import count, duration, local_time, shortened
 from pysync.cli.grid import Line, Part
 from pysync.cli.output import counts
-from pysync.cli.progress import bootstrap_lines, resync_so_far
+from pysync.cli.progress import bootstrap_lines
 from pysync.cli.status_object import labelled
 from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pysync.base.text import shortened, shown
 from pysync.dump.record import DumpDamaged
 from pysync.replay.window.policy import Policy
-from pysync.resync.refreshes import RefreshScope
+from pysync.resync.wanted import RefreshScope
 from pysync.targets.settings import TableType, TargetSettings
 
 VERSION = 1

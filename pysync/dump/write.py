@@ -22,7 +22,7 @@ from pysync.dump.replies import ReplyRecorder
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
-from pysync.resync.refreshes import RefreshScope
+from pysync.resync.wanted import RefreshScope
 
 _TRIES = 3
 

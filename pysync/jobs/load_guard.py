@@ -31,7 +31,8 @@ from pysync.replay.rereading import Rereading
 from pysync.replay.window.fold import fold
 from pysync.replay.window.plan import plan
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import LIVING, RefreshScope, everything
+from pysync.resync.refreshes import LIVING
+from pysync.resync.wanted import RefreshScope, everything
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

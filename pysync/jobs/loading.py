@@ -21,7 +21,7 @@ from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import BootstrapOrigin
-from pysync.resync.refreshes import RefreshScope
+from pysync.resync.wanted import RefreshScope
 
 FilesToo = Literal["copy", "none"]
 """Whether the data files of a dump come to the targets, or the metadata alone."""

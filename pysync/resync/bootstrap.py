@@ -18,15 +18,15 @@ from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap, Resync
+from pysync.queue import EventQueue, Resync
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
 from pysync.replay.tally import Tally
-from pysync.replay.window.policy import Policy
-from pysync.resync.refreshes import Refreshes, RefreshScope, everything
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, everything
 from pysync.targets.settings import TargetSettings, assert_enabled
 
 
@@ -79,7 +79,7 @@ class Bootstrap(Trigger):
         queue: EventQueue,
         refreshes: Refreshes,
         settings: TargetSettings,
-        policy: Policy,
+        scope: RefreshScope,
         rows: ResyncRows,
         *,
         origin: BootstrapOrigin,
@@ -93,7 +93,7 @@ class Bootstrap(Trigger):
         self._queue = queue
         self._refreshes = refreshes
         self._settings = settings
-        self._scope = RefreshScope(policy.takes_database, policy.takes_table)
+        self._scope = scope
         self._rows = rows
         self._origin = origin
         self._drain = drain
@@ -139,10 +139,6 @@ class Bootstrap(Trigger):
     def is_unfinished(self) -> bool:
         """Whether there is one that has not ended."""
         return self.last is not None and self.last.ended_at_ms is None
-
-    def heals(self, gap: Gap) -> bool:
-        """Whether the gap is that of a new target, and this is not finished."""
-        return self.is_unfinished and gap.key.startswith(new_gaps(self.target))
 
     def row(self) -> dict[str, Any] | None:
         """What the status of the target's resyncs says of it."""
@@ -192,9 +188,9 @@ class Bootstrap(Trigger):
         if self._origin.replaced:
             # After everything else: a table that was renamed is there under its new name first.
             self._refreshes.ask([self._leaving()], live_source=False)
-        gaps = [gap for gap in self._queue.gaps.unclosed() if gap.upto is None and self.heals(gap)]
         if self._origin.whole:
-            self._queue.gaps.healed_by([gap.key for gap in gaps], self._queue.last)
+            own = [it for it in self._queue.gaps.unclosed() if it.key.startswith(new_gaps(self.target))]
+            self._queue.gaps.healed_by([gap.key for gap in own if gap.upto is None], self._queue.last)
         return True
 
     def is_over(self, resync: Resync) -> bool:

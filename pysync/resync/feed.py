@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from pysync.resync.refreshes import Names, Refreshes
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import Names
 
 # One transaction of the queue each; a bootstrap notes its progress after each, so a kill repeats few.
 _CHUNK = 50

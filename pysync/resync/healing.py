@@ -1,4 +1,4 @@
-"""Healing: closes gaps. Every target that a gap concerns is asked to read at the source what it may have missed.
+"""Healing: closes the gaps of all targets, which are asked to read at the source what they may have missed.
 
 If the metastore keeps a notification log that reaches back far enough, the log names the objects. Else everything in
 scope is compared, first the tables that changed lately. Refreshes go through the queue like any other event, so that
@@ -18,7 +18,7 @@ import structlog
 
 from pysync.base.text import nearest
 from pysync.capture.gaps import REPORTED, GapWatch
-from pysync.capture.notifications import NotificationLogRefused, reaches, touched
+from pysync.capture.notifications import NotificationLogRefused, reaches
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
@@ -27,7 +27,8 @@ from pysync.model.names import TableName
 from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import Last, Names, everything, named, some, table
 from pysync.worker import Worker
 
 REQUESTED = "requested:"
@@ -53,7 +54,8 @@ log = structlog.get_logger(__name__)
 class Healer:
     """The thread that looks for gaps and closes them. `done` returns the position that the slowest target has reached.
 
-    `tables_per_second` limits how many tables are queued for reading. `elsewhere` says which gaps others close.
+    `tables_per_second` limits how many tables are queued for reading. `is_early` says for which gaps changes may not be
+    captured yet: what changes after the comparison would be in no event.
     `relays`: targets pass on what they get, so clusters behind them must know what this one may have lost.
     """
 
@@ -67,7 +69,7 @@ class Healer:
         source: MetastoreRef | None,
         done: Callable[[], int],
         tables_per_second: float,
-        elsewhere: Callable[[Gap], bool] = lambda _: False,
+        is_early: Callable[[Gap], bool] = lambda _: False,
         relays: bool = False,
     ) -> None:
         self._queue = queue
@@ -75,7 +77,7 @@ class Healer:
         self._overlaps = overlaps
         self._refreshes = refreshes
         self._source = source
-        self._elsewhere = elsewhere
+        self._is_early = is_early
         self._relays = relays
         self._retry_at = 0.0
         self._noted = queue.notes.get(_UNSETTLED) or "[]"
@@ -167,7 +169,8 @@ class Healer:
         if self._source is not None and now >= self._retry_at:
             if self._due:
                 self._settle(self._source)
-            waiting = [gap for gap in self._queue.gaps.unclosed() if gap.upto is None and not self._elsewhere(gap)]
+            gaps = [gap for gap in self._queue.gaps.unclosed() if gap.target is None and gap.upto is None]
+            waiting = [gap for gap in gaps if not self._is_early(gap)]
             # The patience counts from the first gap that waits.
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
@@ -235,7 +238,7 @@ class Healer:
     def _heal(self, where: MetastoreRef, gaps: Sequence[Gap]) -> None:
         with reading(where) as source:
             self._log_begun({gap.key for gap in gaps})
-            fed = self._feed.queue(self._wanted(source, gaps), goes_on=lambda: not all(map(self._elsewhere, gaps)))
+            fed = self._feed.queue(self._wanted(source, gaps))
         if fed.whole:
             upto = self._notify_clusters(gaps) or fed.upto
             self._queue.gaps.healed_by([gap.key for gap in gaps], upto)
@@ -255,34 +258,18 @@ class Healer:
         self._begun = keys
 
     def _wanted(self, source: Metastore, gaps: Sequence[Gap]) -> Iterator[Names]:
-        """The objects that the notification log names since the last certain id, or everything.
-
-        If the gaps concern only some targets, the refreshes are for these.
-        """
-        concerned = {gap.target for gap in gaps}
-        only = {} if None in concerned else {"targets": "\n".join(sorted(filter(None, concerned)))}
-        return ({**names, **only} for names in self._named_or_all(source, gaps))
-
-    def _named_or_all(self, source: Metastore, gaps: Sequence[Gap]) -> Iterator[Names]:
+        """The objects that the notification log names since the last certain id, or everything."""
         since = max(0, self._certain - _LOOK_BACK)
         is_named = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in gaps)
         try:
             if is_named and reaches(source, since):
-                return _named(source, self._last, since)
+                return named(source, self._last, since)
         except NotificationLogRefused as error:
             log.info("notifications_unavailable", reason=str(error))
-        # A target that is new lacks databases, too: a table that came before its database would be parked.
-        first = [] if all(gap.target for gap in gaps) else self._overlaps.lately()
-        return everything(source, self._last, first)
+        return everything(source, self._last, self._overlaps.lately())
 
     def _last(self) -> int:
         return self._queue.last
-
-
-def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
-    names = list(touched(source, since))
-    tables = {TableName(it.database, it.table) for it in names if it.table is not None}
-    return some(source, last, sorted({it.database for it in names}), sorted(tables))
 
 
 def _names_of(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:

@@ -19,9 +19,9 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Resync
 from pysync.replay.window.policy import Policy
 from pysync.resync.ranges import Range, touched
-from pysync.resync.refreshes import Names, database, some, table
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import Names, database, some, table
 
 
 @dataclass(frozen=True, slots=True)

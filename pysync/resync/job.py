@@ -18,12 +18,13 @@ import structlog
 from pysync.metastore.reads import Reads
 from pysync.queue import EventQueue, QueueClosed, Resync
 from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Names, Refreshes, place
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import ResyncFailed, Trigger
+from pysync.resync.wanted import Names, place
 from pysync.worker import Finished, Worker
 
-_EVERY_SECONDS = 0.2
+_EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
@@ -55,6 +56,7 @@ class ResyncJob:
         self._source = source
         self._pace = tables_per_second
         self._clock = clock
+        self._retry_at: dict[str, float] = {}  # of each trigger: what has just failed interrupts nothing
         self.worker = Worker(f"resync-{target}", self.turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._end_reached)
 
@@ -92,6 +94,7 @@ class ResyncJob:
         except Exception as caught:  # noqa: BLE001 - raised when the others have had their turn
             error = caught
         self._rows.obstruct(trigger.name, None if error is None else str(error) or type(error).__name__)
+        self._retry_at[trigger.name] = self._clock() + (_RETRY_SECONDS if error is not None else 0)
         return error
 
     def _advance(self, trigger: Trigger) -> None:
@@ -146,8 +149,10 @@ class ResyncJob:
         return any(self._has_work(it) for it in self._triggers[: self._triggers.index(trigger)])
 
     def _has_work(self, trigger: Trigger) -> bool:
-        last = self._rows.last(trigger.name)
-        begins = trigger.due(last, self._clock()) is not None
+        last, now = self._rows.last(trigger.name), self._clock()
+        if now < self._retry_at.get(trigger.name, now):
+            return False
+        begins = trigger.due(last, now) is not None
         return begins or (last is not None and last.is_queueing and trigger.is_ready())
 
     def _note_queued(self, resync: Resync, chunk: Sequence[Names]) -> None:

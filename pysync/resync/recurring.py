@@ -18,8 +18,8 @@ from pysync.model.names import TableName
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import Resync
 from pysync.replay.window.policy import Policy, typed_keys
-from pysync.resync.refreshes import RefreshScope, chosen
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.settings import TargetSettings
 
 _MS = 1000
@@ -50,9 +50,9 @@ class Recurring(Trigger):
         return Wanted(chosen(source, self.scope, self.chosen, after=after))
 
 
-def recurring_of(settings: TargetSettings, policy: Policy) -> list[Recurring]:
+def recurring_of(settings: TargetSettings, policy: Policy, scope: RefreshScope) -> list[Recurring]:
     """Those that the settings of a target ask for."""
-    scope, found = RefreshScope(policy.takes_database, policy.takes_table), list[Recurring]()
+    found = list[Recurring]()
     if (every := settings.reads_logs_every) is not None:
         reason = "the schemas of Delta and Hudi tables are in logs"
         found.append(Recurring("log_schemas", reason, scope, lambda last, now: now >= last + every, keeps_schema))

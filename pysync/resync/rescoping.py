@@ -15,13 +15,13 @@ import structlog
 from pydantic import BaseModel
 
 from pysync.metastore.reads import Reads
-from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, Resync, note_of
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.window.scope import Extent, changes, scope_of
-from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import Names, Refreshes, RefreshScope, everything, some
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.own_gaps import OwnGaps
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.trigger import Wanted
+from pysync.resync.wanted import Names, RefreshScope, some
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)
@@ -111,7 +111,7 @@ def _change(queue: EventQueue, settings: TargetSettings, new: StoredScope) -> No
     log.warning("scope_changed", target=settings.name, changes=list(new.changes), out_of_scope=out_of_scope)
 
 
-class ScopeChange(Trigger):
+class ScopeChange(OwnGaps):
     """A target whose scope has changed: everything in scope is refreshed, new databases first.
 
     Then what has left the scope is dropped, if `out_of_scope` says so.
@@ -120,49 +120,34 @@ class ScopeChange(Trigger):
     name = "scope"
 
     def __init__(
-        self, queue: EventQueue, refreshes: Refreshes, settings: TargetSettings, translator: Translator
+        self, queue: EventQueue, refreshes: Refreshes, scope: RefreshScope, settings: TargetSettings, now: Extent
     ) -> None:
-        self._queue = queue
+        super().__init__(queue, scope_gaps(settings.name), scope)
         self._refreshes = refreshes
         self._settings = settings
         self._target = settings.name
-        self._now = Extent(translator.policy, translator.mapping)
-
-    def heals(self, gap: Gap) -> bool:
-        """Whether the gap is one of this target's scope."""
-        return gap.key.startswith(scope_gaps(self._target))
-
-    def due(self, last: Resync | None, now: float) -> Request | None:  # noqa: ARG002
-        """The newest change, while its gap is open; a gap may open again, too."""
-        gaps = [gap for gap in _gaps(self._queue, self._target) if gap.upto is None]
-        if not gaps:
-            return None
-        request = Request(gaps[-1].reason, json.dumps({"gap": gaps[-1].key}))
-        return None if last is not None and last.is_queueing and last.scope == request.scope else request
+        self._now = now
 
     def wanted(self, source: Reads, resync: Resync) -> Wanted:
-        """Everything in scope behind the cursor, in the order of `place`."""
-        scope = RefreshScope(self._now.policy.takes_database, self._now.policy.takes_table)
+        """New databases are queued at once."""
         if resync.cursor is None:
-            self._ask_for_new_databases(source, scope)
-        after = TableName(*resync.cursor) if resync.cursor else None
-        return Wanted(everything(source, lambda: self._queue.last, scope=scope, after=after))
+            self._ask_for_new_databases(source)
+        return super().wanted(source, resync)
 
-    def all_queued(self, resync: Resync) -> bool:  # noqa: ARG002
-        """Have what has left the scope dropped; afterwards the gaps wait only for the target."""
+    def all_queued(self, resync: Resync) -> bool:
+        """Have what has left the scope dropped."""
         stored = self._stored()
         left = stored.former if self._settings.out_of_scope == "drop" else stored.dropping
         if left:
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
             self._ask([{"former": json.dumps(left), "upto": "0"}])
-        self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
-        return True
+        return super().all_queued(resync)
 
-    def _ask_for_new_databases(self, source: Reads, scope: RefreshScope) -> None:
+    def _ask_for_new_databases(self, source: Reads) -> None:
         """A table that is renamed into a new database needs it first, and may come before it in the order."""
         former = [Extent.of(it) for it in self._stored().former]
-        came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
-        self._ask(some(source, lambda: self._queue.last, came, ()))
+        came = [name for name in source.databases() if self._scope.database(name) and self._is_new(name, former)]
+        self._ask(some(source, self._last, came, ()))
 
     def _is_new(self, name: str, former: Iterable[Extent]) -> bool:
         there = self._now.mapping.database(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
 from pysync.queue import Resync
-from pysync.resync.refreshes import Names
+from pysync.resync.wanted import Names
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@
 |---|---|---|
 | `views` | the target has redefined a table that views may read | these views |
 | `history` | `pysync replay` names a range of events | what they touched |
-| `bootstrap` | `pysync bootstrap`, until the target of a new one has everything | everything in scope |
-| `load` | `pysync load`, in the place of `bootstrap` | everything in scope that a dump has |
+| `bootstrap` | `pysync bootstrap` asks for it | everything in scope |
+| `load` | `pysync load` asks for it, in a process of its own | everything in scope that a dump has |
+| `new_target` | the queue did not know the target, and no bootstrap fills it | everything in scope |
 | `scope` | the target has another scope in pysync.toml | everything in scope, and what has left it |
 | `log_schemas` | `log_schemas_every` has passed | Delta and Hudi tables |
 | `partition_filters` | another day has begun, and a filter is relative to today | the tables that it concerns |
@@ -24,15 +25,19 @@ from pysync.metastore.reads import Reads
 from pysync.metastore.source import known
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.window.scope import Extent
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Bootstrap, BootstrapOrigin
 from pysync.resync.history import History
 from pysync.resync.job import ResyncJob
+from pysync.resync.new_target import NewTarget
 from pysync.resync.recurring import recurring_of
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import ScopeChange
 from pysync.resync.rows import ResyncRows
+from pysync.resync.trigger import Trigger
 from pysync.resync.views import RedefinedTables
+from pysync.resync.wanted import RefreshScope
 from pysync.targets.settings import TargetSettings
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
@@ -46,7 +51,6 @@ class Resyncs:
     views: RedefinedTables
     history: History
     bootstrap: Bootstrap
-    scope: ScopeChange
 
     @classmethod
     def of(
@@ -61,30 +65,38 @@ class Resyncs:
         tables_per_second: float,
         origin: BootstrapOrigin | None = None,
         listens: Callable[[], bool] = lambda: True,
+        settled: Callable[[], bool] = lambda: True,
+        relays: bool = False,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
     ) -> Resyncs:
         """Those of a target; each reads so many tables a second, at most. `source` opens the source, if it is known.
 
-        With an `origin` nothing but that is loaded. `drain` gives the target's drain, and `listens` says whether later
-        changes are captured already. `clock` gives seconds since 1970, `timer` seconds that only grow.
+        With an `origin` nothing but that is loaded. `drain` gives the target's drain. `listens` says whether later
+        changes are captured already, `settled` whether no listener has older ones. `relays`: targets pass on what they
+        get. `clock` gives seconds since 1970, `timer` seconds that only grow.
         """
 
         def opened() -> AbstractContextManager[Reads]:
             return known(source)()
 
         rows, policy, pace = ResyncRows(queue, settings.name, clock), translator.policy, tables_per_second
+        scope = RefreshScope(policy.takes_database, policy.takes_table)
         translates = settings.translates_views and settings.mode != "shadow"
-        views = RedefinedTables(rows, translator, translates=translates, clock=timer)
+        views = RedefinedTables(rows, scope, translator.mapping, translates=translates, clock=timer)
         history = History(queue, rows, policy, opened)
         read = origin or BootstrapOrigin(opened)
-        bootstrap = Bootstrap(queue, refreshes, settings, policy, rows, origin=read, drain=drain, listens=listens)
-        scope = ScopeChange(queue, refreshes, settings, translator)
-        # Without a source views stay as they came: that is no error of the worker.
-        urgent = [views] if translates and source else []
-        every = [*urgent, history, bootstrap, scope, *recurring_of(settings, policy)]
+        bootstrap = Bootstrap(queue, refreshes, settings, scope, rows, origin=read, drain=drain, listens=listens)
+        new = NewTarget(
+            queue, refreshes, scope, bootstrap, settled=settled, listens=listens, relays=relays, timer=timer
+        )
+        changed = ScopeChange(queue, refreshes, scope, settings, Extent(policy, translator.mapping))
+        every: list[Trigger] = [history, bootstrap, changed, *recurring_of(settings, policy, scope)]
+        if source is not None:
+            # Without a source views and new targets stay as they are: that is no error of the worker.
+            every = [*([views] if translates else []), history, bootstrap, new, changed, *every[3:]]
         triggers = [bootstrap] if origin else every
         job = ResyncJob(
             queue, refreshes, settings.name, triggers, rows, source=read.opened, tables_per_second=pace, clock=clock
         )
-        return cls(job, views, history, bootstrap, scope)
+        return cls(job, views, history, bootstrap)

@@ -18,11 +18,11 @@ from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import Resync
-from pysync.replay.window.translate import Translator
+from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.view_names import names_in_view
-from pysync.resync.refreshes import RefreshScope, chosen
 from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.base import Unavailable
 
 _QUIET_SECONDS = 2.0
@@ -64,15 +64,16 @@ class RedefinedTables(Trigger):
     def __init__(
         self,
         rows: ResyncRows,
-        translator: Translator,
+        scope: RefreshScope,
+        mapping: NameMapping,
         *,
         translates: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rows = rows
         self._translates = translates
-        self._mapping = translator.mapping
-        self._scope = RefreshScope(translator.policy.takes_database, translator.policy.takes_table)
+        self._scope = scope
+        self._mapping = mapping
         self._clock = clock
         last = rows.last(self.name)
         self._due = Redefined(every=last is not None and last.is_queueing)

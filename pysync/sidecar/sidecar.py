@@ -34,7 +34,7 @@ from pysync.journal import Reader
 from pysync.metastore.client import Metastore
 from pysync.metastore.source import reading
 from pysync.notify import Notifier, ReceiverNotes
-from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
+from pysync.queue import EventQueue, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
@@ -275,10 +275,6 @@ class Sidecar:
             if self._origin is None or drain.name not in self.queue.positions():
                 compare_scope(self.queue, drain.settings)
 
-    def _heals_elsewhere(self, gap: Gap) -> bool:
-        of_one = any(it.scope.heals(gap) or it.bootstrap.heals(gap) for it in self.resyncs.values())
-        return of_one or is_early(gap, self.poller, self._watch)
-
     def _done(self) -> int:
         """The position of the slowest target that is at work."""
         positions = self.queue.positions()
@@ -337,9 +333,13 @@ class Sidecar:
             source=self._source,
             done=self._done,
             tables_per_second=self._config.source.compare_tables_per_second,
-            elsewhere=self._heals_elsewhere,
-            relays=any(Direction.of(it).relays for it in self._config.targets),
+            is_early=lambda gap: is_early(gap, self.poller, self._watch),
+            relays=self._relays(),
         )
+
+    def _relays(self) -> bool:
+        """Whether targets pass on what they get."""
+        return any(Direction.of(it).relays for it in self._config.targets)
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
         """The verifier of a target. The pace is shared by all: it limits the load on the source."""
@@ -373,6 +373,8 @@ class Sidecar:
             tables_per_second=pace,
             origin=self._origin,
             listens=lambda: listens(self.poller),
+            settled=self._watch.is_settled,
+            relays=self._relays(),
         )
 
     def _open_source(self) -> Callable[[], AbstractContextManager[Metastore]] | None:

@@ -12,7 +12,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.jobs.load_guard import Survey, older
 from pysync.lab.memory import MemoryMetastore, MemoryTarget
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import Refreshes, everything
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import everything
 from tests.simulation import rounds
 from tests.simulation.clients import DATABASES, TABLES
 from tests.simulation.clock import Clock

@@ -14,7 +14,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import MemoryStore
 from pysync.metastore.source import reading
-from pysync.queue import EventQueue, Gap
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.recording import Append
 from pysync.replay.window.direction import Direction
@@ -84,7 +84,6 @@ class Sidecar:
             source=self._source(wiring),  # type: ignore[arg-type]  # see stage.stage
             done=lambda: self.queue.last,
             tables_per_second=1e9,
-            elsewhere=self._is_of_scope,
             relays=any(Direction.of(it).relays for it in settings),
         )
         rescoped = [] if dumped else wiring.targets.values()
@@ -112,9 +111,6 @@ class Sidecar:
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""
         self.queue._file.close()
-
-    def _is_of_scope(self, gap: Gap) -> bool:
-        return any(it.scope.heals(gap) for it in self.resyncs)
 
     def _resyncs_of(self, settings: TargetSettings, refreshes: Refreshes, wiring: Wiring) -> Resyncs:
         compare_scope(self.queue, settings)

@@ -16,7 +16,7 @@ from pysync.dump.record import HEAD, Reply
 from pysync.dump.write import DumpSelection, Writing
 from pysync.model.names import TableName, partition_name
 from pysync.model.wire import encode
-from pysync.resync.refreshes import EVERYTHING
+from pysync.resync.wanted import EVERYTHING
 from tests.support.refreshing import Hms
 
 ASKED = Manifest(id="a1", source="onprem", within=(Within(),), upto=7, began_at=100.0)

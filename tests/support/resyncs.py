@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 from pysync.base.errors import PysyncError
@@ -24,7 +26,14 @@ TARGET = "lake"
 class Bench:
     """A process that resyncs one target of a queue. Unless it `pauses`, the target is done at once with what comes."""
 
-    def __init__(self, queue: EventQueue, source: Hms | None, now: float = 5000.0, **values: Any) -> None:
+    def __init__(
+        self,
+        queue: EventQueue,
+        source: Hms | None,
+        now: float = 5000.0,
+        surroundings: Mapping[str, bool] = MappingProxyType({}),
+        **values: Any,
+    ) -> None:
         self.queue, self.source, self.now, self.pauses = queue, source, now, False
         queue.target(TARGET).register()
         settings = GlueSettings(name=TARGET, kind="glue", region="eu-west-1", **values)
@@ -36,6 +45,9 @@ class Bench:
             Translator.of(settings),
             source=self._opened if source is not None else None,
             drain=_no_drain,
+            listens=lambda: surroundings.get("listens", True),
+            settled=lambda: surroundings.get("settled", True),
+            relays=surroundings.get("relays", False),
             tables_per_second=1e9,
             clock=lambda: self.now,
             timer=lambda: self.now,

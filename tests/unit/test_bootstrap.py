@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -13,8 +12,6 @@ import pytest
 import structlog
 
 from pysync.base.errors import PysyncError
-from pysync.capture.gaps import GapWatch
-from pysync.capture.overlaps import Overlaps
 from pysync.metastore import source as source_module
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.source import reading
@@ -22,7 +19,7 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable
 from pysync.model.wire import decode_event
-from pysync.queue import EventQueue, Gap
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.tally import Count, Tally
 from pysync.replay.window.translate import Translator
@@ -30,9 +27,9 @@ from pysync.resync import feed as feed_module
 from pysync.resync import healing, job
 from pysync.resync.bootstrap import begin_bootstraps, bootstrap_status
 from pysync.resync.feed import _CHUNK, Feed
-from pysync.resync.healing import Healer
-from pysync.resync.refreshes import Refreshes, RefreshScope, everything, place
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.triggers import Resyncs
+from pysync.resync.wanted import RefreshScope, everything, place
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings
@@ -101,9 +98,6 @@ class Stand:
 
     def begin(self, *names: str) -> bool:
         return begin_bootstraps([self.resyncs[name].bootstrap for name in names])
-
-    def heals(self, gap: Gap) -> bool:
-        return any(it.bootstrap.heals(gap) for it in self.resyncs.values())
 
     def start(self, *drains: str) -> None:
         for it in self.resyncs.values():
@@ -315,24 +309,35 @@ def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
     stand = stands(Source("db"))
     stand.queue.gaps.open("new:dr:1:0", "target dr is new")
     stand.begin("dr")
-    healer = Healer(
-        stand.queue,
-        GapWatch(stand.queue, 1000),
-        Overlaps(),
-        stand.refreshes,
-        source=URI,
-        done=lambda: stand.queue.last,
-        tables_per_second=1e6,
-        elsewhere=stand.heals,
-    )
-    healer.start()
-    threading.Event().wait(0.2)
-    assert stand.asked() == [], "the healer leaves it alone"
     stand.start("dr")
     stand.wait_for("finished")
-    wait_until(lambda: stand.queue.gaps.unclosed() == [], what="the gap being closed")
-    assert healer.worker.end(60)
+    stand.queue.gaps.close_passed()
+    assert stand.queue.gaps.unclosed() == []
     assert len(stand.targets["dr"].applied) == 1 + 2 * 3, "nothing was compared twice"
+    assert [it["trigger"] for it in stand.resyncs["dr"].job.status()] == ["bootstrap"]
+
+
+def test_a_bootstrap_that_begins_while_a_new_target_is_compared_takes_its_place(stands) -> None:
+    source = Source("db", tables=120)
+    stand = stands(source)
+    stand.queue.gaps.open("new:dr:1:0", "target dr is new")
+    read, job = source.tables_by_name, stand.resyncs["dr"].job
+    job._feed._most_ahead, job._pace = 10_000, 1e9
+
+    def beginning(of: str, names: list[str]) -> list[Any]:
+        if "t0000" in names and not stand.resyncs["dr"].bootstrap.is_unfinished:
+            stand.begin("dr")
+        return read(of, names)
+
+    source.tables_by_name = beginning
+    stand.start("dr")
+    wait_until(lambda: stand.resyncs["dr"].bootstrap.last is not None, what="the bootstrap")
+    stand.wait_for("finished")
+    wait_until(lambda: all(it["state"] == "finished" for it in job.status()), what="both rows")
+    wait_until(lambda: stand.queue.gaps.close_passed() or not stand.queue.gaps.unclosed(), what="the gap being closed")
+    compared = {it["trigger"]: it["queued"] for it in job.status()}
+    assert compared["bootstrap"] == 121
+    assert compared["new_target"] < 121, "the rest of it was left to the bootstrap"
 
 
 def test_what_was_refused_is_tried_again_before_it_is_over(stands) -> None:

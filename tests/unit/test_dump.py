@@ -36,7 +36,8 @@ from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
 from pysync.queue import note_of
-from pysync.resync.refreshes import EVERYTHING, Refreshes, RefreshScope, everything
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import EVERYTHING, RefreshScope, everything
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
 

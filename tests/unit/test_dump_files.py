@@ -19,7 +19,7 @@ from pysync.dump.record import HEAD
 from pysync.dump.root import held
 from pysync.dump.write import DumpSelection, Writing
 from pysync.model.names import TableName
-from pysync.resync.refreshes import EVERYTHING
+from pysync.resync.wanted import EVERYTHING
 from tests.support.dumped import ASKED, filled, write
 
 LOCATION = "hdfs://nn/plain"

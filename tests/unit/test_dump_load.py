@@ -24,8 +24,9 @@ from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync import job
 from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps, bootstrap_status
-from pysync.resync.refreshes import EVERYTHING, Refreshes, everything
+from pysync.resync.refreshes import Refreshes
 from pysync.resync.triggers import Resyncs
+from pysync.resync.wanted import EVERYTHING, everything
 from pysync.sections import SourceConfig
 from tests.support import wait_until
 from tests.support.dumped import Source, write

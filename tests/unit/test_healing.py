@@ -18,7 +18,7 @@ from pysync.model.event import Event
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
-from pysync.queue.gaps import new_gaps
+from pysync.queue.gaps import new_gaps, scope_gaps
 from pysync.resync import feed, healing
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
@@ -139,18 +139,13 @@ def test_a_gap_is_closed_once_everything_is_asked_for_and_the_target_is_past_it(
     assert stand.source.opened == 1
 
 
-@pytest.mark.parametrize(
-    ("key", "order"),
-    [("a", ["t0002", "t0000", "t0001", "t0002"]), (f"{new_gaps('dr')}1:0", ["t0000", "t0001", "t0002"])],
-)
-def test_tables_that_changed_lately_come_first_but_not_at_a_new_target(stands, key: str, order: list[str]) -> None:
-    """A new target does not have their databases yet, and would park each of them."""
+def test_tables_that_changed_lately_come_first(stands) -> None:
     stand = stands(Source(3))
     stand.overlaps.seen(create_table("db.t0002", attributes={"thread": "1"}))
-    stand.queue.gaps.open(key, "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     stand.wait_for("closing")
-    assert stand.tables() == order
+    assert stand.tables() == ["t0002", "t0000", "t0001", "t0002"]
 
 
 def test_gaps_that_are_found_together_are_closed_together_and_a_later_one_by_itself(stands) -> None:
@@ -422,30 +417,13 @@ def test_clusters_behind_the_targets_are_told_of_what_may_be_lost_here(stands, k
     assert {gap.upto for gap in stand.queue.gaps.latest()} == {stand.queue.last}, "it is closed once all that is done"
 
 
-@pytest.mark.parametrize(
-    ("keys", "concerned"),
-    [
-        (["new:lake:1:0"], {"lake"}),
-        (["new:lake:1:0", "new:archive:1:0"], {"archive\nlake"}),
-        (["new:lake:1:0", "missing:jvm"], {None}),
-        (["missing:jvm"], {None}),
-    ],
-)
-def test_only_the_targets_that_are_new_are_compared(stands, keys: list[str], concerned: set[str | None]) -> None:
+def test_gaps_of_one_target_are_left_to_it(stands) -> None:
     stand = stands(Source(2))
-    for key in keys:
+    for key in (f"{new_gaps('dr')}1:0", f"{scope_gaps('dr')}1:1"):
         stand.queue.gaps.open(key, "why")
     stand.start()
-    stand.wait_for(*["closing"] * len(keys))
-    assert {it.attributes.get("targets") for it in stand.asked()} == concerned
-
-
-def test_the_gap_of_a_new_target_waits_for_that_target_alone(stands) -> None:
-    stand = stands(Source(2))
-    stand.queue.target("lake").register()
-    stand.queue.gaps.open("new:lake:1:0", "target lake is new")
-    stand.start()
-    stand.wait_for("closing")
-    stand.queue.target("lake").advance(stand.queue.last)
-    stand.wait_for("closed")
-    assert stand.queue.target("dr").position() == 0
+    time.sleep(0.2)
+    assert (stand.states(), stand.asked()) == (["open", "open"], [])
+    stand.queue.gaps.open("missing:jvm", "why")
+    stand.wait_for("closing", "open", "open")
+    assert {it.attributes.get("targets") for it in stand.asked()} == {None}

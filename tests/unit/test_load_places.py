@@ -16,7 +16,7 @@ from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD
 from pysync.dump.write import DumpSelection, Writing
 from pysync.jobs.dump_carrying import Into
-from pysync.resync.refreshes import EVERYTHING
+from pysync.resync.wanted import EVERYTHING
 from tests.support.dumped import ASKED, Source
 from tests.support.sidecars import pysync
 

@@ -121,6 +121,23 @@ def test_a_gap_is_amber_only_at_what_it_concerns() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("state", "obstacle", "tone", "words"),
+    [
+        ("running", None, GOOD, "events 2 to 9: 10 of 40 objects refreshed; 5 objects/s, 6.0 s left"),
+        ("waiting", "away", WARN, "events 2 to 9: 10 of 40 objects refreshed; 5 objects/s, 6.0 s left; waiting: away"),
+        ("failed", "gone", BAD, "events 2 to 9: 10 of 40 objects refreshed; failed: gone"),
+    ],
+)
+def test_a_resync_says_what_it_is_of_how_far_how_fast_and_until_when(
+    state: str, obstacle: str | None, tone: str, words: str
+) -> None:
+    row: dict[str, Any] = {"trigger": "log_schemas", "reason": "events 2 to 9", "state": state, "obstacle": obstacle}
+    row |= {"done": 10, "total": 40, "per_second": 5.0, "seconds_left": None if state == "failed" else 6.0}
+    (shown,) = target_view(a_target("dr", resyncs=[{**row, "began_at": NOW}]), (), None, None, NOW).resyncs
+    assert (shown.trigger, shown.tone, shown.state, shown.text) == ("log schemas", tone, state, words)
+
+
 def test_without_a_listener_the_log_is_shown() -> None:
     log = {"instance": "x", "position": 4, "state": "waiting", "counts": {}, "last_error": None}
     source, spool, _ = overview(a_status(notification_log=log, bridge=None, listeners=[]), NOW).stages

@@ -19,8 +19,8 @@ from pysync.model.operation import DropDatabase, DropTable
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import everything
-from pysync.resync.refreshes import table as table_refresh
+from pysync.resync.wanted import everything
+from pysync.resync.wanted import table as table_refresh
 from pysync.targets.settings import TargetSettings
 from tests.support.events import event, settings
 from tests.support.flying import OneLane, fly

@@ -8,8 +8,9 @@ from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
-from pysync.resync.refreshes import Refreshes, everything
-from pysync.resync.refreshes import table as table_refresh
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import everything
+from pysync.resync.wanted import table as table_refresh
 from tests.support.queues import Reopener
 from tests.support.refreshing import DB, Hms, T
 

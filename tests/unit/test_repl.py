@@ -41,7 +41,7 @@ from pysync.queue import EventQueue, note_of
 from pysync.replay.window.leaving import Replaced, leaving, replaced_json
 from pysync.replay.window.repl_statement import ReplDump, ReplStatus
 from pysync.replay.window.translate import Translator
-from pysync.resync.refreshes import EVERYTHING
+from pysync.resync.wanted import EVERYTHING
 from tests.support import table
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.events import settings

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +14,15 @@ from structlog.testing import capture_logs
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.table_formats import is_delta
+from pysync.model.wire import decode_event, encode_event
+from pysync.queue.queue_file import QueueFile
 from pysync.resync import views
-from pysync.resync.refreshes import EVERYTHING, chosen
+from pysync.resync.ranges import Range
 from pysync.resync.views import Redefined
+from pysync.resync.wanted import EVERYTHING, chosen
 from pysync.targets.base import Unavailable
 from tests.support import table
+from tests.support.events import create_table
 from tests.support.queues import Reopener, park
 from tests.support.refreshing import Hms
 from tests.support.resyncs import Away, Bench
@@ -142,8 +148,127 @@ def test_a_gap_of_a_scope_that_opens_again_has_all_of_it_asked_for_again(reopen:
     assert bench.turn() == first
 
 
+def test_a_new_target_gets_everything_in_scope_and_that_closes_its_gap_alone(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, **SALES)
+    for key in ("new:lake:1:0", "new:other:1:0", "missing:jvm"):
+        bench.queue.gaps.open(key, "why")
+    assert bench.turn() == ["*", "sales", "sales.orders"]
+    bench.queue.gaps.close_passed()
+    assert [it.key for it in bench.queue.gaps.unclosed()] == ["new:other:1:0", "missing:jvm"]
+    assert bench.turn(100.0) == []
+
+
+@pytest.mark.parametrize("values", [{"listens": False}, {"settled": False}])
+def test_a_new_target_waits_for_older_events_but_not_for_ever(
+    reopen: Reopener, source: Hms, values: dict[str, bool]
+) -> None:
+    bench = Bench(reopen(), source, surroundings=values, **SALES)
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+    assert bench.turn() == []
+    assert bench.turn(60.0) == []
+    assert bench.row("new_target")["state"] == "running"
+    assert bench.turn(1.0) == ([] if "listens" in values else ["*", "sales", "sales.orders"])
+
+
+def test_clusters_behind_a_new_target_are_told_of_it(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, surroundings={"relays": True}, **SALES)
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+    bench.pauses = True
+    bench.job.turn()
+    waiting = [decode_event(it.data) for it in bench.queue.target("lake").window(100, 10**9)]
+    assert [it.attributes.get("home") for it in waiting] == [None, None, None, "demo"]
+    (gap,) = bench.queue.gaps.latest()
+    assert gap.upto == bench.queue.last
+
+
 def test_nothing_is_read_while_nothing_is_due(reopen: Reopener) -> None:
     assert Bench(reopen(), Away()).turn(100.0) == []
+
+
+# --- a kill at any instruction: before or after each of its writes
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def dying(write: Callable[[QueueFile], Any], at: int, *, after: bool) -> Callable[[QueueFile], Any]:
+    """The transactions of a process that is killed at one of them, before or after its commit."""
+    left = iter(range(1, at + 1))
+
+    @contextmanager
+    def transaction(file: QueueFile) -> Iterator[Any]:
+        number = next(left, None)
+        if number is None or (number == at and not after):
+            raise Killed
+        with write(file) as connection:
+            yield connection
+        if number == at:
+            raise Killed
+
+    return transaction
+
+
+def begin_history(bench: Bench) -> None:
+    bench.resyncs.history.begin(Range(1, 1))
+
+
+def begin_views(bench: Bench) -> None:
+    bench.redefine(ORDERS)
+
+
+def begin_new(bench: Bench) -> None:
+    bench.queue.gaps.open("new:lake:1:0", "target lake is new")
+
+
+ALL_OF_IT = ["*", "sales", *(f"sales.t{number:03}" for number in range(60))]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(1, 13))
+@pytest.mark.parametrize(
+    "resync",
+    [
+        (HOURLY, lambda _: None, ALL_OF_IT[2:]),
+        ({}, begin_new, ALL_OF_IT),
+        ({}, begin_history, ["sales", "sales.orders"]),
+        ({}, begin_views, ["sales.recent"]),
+        ({"exclude": ["web"], "out_of_scope": "drop"}, lambda _: None, [*ALL_OF_IT, "*"]),
+    ],
+)
+def test_whatever_a_kill_interrupts_is_asked_for_in_the_end(
+    reopen: Reopener,
+    monkeypatch: pytest.MonkeyPatch,
+    resync: tuple[dict[str, Any], Callable[[Bench], None], list[str]],
+    at: int,
+    after: bool,
+) -> None:
+    values, begin, asked = resync
+    source = Hms("sales.orders")
+    for number in range(60):
+        source.add(f"sales.t{number:03}", parameters=DELTA)
+    view(source, "sales.recent", "select `id` from `sales`.`orders`")
+    first = Bench(reopen(), source, **({} if "exclude" in values else values))
+    first.queue.intake.append("jvm", 1, "demo", encode_event(create_table("sales.orders")))
+    first.turn()
+    first = Bench(reopen(), source, NOON, **values)
+    first.pauses = True
+    begin(first)
+    first.now += 7200
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr(QueueFile, "transaction", dying(QueueFile.transaction, at, after=after))
+        first.job.turn()
+    second = Bench(reopen(), source, NOON + 7200, **values)
+    second.pauses = True
+    second.turn(60.0)
+    found = second.asked()
+    assert set(asked) <= set(found)
+    assert len(found) <= len(asked) + 60, "no more than a chunk comes twice"
+    second.queue.target("lake").advance(second.queue.last)
+    second.turn()
+    second.queue.gaps.close_passed()
+    assert second.queue.gaps.unclosed() == []
+    assert {it["state"] for it in second.job.status()} <= {"finished"}
 
 
 # --- what a job does with a resync, whatever has begun it
@@ -217,16 +342,28 @@ def test_an_urgent_trigger_interrupts_one_that_is_not_and_that_goes_on(reopen: R
 
 
 def test_what_fails_keeps_no_other_trigger_from_its_turn(reopen: Reopener, source: Hms) -> None:
-    def broken(_: str) -> list[str]:
-        raise KeyError("a bug of ours")
-
-    source.views = broken  # type: ignore[method-assign]
+    source.views = _broken  # type: ignore[method-assign]
     bench = Bench(reopen(), source, **HOURLY)
     bench.redefine(ORDERS)
     with pytest.raises(KeyError):
         bench.turn(2.0)
     assert (bench.row("views")["state"], bench.row("views")["obstacle"]) == ("waiting", "'a bug of ours'")
     assert bench.row("log_schemas")["queued"] == 2
+
+
+def test_what_has_just_failed_interrupts_nothing(reopen: Reopener, source: Hms) -> None:
+    for number in range(120):
+        source.add(f"web.t{number:03}", parameters=DELTA)
+    source.views = _broken  # type: ignore[method-assign]
+    bench = Bench(reopen(), source, **HOURLY)
+    bench.redefine(ORDERS)
+    with pytest.raises(KeyError):
+        bench.turn(2.0)
+    assert bench.row("log_schemas")["queued"] == 122
+
+
+def _broken(_: str) -> list[str]:
+    raise KeyError("a bug of ours")
 
 
 @pytest.mark.parametrize("values", [HOURLY, {}])

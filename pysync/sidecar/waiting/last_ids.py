@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager
 
 from pysync.metastore.reads import Reads
 from pysync.replay.drain import Drain
-from pysync.resync.refreshes import Names, Refreshes
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.wanted import Names
 from pysync.sidecar.waiting.object_status import ObjectStatus
 from pysync.worker import Worker
 

@@ -1,4 +1,4 @@
-"""A target: its curves, latency, plan, gaps and comparison."""
+"""A target: its curves, latency, plan, gaps, resyncs and comparison."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.base.resync_text import resync_so_far
 from pysync.base.text import count
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
 from pysync.web.views.overview import state_of
-from pysync.web.views.tones import tone_of_target
+from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
 from pysync.web.words import UNKNOWN, number, segment, span
 
 MOST_OPERATIONS = 12
@@ -38,6 +39,17 @@ class PlanView:
 
 
 @dataclass(frozen=True, slots=True)
+class ResyncView:
+    """A resync in words, and when it began; `trigger` is what may be shown to anybody: the words have names."""
+
+    trigger: str
+    tone: str
+    state: str
+    text: str
+    began_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class TargetView:
     """The page's content."""
 
@@ -59,6 +71,7 @@ class TargetView:
     last_error: Mapping[str, Any] | None
     plan: PlanView | None
     gaps: tuple[Mapping[str, Any], ...]
+    resyncs: tuple[ResyncView, ...]
     verify: Mapping[str, Any] | None
 
 
@@ -99,6 +112,7 @@ def target_view(
         last_error=target.get("last_error"),
         plan=None if plan is None else plan_view(plan),
         gaps=tuple(it for it in gaps if it["state"] != "closed" and it.get("target") in {None, target["name"]}),
+        resyncs=tuple(map(resync_view, target.get("resyncs") or ())),
         verify=target.get("verify"),
     )
 
@@ -114,6 +128,13 @@ def figures(target: Mapping[str, Any]) -> tuple[Figure, ...]:
         Figure("position", number(target["position"])),
         Figure("operations a second", UNKNOWN if rate is None else number(float(rate))),
     )
+
+
+def resync_view(resync: Mapping[str, Any]) -> ResyncView:
+    """A row of the status, for the page."""
+    tone = BAD if resync["state"] == "failed" else tone_of_state(resync["state"])
+    trigger = resync["trigger"].replace("_", " ")
+    return ResyncView(trigger, tone, resync["state"], resync_so_far(resync), resync["began_at"])
 
 
 def latency_rows(latency: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
