@@ -71,4 +71,4 @@ def test_the_status_has_the_same_keys(place: FaultyPlace, running: Sidecar) -> N
 
 def test_a_refusal_is_the_error_of_the_command(place: FaultyPlace, running: Sidecar) -> None:
     code, refused = answered(place, running, "/tables")
-    assert (code, refused) == (400, place.ask("tables", code=1)), "the source is not known here"
+    assert (code, refused) == (400, place.ask("tables", code=2)), "the source is not known here"

@@ -102,8 +102,8 @@ def test_it_starts_and_takes_events_while_its_target_is_away(place):
         assert [event.data for event in queue.target("dr").window(10, 10**9)] == [encode_event(create_table("db.t"))]
 
 
-EMPTY = ("credentials[].", "targets[].latency.worst[].")
-"""Lists that have nothing to show here: see tests/unit/test_credentials.py and tests/unit/test_latency.py."""
+EMPTY = ("credentials[].", "targets[].latency.worst[].", "targets[].resyncs[].")
+"""Lists that have nothing to show here: see tests/unit/test_credentials.py, test_latency.py and test_resync_job.py."""
 
 
 def promised(document: Path) -> set[str]:
