@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from pysync.base.errors import PysyncError
-from pysync.base.text import count, duration
+from pysync.base.text import count, duration, size
 
 REFUSED_SECONDS = 60.0
 """A listener that is locked out tries every other second; a refusal that is older is over."""
@@ -188,8 +188,8 @@ def _listener(listener: Status, source: str, grace: float, now: float) -> Iterat
         instance = listener["instance"]
         yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {instance}", about=instance)
     elif since is not None and now - since > grace:
-        size = count(listener["waiting_bytes"], "byte")
-        text = f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
+        waiting = size(listener["waiting_bytes"])
+        text = f"{name} cannot deliver: {waiting} waiting for {duration(now - since)}"
         hint = "journalctl -u pysync"
         yield Problem("listener_undelivered", "warning", text, hint=hint, about=listener["instance"])
 

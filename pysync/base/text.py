@@ -1,4 +1,7 @@
-"""Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times."""
+"""Text for people: what comes from outside (names, values, messages of servers) made harmless; numbers, sizes, times.
+
+The commands and the page show the same value as the same text.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from collections.abc import Collection
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
+
+UNKNOWN = "not known"
+"""The text of a value that is None: an older part of pysync does not report it, or there is none yet."""
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -19,6 +25,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 # A page that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
 _PAGE = re.compile(r"(?:\bb?['\"])?\s*(?<!\w)<(?:!doctype\s+html|html)\b.*", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<title[^>]*>([^<]+)", re.IGNORECASE)
+
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+_JUST_NOW = 1.5  # seconds, before or after
 
 _NEAR = 0.65  # of difflib: two letters exchanged in a word of three
 
@@ -111,9 +120,33 @@ def span(word: str, first: int, last: int) -> str:
     return f"{word} {first}" if first == last else f"{word}s {first} to {last}"
 
 
-def duration(seconds: float) -> str:
-    """`12.4 s`, `5m 3s`, `2h 5m`, `9d 4h`, `3y 9d`."""
-    if seconds < _STEPS["m"]:
+def number(value: float | None) -> str:
+    """`1,234`, `5.2`: one decimal place for fractions below 100."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.1f}" if value % 1 and value < 99.95 else f"{value:,.0f}"
+
+
+def size(count_: float | None) -> str:
+    """A number of bytes as `512 B`, `1.5 KiB`, `81 GiB`."""
+    if count_ is None:
+        return UNKNOWN
+    value, units = float(count_), list(_SIZES)
+    while value >= 1023.5 and len(units) > 1:  # 1023.5 would be shown as 1,024
+        value, units = value / 1024, units[1:]
+    has_fraction = value < 9.95 and units[0] != "B"
+    return f"{value:,.1f} {units[0]}" if has_fraction else f"{value:,.0f} {units[0]}"
+
+
+def duration(seconds: float | None) -> str:
+    """`0 s` (also for less), `3 ms`, `12.4 s`, `5m 3s`, `2h 5m`, `9d 4h`, `3y 9d`."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 0.0005:
+        return "0 s"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < _STEPS["m"] - 0.05:
         return f"{seconds:.1f} s"
     left, parts = round(seconds), list[str]()
     for unit, length in _STEPS.items():
@@ -121,6 +154,17 @@ def duration(seconds: float) -> str:
         if number or parts:
             parts.append(f"{number}{unit}")
     return " ".join(it for it in parts[:2] if not it.startswith("0"))
+
+
+def ago(at: float | None, now: float) -> str:
+    """`just now`, `12 s ago`, `2h 5m ago`, `in 3m`; both times are in seconds since 1970."""
+    if at is None:
+        return UNKNOWN
+    seconds = abs(now - at)
+    if seconds < _JUST_NOW:
+        return "just now"
+    text = f"{seconds:.0f} s" if seconds < _STEPS["m"] - 0.5 else duration(max(seconds, _STEPS["m"]))
+    return f"{text} ago" if now > at else f"in {text}"
 
 
 def local_time(seconds: float) -> str:

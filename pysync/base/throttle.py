@@ -2,6 +2,9 @@
 
 A call is never held up once an operation has begun, so no lock and no half-sent request waits. It is counted, and the
 next operation begins when the calls so far are within the limit: a token bucket that may go into debt.
+
+It spares a target of any kind while the sidecar applies changes. `max_rate` (`targets/aws/clients`) is another limit:
+of each request to AWS in every process, a command's, too, because the quota of an account counts those as well.
 """
 
 from __future__ import annotations

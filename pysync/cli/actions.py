@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.cli.arguments import choice, database_or_table, instant, number
+from pysync.cli.asking import by_sidecar_or_here
 from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json
 from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar, ask
@@ -84,17 +85,16 @@ def ask_or_read_journal(directory: Path, command: str) -> Ask:
     """What asks the sidecar for `actions` or `why`; where none runs, it reads the journal, and says so once."""
     limits = list[str]()
 
-    def run(request: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return ask(directory, command, **request)
-        except NoSidecar as error:
-            answer = _read(directory, request)
-            if not limits:
-                limits.append(error.message)
-                echo(f"pysync: {error.message}; this is what its journal holds", err=True)
-            return answer
+    def read(request: Mapping[str, Any], no_sidecar: NoSidecar) -> dict[str, Any]:
+        answer = _read(directory, request)
+        if not limits:
+            limits.append(no_sidecar.message)
+            echo(f"pysync: {no_sidecar.message}; this is what its journal holds", err=True)
+        return answer
 
-    return run
+    return lambda request: by_sidecar_or_here(
+        lambda: ask(directory, command, **request), lambda error: read(request, error)
+    )
 
 
 def _read(directory: Path, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync.base import logs
-from pysync.base.errors import PysyncError
 from pysync.base.text import count, duration, plain
+from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, echo, one_target, print_json, print_table
 from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out
 from pysync.config import load_config
-from pysync.control.client import NoSidecar
 from pysync.jobs.oneoff import is_finished, run_once
 
 _POLL_SECONDS = 0.5
@@ -43,11 +42,7 @@ def bootstrap(
     it stopped, and writes only differences. Exit code 1 if events were parked, or if a target gets no table because all
     of them came from its own cluster.
     """
-    try:
-        status = _by_the_sidecar(config, target)
-    except NoSidecar:
-        status = _by_itself(config, target)
-    result = _result(status)
+    result = _result(by_sidecar_or_here(lambda: _by_the_sidecar(config, target), lambda _: _here(config, target)))
     if as_json:
         print_json(result)
     else:
@@ -59,32 +54,20 @@ def bootstrap(
 def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "bootstrap")
-    try:
-        with shown() as show:
-            while not is_finished(status := ask_about(config, None, "status")):
-                show(status)
-                time.sleep(_POLL_SECONDS)
+    with until_sidecar_is_done("bootstrap", see="pysync status"), shown() as show:
+        while not is_finished(status := ask_about(config, None, "status")):
             show(status)
-    except NoSidecar as error:
-        raise PysyncError(
-            "the sidecar stopped during the bootstrap", "start the sidecar again: the bootstrap continues"
-        ) from error
-    except KeyboardInterrupt:
-        echo("the bootstrap continues in the sidecar; see: pysync status", err=True)
-        raise
+            time.sleep(_POLL_SECONDS)
+        show(status)
     return status
 
 
-def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
+def _here(config: Path, target: str | None) -> Mapping[str, Any]:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress bar shows the rest
     names = [it.name for it in chosen(config, target, loaded.targets)]
-    try:
-        with shown() as show:
-            return run_once(loaded, names, show)
-    except KeyboardInterrupt:
-        echo("stopped; run the command again to continue", err=True)
-        raise
+    with until_stopped(), shown() as show:
+        return run_once(loaded, names, show)
 
 
 @contextmanager

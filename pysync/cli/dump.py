@@ -15,8 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync.base import logs
 from pysync.base.errors import UsageError
-from pysync.base.text import count
+from pysync.base.text import count, size
 from pysync.cli.arguments import choice, line, number, path
+from pysync.cli.asking import until_stopped
 from pysync.cli.bootstrap import shown
 from pysync.cli.output import (
     MOST_NAMES,
@@ -230,18 +231,8 @@ def opened_dump(directory: Path) -> Iterator[Dump]:
     """A dump that was checked as a whole, and is not removed while the block runs."""
     with held(directory):
         with progress("checking the dump") as on_progress:
-            dump = open_dump(directory, lambda done, all_: on_progress(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
+            dump = open_dump(directory, lambda done, all_: on_progress(f"{size(done)} of {size(all_)}"))
         yield dump
-
-
-@contextmanager
-def until_stopped(again: str = "run the command again to continue") -> Iterator[None]:
-    """Print for a person who stops a dump or a load how to resume it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        echo(f"stopped; {again}", err=True)
-        raise
 
 
 def targets_of(config: Path, loaded: Config, name: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count, duration, local_time
+from pysync.base.text import ago, count, duration, local_time
 from pysync.cli.arguments import number
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table
@@ -236,17 +236,13 @@ def _group_lines(group: Json, tables: Sequence[Json], *, every: bool) -> Iterato
     reason = _line(tables[0]["reason"]) if len(tables) == 1 else group["reason"]
     yield from textwrap.wrap(f"{group['kind']}: {reason}", _WIDTH, subsequent_indent="  ", break_long_words=False)
     now = time.time()
-    tried = f", {count(group['attempts'], 'attempt')}, the last {_age(group['last_at'], now)} ago"
-    yield f"  {_numbers(tables)} for {_age(group['first_at'], now)}{'' if group['kind'] == 'waits' else tried}"
+    tried = f", {count(group['attempts'], 'attempt')}, the last {ago(group['last_at'], now)}"
+    yield f"  {_numbers(tables)} for {duration(now - group['first_at'])}{'' if group['kind'] == 'waits' else tried}"
     for it in tables if every else tables[:_MOST_NAMED]:
         several = f" and {count(it['events'] - 1, 'more event')}" if it["events"] > 1 else ""
         yield f"    event {it['position']} of {it['table'] or 'an unknown table'}{several}"
     if len(tables) > _MOST_NAMED and not every:
         yield f"    and {count(len(tables) - _MOST_NAMED, 'more table')} (--all names them)"
-
-
-def _age(at: float, now: float) -> str:
-    return duration(max(0.0, now - at))
 
 
 def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -> Iterator[str]:

@@ -44,9 +44,9 @@ def _numbers(record: Json) -> Iterator[str]:
     if record["attempts"] > 1:
         yield count(record["attempts"], "attempt")
     if record["milliseconds"] is not None:
-        yield f"{record['milliseconds']:,.0f} ms"
+        yield duration(record["milliseconds"] / 1000)
     if record["committed_at"] is not None and record["outcome"] == "applied":
-        yield f"{duration(max(0.0, record['at'] - record['committed_at']))} after the commit"
+        yield f"{duration(record['at'] - record['committed_at'])} after the commit"
     if record["who"]:
         yield f"by {record['who']}"
 

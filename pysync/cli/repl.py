@@ -12,6 +12,7 @@ import typer
 from pysync.base import logs
 from pysync.base.text import quoted
 from pysync.cli.arguments import path
+from pysync.cli.asking import until_stopped
 from pysync.cli.bootstrap import shown
 from pysync.cli.dump import (
     is_incomplete,
@@ -21,7 +22,6 @@ from pysync.cli.dump import (
     opened_dump,
     table_bar,
     targets_of,
-    until_stopped,
 )
 from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.cli.progress import left_out

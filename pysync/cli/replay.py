@@ -16,6 +16,7 @@ from pysync.base.resync_text import resync_so_far
 from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
+from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
@@ -69,10 +70,9 @@ def replay(
     if dry_run:
         _show(_counted(config, target, request), as_json=as_json)
         return
-    try:
-        status = _by_the_sidecar(config, target, request)
-    except NoSidecar:
-        status = _by_itself(config, target, request)
+    status = by_sidecar_or_here(
+        lambda: _by_the_sidecar(config, target, request), lambda _: _here(config, target, request)
+    )
     _print(target, status, as_json=as_json)
 
 
@@ -83,34 +83,23 @@ def _bound_fields(name: str, bound: Bound | None) -> dict[str, Any]:
 def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "replay", **request)
-    try:
-        with progress(f"replay at {target}") as on_progress:
-            while not _is_over(target_status := _of(ask_about(config, None, "status"), target)):
-                on_progress(_so_far(target_status))
-                time.sleep(_POLL_SECONDS)
-    except NoSidecar as error:
-        raise PysyncError(
-            "the sidecar stopped during the replay", "start the sidecar again: the replay continues"
-        ) from error
-    except KeyboardInterrupt:
-        echo(f"the replay continues in the sidecar; see: pysync status {target}", err=True)
-        raise
+    shown = progress(f"replay at {target}")
+    with until_sidecar_is_done("replay", see=f"pysync status {target}"), shown as on_progress:
+        while not _is_over(target_status := _of(ask_about(config, None, "status"), target)):
+            on_progress(_so_far(target_status))
+            time.sleep(_POLL_SECONDS)
     return target_status
 
 
-def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _here(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
     from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
     from pysync.config import load_config  # noqa: PLC0415
     from pysync.jobs.oneoff import replay_once  # noqa: PLC0415
 
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress line shows the rest
-    try:
-        with progress(f"replay at {target}") as on_progress:
-            return _of(replay_once(loaded, target, request, partial(_follow, target, on_progress)), target)
-    except KeyboardInterrupt:
-        echo("stopped; run the command again to continue", err=True)
-        raise
+    with until_stopped(), progress(f"replay at {target}") as on_progress:
+        return _of(replay_once(loaded, target, request, partial(_follow, target, on_progress)), target)
 
 
 def _follow(target: str, on_progress: OnProgress, status: Mapping[str, Any]) -> None:
@@ -154,14 +143,16 @@ def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
-    except NoSidecar:
+    def here(_: NoSidecar) -> dict[str, Any]:
         from pysync.config import load_config  # noqa: PLC0415 - as above
         from pysync.jobs.offline_plan import offline_planner  # noqa: PLC0415
 
         with offline_planner(load_config(config), target) as ask:
             return _gathered(ask, request)
+
+    return by_sidecar_or_here(
+        lambda: _gathered(lambda it: ask_about(config, target, "replay plan", **it), request), here
+    )
 
 
 def _gathered(ask: Ask, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pysync.base.health import DISABLED, Problem, hold_decisions
 from pysync.base.resync_text import resync_so_far
-from pysync.base.text import count, duration, local_time, shortened
+from pysync.base.text import UNKNOWN, ago, count, duration, local_time, number, shortened, size
 from pysync.cli.grid import Line, Part
 from pysync.cli.output import counts
 from pysync.cli.progress import bootstrap_lines
 from pysync.cli.status_object import labelled
-from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
+from pysync.cli.status_text import STATES, Status, is_late, state_of, verdict
 
 _BOOTSTRAPS = frozenset({"bootstrap", "load"})  # told of with their tables and partitions
 _MOST_REASONS = 5
-_NOT_KNOWN = "not known"
 _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the target"))
 
 
@@ -45,13 +44,13 @@ def _progress(target: Status, now: float) -> Iterator[Line]:
     if paused and state != DISABLED:
         state += f" since {local_time(paused['at'])}: {paused['reason']}"
     elif waiting is not None:
-        state += f" for {duration(max(0.0, now - waiting))}"
+        state += f" for {duration(now - waiting)}"
     yield labelled("state", state, bad=STATES.get(target["state"]) == "bad")
     yield from _held(target)
     if held := target.get("held"):
         yield labelled("held", f"{', '.join(held)}, at a consistent point: pysync wait", bad=True)
     yield labelled("position", f"{target['position']:,}; {count(target['queued'], 'event')} queued after it")
-    yield labelled("lag", _NOT_KNOWN if lag is None else duration(lag), bad=is_late(target))
+    yield labelled("lag", duration(lag), bad=is_late(target))
 
 
 def _held(target: Status) -> Iterator[Line]:
@@ -65,34 +64,30 @@ def _held(target: Status) -> Iterator[Line]:
 
 def _latency(latency: Status | None, now: float) -> Iterator[Line]:
     if latency is None:
-        yield labelled("latency", _NOT_KNOWN)
+        yield labelled("latency", UNKNOWN)
         return
     yield labelled("latency", f"10 minutes: {_quantiles(latency['recent'])}")
     yield labelled("", f"24 hours:   {_quantiles(latency['day'])}")
     for key, words in _PARTS:
         yield labelled("", f"{words}: {_quantiles(latency['parts'].get(key))}")
     for at, worst in enumerate(latency["worst"]):
-        text = f"{_short(worst['seconds'])}, {ago(worst['at'], now)}: {worst['object']}"
+        text = f"{duration(worst['seconds'])}, {ago(worst['at'], now)}: {worst['object']}"
         yield labelled("" if at else "slowest", text)
 
 
 def _quantiles(quantiles: Status | None) -> str:
-    """`p50 0.1 s, p99 2.0 s of 120 events`."""
+    """`p50 100 ms, p99 2.0 s of 120 events`."""
     if quantiles is None or quantiles.get("p50") is None:
         return "no event"
     values = ", ".join(
-        f"{key} {_short(quantiles[key])}" for key in ("p50", "p90", "p99") if quantiles.get(key) is not None
+        f"{key} {duration(quantiles[key])}" for key in ("p50", "p90", "p99") if quantiles.get(key) is not None
     )
     return values + (f" of {count(quantiles['count'], 'event')}" if "count" in quantiles else "")
 
 
-def _short(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else duration(seconds)
-
-
 def _work(target: Status) -> Iterator[Line]:
     rate, retries = target.get("rate"), target.get("retries")
-    yield labelled("rate", _NOT_KNOWN if rate is None else f"{rate:,.1f} operations/s in the last minute")
+    yield labelled("rate", UNKNOWN if rate is None else f"{number(rate)} operations/s in the last minute")
     yield labelled("done", counts(target["counts"]) or "nothing yet")
     yield labelled("calls", _counted(target.get("calls")))
     if (throttle := target.get("throttle")) and (throttle["limit"] or throttle["seconds"]):
@@ -101,11 +96,11 @@ def _work(target: Status) -> Iterator[Line]:
         yield labelled("throttle", f"{limit}, {duration(throttle['seconds'])} waited{waits}")
     yield labelled("errors", _counted(target.get("errors")))
     backoff = duration(target.get("backoff_seconds") or 0.0)
-    yield labelled("retries", _NOT_KNOWN if retries is None else f"{retries:,}, {backoff} in backoff")
+    yield labelled("retries", UNKNOWN if retries is None else f"{retries:,}, {backoff} in backoff")
 
 
 def _counted(tally: Mapping[str, int] | None) -> str:
-    return _NOT_KNOWN if tally is None else counts({kind: it for kind, it in tally.items() if it}) or "none"
+    return UNKNOWN if tally is None else counts({kind: it for kind, it in tally.items() if it}) or "none"
 
 
 def _parked(target: Status, tables: Sequence[Status]) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pysync.base.health import DISABLED, Problem
-from pysync.base.text import count, duration, local_time
+from pysync.base.text import UNKNOWN, ago, count, duration, local_time, size
 from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style
 from pysync.cli.output import counts
 from pysync.cli.progress import bootstrap_lines, bootstrap_so_far
@@ -87,19 +87,6 @@ def capture(bridge: Status | None, log: Status | None) -> str:
     return "no changes are captured"
 
 
-def ago(at: float, now: float) -> str:
-    """Return `12.4 s ago`. A time in the future (another clock) counts as now."""
-    return f"{duration(max(0.0, now - at))} ago"
-
-
-def size(number: int) -> str:
-    """Return `512 B`, `1.5 KiB`, `20.0 MiB`."""
-    value, units = float(number), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:.0f} B" if units[0] == "B" else f"{value:,.1f} {units[0]}"
-
-
 def is_late(target: Status) -> bool:
     """Return whether a target's lag has to be marked."""
     return (target["lag_seconds"] or 0) > LATE_SECONDS and target["state"] != DISABLED
@@ -173,13 +160,13 @@ def _listener_row(listener: Status, now: float) -> Sequence[Cell]:
 
 def _offset(seconds: float | None) -> str:
     if seconds is None:
-        return "not known"
+        return UNKNOWN
     return f"{round(seconds, 2) + 0.0:+.2f} s"  # + 0.0: no -0.00
 
 
 def _sidecar(status: Status, now: float) -> Iterator[Line]:
     queue = status["queue"]
-    version = f"pysync {status['version']}, pid {status['pid']}, up {duration(max(0.0, now - status['started_at']))}"
+    version = f"pysync {status['version']}, pid {status['pid']}, up {duration(now - status['started_at'])}"
     yield Line(f"source {status['source']}: {version}")
     yield from _configuration(status["config"])
     bridge = status["bridge"]
@@ -210,5 +197,5 @@ def _history(history: Status, now: float) -> str:
     """What is kept only because of [queue] retain."""
     if not history["retain_seconds"] or not history["events"]:
         return ""
-    since = duration(max(0.0, now - history["oldest_at"]))
+    since = duration(now - history["oldest_at"])
     return f" (history: {history['events']:,} of {since}, {size(history['bytes'])})"

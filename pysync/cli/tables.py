@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import UsageError
-from pysync.base.text import count, duration
+from pysync.base.text import ago, count, duration
 from pysync.cli.arguments import choice, database_or_table, number
 from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style, show
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json
@@ -111,12 +111,12 @@ def _parts(answer: Json, now: float, more: str) -> Iterator[Part]:
 def _row(row: Json, now: float) -> list[Cell]:
     """A table; of a few states also since when, or up to when."""
     done = [it["done_at"] for it in row["targets"] if it["done_at"] is not None]
-    last = f"{duration(max(0.0, now - max(done)))} ago" if done else "not known"
+    last = ago(max(done, default=None), now)
     name = row["object"] + (" (not at the source)" if row["at_source"] is False else "")
     return [Cell(name), *(_cell(it, now) for it in row["targets"]), Cell(last)]
 
 
 def _cell(target: Json, now: float) -> Cell:
     state = target["state"]
-    since = f" {duration(max(0.0, now - target['as_of']))}" if state == "behind" and target["as_of"] else ""
+    since = f" {duration(now - target['as_of'])}" if state == "behind" and target["as_of"] else ""
     return Cell(state.replace("_", " ") + since, _STYLES.get(state, ""))

@@ -17,7 +17,7 @@ from pysync.cli.target_list import show, show_all
 from pysync.cli.target_policy import policy
 from pysync.config_file.file import drafted
 from pysync.config_file.targets import Setting, added, altered, enabled, names_in, removed, renamed
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.sections import load_outline
 from pysync.sidecar import registry as service
 from pysync.sidecar.registry import Act, Backlog
@@ -169,11 +169,10 @@ def remove(
 
 def _backlog_of(directory: Path, name: str) -> Backlog | None:
     """What is kept of a target: by the running sidecar, or in the queue; None where that has none of the name."""
-    try:
-        targets = {it["name"]: it for it in ask(directory, "status")["targets"]}
-    except NoSidecar:
+    status = ask_if_running(directory, "status")
+    if status is None:
         return _backlog_at_rest(directory, name)
-    it = targets.get(name)
+    it = next((it for it in status["targets"] if it["name"] == name), None)
     return it and Backlog(name, it["queued"], it["parked"], (it["paused"] or {}).get("reason"))
 
 

@@ -9,7 +9,7 @@ from pysync.base.text import duration
 from pysync.base.toml_file import read_text, tables_in
 from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, echo, print_json, print_table
 from pysync.config_file.edits import rendered
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.sections import load_outline
 
 _TOLD = {
@@ -59,10 +59,7 @@ def _gathered(config: ConfigFile) -> dict[str, Any]:
     """The targets of the file, and those that run beside, as JSON values (docs/targets.md)."""
     directory = load_outline(config).directory
     tables = {it["name"]: it for it in tables_in(read_text(config), config)["targets"]}
-    try:
-        status: Mapping[str, Any] | None = ask(directory, "status")
-    except NoSidecar:
-        status = None
+    status = ask_if_running(directory, "status")
     file = status["config"] if status else None
     states = {it["name"]: it["state"] for it in file.get("targets", ())} if file else {}
     running = {it["name"]: it for it in status["targets"]} if status else {}

@@ -11,7 +11,7 @@ import typer
 
 from pysync.base import logs
 from pysync.base.errors import UsageError
-from pysync.base.text import count, nearest
+from pysync.base.text import count, duration, nearest
 from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import (
     AsJson,
@@ -178,7 +178,7 @@ def _print(report: Report) -> None:
     _print_excused(report)
     parts = [count(len(report.compared), "object"), count(report.partitions, "partition")]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
-    echo(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
+    echo(f"{report.target}: {', '.join(parts)}; {duration(report.seconds)}")
 
 
 def _rows(report: Report) -> Iterator[Sequence[str]]:

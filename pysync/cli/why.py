@@ -12,6 +12,7 @@ import typer
 
 from pysync.base.text import count, local_time
 from pysync.cli.arguments import database_or_table, instant
+from pysync.cli.asking import by_sidecar_or_here
 from pysync.cli.output import AsJson, ConfigFile, ask_about, echo, one_target, print_json
 from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar
@@ -53,11 +54,11 @@ def why(
 
     DB and DB.FUNCTION() work as well. Without a sidecar it says what the journal has. JSON format: docs/status.md.
     """
-    try:
-        answer = ask_about(config, target, "why", table=table, since=since)
-    except NoSidecar as error:
-        answer = _read(config, {"table": table, "target": target, "since": since})
-        echo(f"pysync: {error.message}; this is what its journal holds", err=True)
+    request = {"table": table, "since": since}
+    answer = by_sidecar_or_here(
+        lambda: ask_about(config, target, "why", **request),
+        lambda error: _read(config, {**request, "target": target}, error),
+    )
     if as_json:
         print_json(answer)
         return
@@ -65,7 +66,7 @@ def why(
         echo(line)
 
 
-def _read(config: Path, request: Json) -> dict[str, Any]:
+def _read(config: Path, request: Json, no_sidecar: NoSidecar) -> dict[str, Any]:
     from pysync.config import load_config  # noqa: PLC0415 - who asks a sidecar does not need all this
     from pysync.journal import Reader  # noqa: PLC0415
     from pysync.journal.file import FILE  # noqa: PLC0415
@@ -74,7 +75,9 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
 
     loaded = load_config(config, live_source=False)
     translators = {it.name: Translator.of(it, loaded.source.replicators) for it in loaded.targets}
-    return why_offline(Reader(loaded.queue.directory / FILE), translators, request)
+    answer = why_offline(Reader(loaded.queue.directory / FILE), translators, request)
+    echo(f"pysync: {no_sidecar.message}; this is what its journal holds", err=True)
+    return answer
 
 
 def _answer_lines(answer: Json) -> Iterator[str]:

@@ -58,6 +58,14 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
     return dict(reply["answer"])
 
 
+def ask_if_running(directory: Path, command: str, **arguments: Any) -> dict[str, Any] | None:
+    """The answer of the sidecar whose queue is in `directory`; None where none runs. Raises as `ask` otherwise."""
+    try:
+        return ask(directory, command, **arguments)
+    except NoSidecar:
+        return None
+
+
 def _reply(line: str) -> dict[str, Any]:
     """The JSON object in `line`; an empty one when there is none (the sidecar ended meanwhile)."""
     try:

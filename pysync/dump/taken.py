@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.dump.manifest import Manifest, Within, are_same
 from pysync.queue import EventQueue, note_of
 from pysync.queue.queue_file import FILE
@@ -78,8 +77,8 @@ def load_notes(directory: Path, targets: Sequence[str]) -> dict[str, str]:
 
     Empty where there is no queue. Raises PysyncError for one that cannot be read.
     """
-    with suppress(NoSidecar):
-        return dict(ask(directory, "loads")["notes"])
+    if answer := ask_if_running(directory, "loads"):
+        return dict(answer["notes"])
     # Opening it would make a queue.
     if not (directory / FILE).exists():
         return {}

@@ -16,7 +16,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.toml_file import read_text
 from pysync.config_file.file import Change, FileDraft, drafted, locked
 from pysync.control import reloading
-from pysync.control.client import NoSidecar, Unanswered, ask
+from pysync.control.client import NoSidecar, Unanswered, ask, ask_if_running
 from pysync.queue.queue_file import FILE
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act, Backlog
@@ -55,9 +55,8 @@ def reconfigure(
         draft = drafted(path, change, lock)
         if decided is not None and draft.before != decided:
             raise PysyncError(f"{path} was changed by somebody else meanwhile", "run the command again")
-        try:
-            status = ask(draft.config.queue.directory, "status")
-        except NoSidecar:
+        status = ask_if_running(draft.config.queue.directory, "status")
+        if status is None:
             return Reconfigured(draft, None, _resting(draft, act))
         return Reconfigured(draft, _running(draft, act, status, why, on_progress))
 

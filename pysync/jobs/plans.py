@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.config import Config
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
@@ -54,13 +54,11 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
 
 def stored_scopes(directory: Path) -> dict[str, StoredScope]:
     """What is kept of each target's scope, by the running sidecar or by the queue; nothing where there is no queue."""
-    try:
-        scopes = ask(directory, "scopes")["scopes"]
-        return {name: StoredScope.model_validate(it) for name, it in scopes.items()}
-    except NoSidecar:
-        # Opening it would make a queue.
-        if not (directory / FILE).exists():
-            return {}
+    if answer := ask_if_running(directory, "scopes"):
+        return {name: StoredScope.model_validate(it) for name, it in answer["scopes"].items()}
+    # Opening it would make a queue.
+    if not (directory / FILE).exists():
+        return {}
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
         return {name: it for name in queue.positions() if (it := stored_scope(queue, name)) is not None}
 

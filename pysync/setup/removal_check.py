@@ -8,20 +8,16 @@ from pysync.base.errors import PysyncError
 from pysync.base.files import Owner
 from pysync.base.rights import rights_at
 from pysync.base.text import count
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.queue.queue_file import FILE
 from pysync.sidecar.registry import backlog_of, resting
 
 
 def assert_stopped(directory: Path) -> None:
     """Raise PysyncError if a sidecar runs on the queue in `directory`."""
-    try:
-        pid = ask(directory, "status")["pid"]
-    except NoSidecar:
-        return
-    raise PysyncError(
-        f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it: systemctl disable --now pysync"
-    )
+    if status := ask_if_running(directory, "status"):
+        running = f"a sidecar runs on the queue in {directory}, pid {status['pid']}"
+        raise PysyncError(running, "stop it: systemctl disable --now pysync")
 
 
 def unapplied(directory: Path, owner: Owner | None) -> list[str]:

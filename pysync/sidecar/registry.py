@@ -17,7 +17,7 @@ import structlog
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, nearest, quoted
-from pysync.control.client import NoSidecar, ask
+from pysync.control.client import ask_if_running
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
@@ -138,11 +138,10 @@ def known_targets(directory: Path) -> list[str]:
 
     Raises PysyncError for a queue that cannot be read.
     """
-    try:
-        return [target["name"] for target in ask(directory, "status")["targets"]]
-    except NoSidecar:
-        if not (directory / FILE).exists():
-            return []
+    if status := ask_if_running(directory, "status"):
+        return [target["name"] for target in status["targets"]]
+    if not (directory / FILE).exists():
+        return []
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
         return sorted(queue.positions())
 
@@ -151,12 +150,9 @@ def known_targets(directory: Path) -> list[str]:
 def resting(directory: Path) -> Iterator[EventQueue]:
     """The queue in `directory`, on which nothing may run meanwhile. Raises PysyncError where something does."""
     # Asked first, so that the error names the process; the lock would only say that somebody has it.
-    try:
-        pid = ask(directory, "status")["pid"]
-    except NoSidecar:
-        pid = None
-    if pid is not None:
-        raise PysyncError(f"a sidecar runs on the queue in {directory}, pid {pid}", "stop the sidecar first")
+    if status := ask_if_running(directory, "status"):
+        running = f"a sidecar runs on the queue in {directory}, pid {status['pid']}"
+        raise PysyncError(running, "stop the sidecar first")
     if not (directory / FILE).exists():
         raise PysyncError(f"there is no queue in {directory}", "check [queue] directory")
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:

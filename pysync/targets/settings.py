@@ -249,7 +249,9 @@ class TargetSettings(PolicySettings):
         "(docs/verify.md). Default: never.",
     )
     max_calls_per_second: Finite = Field(
-        default=0.0, ge=0, description="Limit of calls to the target for all lanes together; 0: no limit."
+        default=0.0,
+        ge=0,
+        description="Limit of calls to the target for all lanes together, while changes are applied; 0: no limit.",
     )
     max_calls_at: dict[str, Annotated[Finite, Field(ge=0)]] = Field(
         default={},

@@ -20,11 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.text import count, plain
+from pysync.base.text import UNKNOWN, ago, count, duration, number, plain, size
 from pysync.control.server import Command
 from pysync.web.passwords import Passwords
 from pysync.web.sessions import Attempts, ProxySessions, Session, Sessions
-from pysync.web.words import UNKNOWN, ago, known, machine, moment, number, segment, size, span
+from pysync.web.words import machine, moment, segment
 
 THEME = "pysync_theme"
 LIVE = "x-pysync-live"
@@ -139,7 +139,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter_ in (number, span, moment, machine, size, known, segment):
+    for filter_ in (number, duration, moment, machine, size, segment):
         made.filters[filter_.__name__] = filter_
     made.filters["breakable"] = _breakable
     made.filters["plain"] = lambda text: plain(str(text))

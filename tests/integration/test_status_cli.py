@@ -109,7 +109,7 @@ def test_what_waits_in_a_spool_counts_from_its_commit(tmp_path: Path) -> None:
             "lost": 1,
         }
         assert status["targets"][0]["lag_seconds"] >= AN_HOUR_MS / 1000
-        assert f"listener {old.instance} of onprem cannot deliver: 4,096 bytes waiting for 1h" in problems(running)
+        assert f"listener {old.instance} of onprem cannot deliver: 4.0 KiB waiting for 1h" in problems(running)
 
 
 def test_what_waits_in_the_queue_counts_from_its_commit(tmp_path: Path) -> None:

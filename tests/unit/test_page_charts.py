@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.base.text import duration
 from pysync.web.views.charts import HEIGHT, MOST_POINTS, WIDTH, chart, lag_chart, rate_chart, thinned
-from pysync.web.words import span
 from tests.support.pages import NOW, a_history
 
 DAY = 86400.0
@@ -21,7 +21,7 @@ def coordinates(path: str) -> list[tuple[float, float]]:
 
 @given(st.lists(st.tuples(st.floats(NOW - DAY, NOW), VALUES), max_size=400))
 def test_a_curve_stays_in_its_box_and_runs_from_left_to_right(points: list[tuple[float, float]]) -> None:
-    found = chart("Lag", sorted(points), NOW - DAY, NOW, span)
+    found = chart("Lag", sorted(points), NOW - DAY, NOW, duration)
     drawn = coordinates(found.line)
     assert found.is_empty == (not points)
     assert all(0 <= x <= WIDTH + 1 and 0 <= y <= HEIGHT for x, y in drawn)
@@ -55,12 +55,12 @@ def test_throughput_is_told_by_the_minute_whatever_the_step() -> None:
 
 
 def test_a_single_point_can_be_seen() -> None:
-    drawn = coordinates(chart("Lag", [(NOW - 60, 3.0)], NOW - DAY, NOW, span).line)
+    drawn = coordinates(chart("Lag", [(NOW - 60, 3.0)], NOW - DAY, NOW, duration).line)
     assert len({x for x, _ in drawn}) == 2
 
 
 def test_what_never_rises_lies_at_the_bottom() -> None:
-    drawn = coordinates(chart("Lag", [(NOW - 120, 0.0), (NOW - 60, 0.0)], NOW - DAY, NOW, span).line)
+    drawn = coordinates(chart("Lag", [(NOW - 120, 0.0), (NOW - 60, 0.0)], NOW - DAY, NOW, duration).line)
     assert {y for _, y in drawn} == {HEIGHT}
 
 

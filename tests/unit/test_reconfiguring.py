@@ -199,7 +199,7 @@ def test_what_the_sidecar_refuses_is_taken_back_unless_somebody_was_there(
 ) -> None:
     text = file.read_text()
     status = {"config": {"file": str(file), "changes": [], "problem": None}, "targets": [], "pid": 1}
-    monkeypatch.setattr("pysync.jobs.configuration.ask", lambda *_, **__: status)
+    monkeypatch.setattr("pysync.jobs.configuration.ask_if_running", lambda *_, **__: status)
 
     def refuse(*_: object, **__: object) -> None:
         assert "lanes = 2" in file.read_text(), "the file comes before the reload"
@@ -219,7 +219,7 @@ def test_a_file_stays_changed_where_the_sidecar_may_have_taken_it(
     file: Path, lost: PysyncError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = {"config": {"file": str(file), "changes": [], "problem": None}, "targets": [], "pid": 1}
-    monkeypatch.setattr("pysync.jobs.configuration.ask", lambda *_, **__: status)
+    monkeypatch.setattr("pysync.jobs.configuration.ask_if_running", lambda *_, **__: status)
 
     def fail(*_: object, **__: object) -> None:
         raise lost

@@ -14,17 +14,17 @@ from rich.console import Console
 from pysync.base.health import Problem, problems, target_of
 from pysync.cli.grid import Cell, Column, Grid, Line, show
 from pysync.cli.status_target import by_reason, detail
-from pysync.cli.status_text import capture, overview, size, verdict
+from pysync.cli.status_text import capture, overview, verdict
 from tests.support.statuses import INSTANCE, LONG, NOW, error, everything_wrong, listener, printed, status, target
 
 QUIET = """\
 OK
 
-target  state      lag  queued  parked
-dr      running  0.0 s       0       0
+target  state    lag  queued  parked
+dr      running  0 s       0       0
 
 listener  source  state  last report  waiting  lost      clock
-7d1f8c52  onprem  heard    1.2 s ago  nothing     0  not known
+7d1f8c52  onprem  heard     just now  nothing     0  not known
 
 source onprem: pysync 0.1.0, pid 4711, up 2h 5m
 bridge on port 25333: queued 1204
@@ -38,25 +38,25 @@ WRONG = """\
   reported for 6m 40s, and its metastore did not report a shutdown; if the
   metastore is gone for good, remove the listener (pysync listener remove
   7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e)
-  listener bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb of onprem cannot deliver:
-  5,242,880 bytes waiting for 1h 6m (journalctl -u pysync)
+  listener bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb of onprem cannot deliver: 5.0
+  MiB waiting for 1h 6m (journalctl -u pysync)
   a gap is open: a spool was lost
   target dr is paused: by hand (pysync resume dr)
   target catalog has 3 parked events (pysync parked list catalog)
   target cold has drifted: 2 objects not as at the source (pysync verify
   --target cold)
 
-target   state      lag  queued  parked
-dr       paused   2h 5m  12,000       0  by hand
-odd      failing  0.0 s       0       0  KeyError: 'x'
-lake     waiting  0.0 s       7       0  connection refused
-catalog  running  0.4 s       0       3  AlreadyExistsException: sales.orders
-cold     running  0.0 s       0       0  2 objects drifted
-new      running  0.0 s       0       0  moving to a new scope
+target   state       lag  queued  parked
+dr       paused    2h 5m  12,000       0  by hand
+odd      failing     0 s       0       0  KeyError: 'x'
+lake     waiting     0 s       7       0  connection refused
+catalog  running  400 ms       0       3  AlreadyExistsException: sales.orders
+cold     running     0 s       0       0  2 objects drifted
+new      running     0 s       0       0  moving to a new scope
 
 listener  source  state     last report  waiting  lost      clock
 7d1f8c52  onprem  silent     6m 40s ago  nothing     0  not known
-bbbbbbbb  onprem  heard       1.2 s ago  5.0 MiB    12  not known
+bbbbbbbb  onprem  heard        just now  5.0 MiB    12  not known
 cccccccc  onprem  expected     none yet  nothing     0    -1.25 s
 
 source onprem: pysync 0.1.0, pid 4711, up 2h 5m
@@ -85,7 +85,7 @@ DETAIL = """\
 target      dr, kind hms
 state       running
 position    48,213; 0 events queued after it
-lag         0.0 s
+lag         0 s
 latency     10 minutes: p50 84 ms, p90 500 ms, p99 2.0 s of 1,204 events
             24 hours:   no event
             in spools: p50 10 ms, p99 300 ms
@@ -101,7 +101,7 @@ parked      4 events of 3 tables
             3 events of 2 tables: it exists
             1 event of 1 table: no rights
             see: pysync parked list dr
-last done   event 48,213, 12.0 s ago
+last done   event 48,213, 12 s ago
 verify      no comparison yet"""
 TABLES = [
     {"table": "a.b", "events": 1, "group": "no rights"},
@@ -289,13 +289,6 @@ def test_without_a_listener_that_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = printed(overview(status(listeners=[], no_listener_since=NOW), NOW), 80, monkeypatch)
     assert "no listener reports" in lines
     assert INSTANCE[:8] not in "".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**40 * 5000, "5,000.0 TiB")]
-)
-def test_sizes(number: int, text: str) -> None:
-    assert size(number) == text
 
 
 def test_brackets_are_no_markup_and_controls_are_spelled_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,7 +200,7 @@ def test_nothing_is_removed_below_a_running_sidecar(
 ) -> None:
     host.init()
     before = host.tree()
-    monkeypatch.setattr(removal_check, "ask", lambda *_: {"pid": 4711})
+    monkeypatch.setattr(removal_check, "ask_if_running", lambda *_: {"pid": 4711})
     found = uninstall(host, *options)
     assert isinstance(found.exception, PysyncError)
     assert "pid 4711; stop it: systemctl disable --now pysync" in str(found.exception)

@@ -130,7 +130,7 @@ def test_what_comes_back_by_itself_is_given_its_time(state: str) -> None:
     [
         ({"state": "silent", "heard_at": NOW - 90}, ["is lost", "for 1m 30s", "pysync listener remove jvm"]),
         ({"state": "silent", "heard_at": None}, ["is lost", "since the sidecar started"]),
-        ({"waiting_since": NOW - GRACE - 60, "waiting_bytes": 4096}, ["cannot deliver", "4,096 bytes", "6m"]),
+        ({"waiting_since": NOW - GRACE - 60, "waiting_bytes": 4096}, ["cannot deliver", "4.0 KiB", "6m"]),
     ],
 )
 def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str]) -> None:

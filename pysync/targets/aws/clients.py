@@ -102,7 +102,12 @@ def _session(settings: AwsSettings) -> Any:
 
 
 class Pacer:
-    """Lets calls go one after the other, no more than `rate` a second; called in any thread before each is sent."""
+    """Lets calls go one after the other, no more than `rate` a second; called in any thread before each is sent.
+
+    Quotas of AWS are of each call: also of one that is tried again, of a comparison, and of a command without a
+    sidecar. `max_calls_per_second` (`base/throttle`) cannot keep them: it lets an operation make all of its calls at
+    once, 300 for 10,000 partitions, and limits the drain's operations only.
+    """
 
     def __init__(self, rate: float) -> None:
         self._gap = 1 / rate

@@ -88,7 +88,8 @@ class AwsSettings(TargetSettings):
     max_rate: Finite | None = Field(
         default=None,
         gt=0,
-        description="Limit of calls per second for all lanes together. Default: as many as AWS takes.",
+        description="Limit of requests per second to an AWS service, for a quota: in a process, each request waits its "
+        "turn. Default: as many as AWS takes.",
     )
     parallel: int = Field(default=4, ge=1, le=32, description="Number of parallel calls of one operation.")
 

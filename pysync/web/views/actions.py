@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from pysync.base.text import count
+from pysync.base.text import count, duration
 from pysync.model.difference import number_of
 from pysync.web.views.tones import OUTCOMES, tone_of_outcome
-from pysync.web.words import segment, span
+from pysync.web.words import segment
 
 PAGE = 50
 """Records of one page."""
@@ -101,8 +101,8 @@ def action_row(record: Mapping[str, Any]) -> ActionRow:
         partitions=_partitions(record),
         positions=_positions(record),
         folded=_folded(record),
-        took="" if milliseconds is None else span(milliseconds / 1000),
-        visible=span(max(0.0, at - committed)) if outcome == "applied" and committed and at else "",
+        took="" if milliseconds is None else duration(milliseconds / 1000),
+        visible=duration(at - committed) if outcome == "applied" and committed and at else "",
         reason=str(record.get("reason") or ""),
         who=str(record.get("who") or ""),
         differences=differences_of(record),

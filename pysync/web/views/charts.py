@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pysync.web.words import number, span
+from pysync.base.text import duration, number
 
 WIDTH, HEIGHT = 1000, 100
 MOST_POINTS = 288
@@ -82,7 +82,7 @@ def lag_chart(history: Mapping[str, Any], now: float, hours: int = 24, *, latest
     points = [(it["at"], float(it["lag_seconds"])) for it in _points(history) if it.get("lag_seconds") is not None]
     if points and latest is not None:
         points.append((now, latest))
-    return chart("Lag", points, now - hours * 3600, now, span, step=_step(history))
+    return chart("Lag", points, now - hours * 3600, now, duration, step=_step(history))
 
 
 def rate_chart(history: Mapping[str, Any], now: float, hours: int = 24) -> Chart:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.health import Problem
-from pysync.base.text import count
+from pysync.base.text import ago, count, duration, number, size
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, tone_of_state, tone_of_target, worst_tone
-from pysync.web.words import ago, number, segment, size, span
+from pysync.web.words import segment
 
 Status = Mapping[str, Any]
 
@@ -149,7 +149,7 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     recent = (target.get("latency") or {}).get("recent") or {}
     facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
     if recent.get("p99") is not None:
-        facts.append(("latency p99", span(recent["p99"])))
+        facts.append(("latency p99", duration(recent["p99"])))
     if gaps:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     link = f"/targets/{segment(target['name'])}"
@@ -158,7 +158,7 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
         target["name"],
         worst_tone([tone_of_target(target), *tones, *(WARN for _ in gaps[:1])]),
         state_of(target),
-        span(target.get("lag_seconds")),
+        duration(target.get("lag_seconds")),
         "behind",
         tuple(facts),
         link,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.resync_text import resync_so_far
-from pysync.base.text import count
+from pysync.base.text import count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
 from pysync.web.views.overview import state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
-from pysync.web.words import UNKNOWN, number, segment, span
+from pysync.web.words import segment
 
 MOST_OPERATIONS = 12
 """How many operations of the plan are shown."""
@@ -119,14 +119,13 @@ def target_view(
 
 def figures(target: Mapping[str, Any]) -> tuple[Figure, ...]:
     """The numbers at the head of the page."""
-    rate = target.get("rate")
     parked = f"/targets/{segment(target['name'])}/parked" if target["parked"] else ""
     return (
-        Figure("behind", span(target.get("lag_seconds"))),
+        Figure("behind", duration(target.get("lag_seconds"))),
         Figure("queued", number(target["queued"])),
         Figure("parked", number(target["parked"]), parked),
         Figure("position", number(target["position"])),
-        Figure("operations a second", UNKNOWN if rate is None else number(float(rate))),
+        Figure("operations a second", number(target.get("rate"))),
     )
 
 
@@ -164,7 +163,7 @@ def failures(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     rows = [(f"errors: {kind.replace('_', ' ')}", number(times)) for kind, times in errors.items() if times]
     if target.get("retries"):
         rows.append(("retries", number(target["retries"])))
-        rows.append(("waited for them", span(target.get("backoff_seconds"))))
+        rows.append(("waited for them", duration(target.get("backoff_seconds"))))
     return tuple(rows)
 
 
@@ -191,4 +190,4 @@ def plan_view(plan: Mapping[str, Any]) -> PlanView:
 
 
 def _quantile(quantiles: Mapping[str, Any], key: str) -> str:
-    return "-" if quantiles.get(key) is None else span(quantiles[key])
+    return "-" if quantiles.get(key) is None else duration(quantiles[key])
