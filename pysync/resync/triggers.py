@@ -91,11 +91,10 @@ class Resyncs:
             queue, refreshes, scope, bootstrap, settled=settled, listens=listens, relays=relays, timer=timer
         )
         changed = ScopeChange(queue, refreshes, scope, settings, Extent(policy, translator.mapping))
-        every: list[Trigger] = [history, bootstrap, changed, *recurring_of(settings, policy, scope)]
-        if source is not None:
-            # Without a source views and new targets stay as they are: that is no error of the worker.
-            every = [*([views] if translates else []), history, bootstrap, new, changed, *every[3:]]
-        triggers = [bootstrap] if origin else every
+        # Without a source views and new targets stay as they are: that is no error of the worker.
+        first, compared = ([views] if translates and source else []), ([new] if source else [])
+        every = [*first, history, bootstrap, *compared, changed, *recurring_of(settings, policy, scope)]
+        triggers: list[Trigger] = [bootstrap] if origin else every
         job = ResyncJob(
             queue, refreshes, settings.name, triggers, rows, source=read.opened, tables_per_second=pace, clock=clock
         )
