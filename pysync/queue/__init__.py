@@ -11,7 +11,7 @@ from pysync.queue.intake import Intake
 from pysync.queue.notes import Notes
 from pysync.queue.parked import ParkedEvents
 from pysync.queue.removals import Removal, Removals
-from pysync.queue.resyncs import Resync, Resyncs
+from pysync.queue.resyncs import Resync, StoredResyncs
 from pysync.queue.sequences import Sequences
 from pysync.queue.targets import note_of
 from pysync.queue.values import (
@@ -50,8 +50,8 @@ __all__ = [
     "Removal",
     "Removals",
     "Resync",
-    "Resyncs",
     "Sequences",
+    "StoredResyncs",
     "Unreadable",
     "note_of",
 ]

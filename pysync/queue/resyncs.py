@@ -44,7 +44,7 @@ class Resync:
         return self.upto is None and self.ended_at_ms is None
 
 
-class Resyncs:
+class StoredResyncs:
     """The resyncs of one target. What `put` writes is on disk when it returns. From any thread.
 
     They are renamed and forgotten with their target (`pysync.queue.targets`).

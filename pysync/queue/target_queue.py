@@ -12,7 +12,7 @@ from pysync.queue.notes import record
 from pysync.queue.parked import ParkedEvents, park, supersede
 from pysync.queue.queue_file import QueueFile
 from pysync.queue.removals import Removals
-from pysync.queue.resyncs import Resyncs
+from pysync.queue.resyncs import StoredResyncs
 from pysync.queue.targets import TargetRow, Targets, forget_target, rename_target
 from pysync.queue.values import Depth, Park, Pause, Queued
 
@@ -36,7 +36,7 @@ class TargetQueue:
     def __init__(self, file: QueueFile, targets: Targets, name: str) -> None:
         self._file, self._targets, self.name = file, targets, name
         self.parked, self.removals = ParkedEvents(file, name), Removals(file, name)
-        self.resyncs = Resyncs(file, name)
+        self.resyncs = StoredResyncs(file, name)
 
     # --- what is before it
 

@@ -25,7 +25,7 @@ from pysync.replay.tally import Tally
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import scopes_of, stored_scope
 from pysync.resync.rows import ResyncRows
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, everything
 from pysync.targets.settings import TargetSettings, assert_enabled
 
@@ -131,7 +131,7 @@ class Bootstrap(Trigger):
             if self.last is not None and self.is_unfinished and json.loads(self.last.scope)["of"] == of["of"]:
                 return False
             reason = "somebody has asked for everything in scope" if self.is_living else "a dump is loaded"
-            self._rows.begin(self, Request(reason, json.dumps(of)))
+            self._rows.begin(self, ResyncRequest(reason, json.dumps(of)))
             self._retry, self._measured = None, (self.now(), Reached())
             return True
 

@@ -20,12 +20,12 @@ from pysync.queue import EventQueue, Resync
 from pysync.replay.window.policy import Policy
 from pysync.resync.ranges import Range, touched
 from pysync.resync.rows import ResyncRows
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import Names, database, some, table
 
 
 @dataclass(frozen=True, slots=True)
-class History(Trigger):
+class HistoryReplay(Trigger):
     """Ranges of the history that people name, one at a time. The history is retained until all of a range is queued."""
 
     queue: EventQueue
@@ -97,10 +97,10 @@ class History(Trigger):
         return f"{self.policy.target}:{self.name}"
 
 
-def _request(wanted: Range) -> Request:
+def _request(wanted: Range) -> ResyncRequest:
     of = f" of {wanted.table}" if wanted.table else ""
     scope = {"first": wanted.first, "last": wanted.last, "table": str(wanted.table) if wanted.table else None}
-    return Request(f"{span('event', wanted.first, wanted.last)}{of}", json.dumps(scope))
+    return ResyncRequest(f"{span('event', wanted.first, wanted.last)}{of}", json.dumps(scope))
 
 
 def _range(resync: Resync) -> Range:

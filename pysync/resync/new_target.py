@@ -10,7 +10,7 @@ from pysync.queue.gaps import new_gaps
 from pysync.resync.bootstrap import Bootstrap
 from pysync.resync.own_gaps import OwnGaps
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.trigger import Request
+from pysync.resync.trigger import ResyncRequest
 from pysync.resync.wanted import RefreshScope
 
 _PATIENCE_SECONDS = 60.0
@@ -48,7 +48,7 @@ class NewTarget(OwnGaps):
         self._timer = timer
         self._waits_since: float | None = None
 
-    def due(self, last: Resync | None, now: float) -> Request | None:
+    def due(self, last: Resync | None, now: float) -> ResyncRequest | None:
         """None while a bootstrap does it."""
         return None if self._bootstrap.is_unfinished else super().due(last, now)
 

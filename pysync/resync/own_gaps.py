@@ -7,7 +7,7 @@ import json
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, Resync
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, everything
 
 
@@ -19,12 +19,12 @@ class OwnGaps(Trigger):
         self._begin = begin
         self._scope = scope
 
-    def due(self, last: Resync | None, now: float) -> Request | None:  # noqa: ARG002
+    def due(self, last: Resync | None, now: float) -> ResyncRequest | None:  # noqa: ARG002
         """The newest gap that nothing closes yet; one may open again, too."""
         gaps = self._open()
         if not gaps:
             return None
-        request = Request(gaps[-1].reason, json.dumps({"gap": gaps[-1].key}))
+        request = ResyncRequest(gaps[-1].reason, json.dumps({"gap": gaps[-1].key}))
         return None if last is not None and last.is_queueing and last.scope == request.scope else request
 
     def wanted(self, source: Reads, resync: Resync) -> Wanted:

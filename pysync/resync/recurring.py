@@ -18,7 +18,7 @@ from pysync.model.names import TableName
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import Resync
 from pysync.replay.window.policy import Policy, typed_keys
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.settings import TargetSettings
 
@@ -39,10 +39,10 @@ class Recurring(Trigger):
     chosen: Callable[[Any], bool]
     is_frequent = True
 
-    def due(self, last: Resync | None, now: float) -> Request | None:
+    def due(self, last: Resync | None, now: float) -> ResyncRequest | None:
         """The next one begins when the last one has ended."""
         is_due = last is None or (last.ended_at_ms is not None and self.is_time(last.began_at_ms / _MS, now))
-        return Request(self.reason) if is_due else None
+        return ResyncRequest(self.reason) if is_due else None
 
     def wanted(self, source: Reads, resync: Resync) -> Wanted:
         """The tables behind the cursor."""

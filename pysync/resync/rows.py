@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from pysync.queue import EventQueue, Resync
-from pysync.resync.trigger import Request, Trigger
+from pysync.resync.trigger import ResyncRequest, Trigger
 
 _MS = 1000
 
@@ -45,7 +45,7 @@ class ResyncRows:
         """Whether its trigger has begun no other one meanwhile."""
         return (last := self.last(it.trigger)) is not None and last.began_at_ms == it.began_at_ms
 
-    def begin(self, trigger: Trigger, request: Request) -> Resync:
+    def begin(self, trigger: Trigger, request: ResyncRequest) -> Resync:
         """Begin a resync in the place of the trigger's last one."""
         with self.lock:
             last = self.last(trigger.name)

@@ -12,7 +12,7 @@ from pysync.resync.wanted import Names
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ResyncRequest:
     """Why a resync begins, for people; and of what, as JSON that its trigger understands."""
 
     reason: str
@@ -44,7 +44,7 @@ class Trigger:
     is_paced = True
     is_living = True
 
-    def due(self, last: Resync | None, now: float) -> Request | None:  # noqa: ARG002
+    def due(self, last: Resync | None, now: float) -> ResyncRequest | None:  # noqa: ARG002
         """The resync that shall begin at `now` (seconds since 1970), if any; `last` is this trigger's last one."""
         return None
 

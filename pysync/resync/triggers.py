@@ -28,7 +28,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.window.scope import Extent
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Bootstrap, BootstrapOrigin
-from pysync.resync.history import History
+from pysync.resync.history import HistoryReplay
 from pysync.resync.job import ResyncJob
 from pysync.resync.new_target import NewTarget
 from pysync.resync.recurring import recurring_of
@@ -49,7 +49,7 @@ class Resyncs:
 
     job: ResyncJob
     views: RedefinedTables
-    history: History
+    history: HistoryReplay
     bootstrap: Bootstrap
 
     @classmethod
@@ -84,7 +84,7 @@ class Resyncs:
         scope = RefreshScope(policy.takes_database, policy.takes_table)
         translates = settings.translates_views and settings.mode != "shadow"
         views = RedefinedTables(rows, scope, translator.mapping, translates=translates, clock=timer)
-        history = History(queue, rows, policy, opened)
+        history = HistoryReplay(queue, rows, policy, opened)
         read = origin or BootstrapOrigin(opened)
         bootstrap = Bootstrap(queue, refreshes, settings, scope, rows, origin=read, drain=drain, listens=listens)
         new = NewTarget(

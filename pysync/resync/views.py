@@ -21,7 +21,7 @@ from pysync.queue import Resync
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.view_names import names_in_view
 from pysync.resync.rows import ResyncRows
-from pysync.resync.trigger import Request, Trigger, Wanted
+from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.base import Unavailable
 
@@ -127,7 +127,7 @@ class RedefinedTables(Trigger):
             last = self._rows.last(self.name)
             if last is None or not last.is_queueing:
                 try:
-                    self._rows.begin(self, Request("tables that views may read were redefined"))
+                    self._rows.begin(self, ResyncRequest("tables that views may read were redefined"))
                 except PysyncError as error:
                     raise Unavailable(f"cannot note that views are to be refreshed: {error}", error.hint) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import entry_points, metadata
 from pathlib import Path
@@ -90,6 +91,11 @@ def test_a_file_is_one_subject_of_at_most_500_lines() -> None:
     texts = {str(file.relative_to(ROOT)): file.read_text() for file in sorted(ROOT.rglob("*.py"))}
     assert {name: heads for name, text in texts.items() if (heads := section_heads(text))} == {}
     assert [name for name, text in texts.items() if text.count("\n") > _MOST_LINES] == []
+
+
+def test_a_public_class_name_exists_once() -> None:
+    names = [name for file in ROOT.rglob("*.py") for name in re.findall(r"(?m)^class ([A-Z]\w*)", file.read_text())]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
 
 
 def test_the_head_of_a_second_subject_is_found() -> None:
