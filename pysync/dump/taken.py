@@ -10,11 +10,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pysync.control.client import ask_if_running
 from pysync.dump.manifest import Manifest, Within, are_same
-from pysync.queue import EventQueue, note_of
-from pysync.queue.queue_file import FILE
+from pysync.queue import EventQueue, note_of, queue_at_rest
 
 T = TypeVar("T")
-_LOCK_SECONDS = 1.0
 
 
 class Taken(BaseModel):
@@ -79,12 +77,9 @@ def load_notes(directory: Path, targets: Sequence[str]) -> dict[str, str]:
     """
     if answer := ask_if_running(directory, "loads"):
         return dict(answer["notes"])
-    # Opening it would make a queue.
-    if not (directory / FILE).exists():
-        return {}
     keys = [key(name) for name in targets for key in (_last, _scopes)]
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return {key: text for key in keys if (text := queue.notes.get(key)) is not None}
+    with queue_at_rest(directory) as queue:
+        return {key: text for key in keys if queue and (text := queue.notes.get(key)) is not None}
 
 
 def note_begun(queue: EventQueue, target: str, manifest: Manifest) -> None:

@@ -24,8 +24,7 @@ from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.table_formats import data_location
-from pysync.queue import EventQueue
-from pysync.queue.queue_file import FILE
+from pysync.queue import queue_at_rest
 from pysync.replay.window.leaving import Leaving, leaving
 from pysync.replay.window.scope import Extent, scope_of
 from pysync.replay.window.translate import Translator
@@ -33,8 +32,6 @@ from pysync.resync.rescoping import StoredScope, scopes_of, stored_scope
 from pysync.targets.base import Rejected, Target, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-
-_LOCK_SECONDS = 1.0
 
 
 def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any]]:
@@ -56,11 +53,9 @@ def stored_scopes(directory: Path) -> dict[str, StoredScope]:
     """What is kept of each target's scope, by the running sidecar or by the queue; nothing where there is no queue."""
     if answer := ask_if_running(directory, "scopes"):
         return {name: StoredScope.model_validate(it) for name, it in answer["scopes"].items()}
-    # Opening it would make a queue.
-    if not (directory / FILE).exists():
-        return {}
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return {name: it for name in queue.positions() if (it := stored_scope(queue, name)) is not None}
+    with queue_at_rest(directory) as queue:
+        scopes = {name: stored_scope(queue, name) for name in queue.positions()} if queue else {}
+    return {name: it for name, it in scopes.items() if it is not None}
 
 
 def _plan(source_name: str, settings: TargetSettings, stored: StoredScope | None, source: Metastore) -> dict[str, Any]:

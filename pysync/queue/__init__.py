@@ -5,6 +5,7 @@ Everything is in one SQLite file (`database`) with one owner (`queue_file`), whi
 are beside. See `EventQueue` for what is promised.
 """
 
+from pysync.queue.at_rest import queue_at_rest
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
 from pysync.queue.event_queue import EventQueue
 from pysync.queue.intake import Intake
@@ -54,4 +55,5 @@ __all__ = [
     "StoredResyncs",
     "Unreadable",
     "note_of",
+    "queue_at_rest",
 ]

@@ -20,15 +20,13 @@ from pysync.base.text import meant, nearest, quoted
 from pysync.control.client import ask_if_running
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue, ParkedEvents
-from pysync.queue.queue_file import FILE
+from pysync.queue import EventQueue, ParkedEvents, queue_at_rest
 from pysync.resync.rescoping import drop_what_leaves
 from pysync.sidecar.acts import note_of_target
 
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024
 _ACT = "act_on_target"
-_LOCK_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -140,10 +138,8 @@ def known_targets(directory: Path) -> list[str]:
     """
     if status := ask_if_running(directory, "status"):
         return [target["name"] for target in status["targets"]]
-    if not (directory / FILE).exists():
-        return []
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
-        return sorted(queue.positions())
+    with queue_at_rest(directory) as queue:
+        return sorted(queue.positions()) if queue else []
 
 
 @contextmanager
@@ -153,9 +149,9 @@ def resting(directory: Path) -> Iterator[EventQueue]:
     if status := ask_if_running(directory, "status"):
         running = f"a sidecar runs on the queue in {directory}, pid {status['pid']}"
         raise PysyncError(running, "stop the sidecar first")
-    if not (directory / FILE).exists():
-        raise PysyncError(f"there is no queue in {directory}", "check [queue] directory")
-    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
+    with queue_at_rest(directory) as queue:
+        if queue is None:
+            raise PysyncError(f"there is no queue in {directory}", "check [queue] directory")
         yield queue
 
 
