@@ -16,7 +16,7 @@ from pysync.cli.progress import bootstrap_lines
 from pysync.cli.status_object import labelled
 from pysync.cli.status_text import STATES, Status, is_late, state_of, verdict
 
-_BOOTSTRAPS = frozenset({"bootstrap", "load"})  # told of with their tables and partitions
+_BOOTSTRAPS = frozenset({"bootstrap", "load"})  # shown with their tables and partitions
 _MOST_REASONS = 5
 _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the target"))
 

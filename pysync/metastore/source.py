@@ -1,4 +1,4 @@
-"""The source: it is opened for reading here, and here is said what is missing where nobody has set its address."""
+"""The source: opens it for reading, or says that its address is not set."""
 
 from __future__ import annotations
 

@@ -173,10 +173,14 @@ class Replayer:
 
         Returns how long there will be nothing to do.
         """
-        if takes and self._wants(lanes) and not self._growing():
-            self._take_window(lanes)
+        is_left = takes and self._may_take(lanes) and not self._take_window(lanes)
         self._go_on(lanes)
-        return self._rest(lanes, takes=takes)
+        is_free_now = self._waits_for_all and not self.busy  # what it waited for has just ended
+        return self._rest(lanes, takes=takes and (not is_left or is_free_now))
+
+    def _may_take(self, lanes: Lanes) -> bool:
+        """Whether there is a next window, and it may be taken now."""
+        return self._queue.last > self.pending.taken and self._wants(lanes) and not self._growing()
 
     def _growing(self) -> float:
         """For how many seconds the next window still grows; 0 for one that is full, or was left by the last one."""
@@ -185,7 +189,7 @@ class Replayer:
         return max(0.0, self._begun + self._pace - self._clock())
 
     def _rest(self, lanes: Lanes, *, takes: bool) -> Rest:
-        if not takes or self._waits_for_all or not self._wants(lanes):
+        if not takes or not self._wants(lanes):
             return Rest(self._seconds())
         if self._queue.last > self.pending.taken:
             return Rest(min(self._seconds(), self._growing()))
@@ -258,24 +262,25 @@ class Replayer:
             return False
         return self.pending.taken - self.done < self.reach
 
-    def _take_window(self, lanes: Lanes) -> None:
-        """Take the next window if there is one, unless it has to wait for the others, or cannot be judged now."""
+    def _take_window(self, lanes: Lanes) -> bool:
+        """Take the next window; False if it has to wait for the others, or cannot be read or judged now."""
         after, self._begun = self.pending.taken, self._clock()
         most = min(self._settings.window, self.reach - (after - self.done))
         events = self.holds.take(self._queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
-            return
+            return False
         blocks = self.pending.blocks_now()
         window = draft(events, self._translator, self._writer(), blocks, self.pending.finished)
         crash_point("window.read")
         if not self._is_judged(window):
-            return
+            return False
         batch = Batch(window, blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._leaves_some = batch.last < events[-1].position
         self.pending.take(batch)
         self._add(batch)
         self._scheduler.begin(lanes)
+        return True
 
     def _add(self, batch: Batch) -> None:
         # First: a work of the batch must not begin before the end of one that it would have waited for is on disk.

@@ -1,6 +1,6 @@
 """Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets.
 
-Each part that has many to queue has its own: the healer, a bootstrap or load, a target whose scope has changed.
+The healer has one, and the job of each target (pysync.resync.job).
 """
 
 from __future__ import annotations

@@ -331,6 +331,15 @@ def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_befor
     check(target, source)
 
 
+def test_a_window_that_cannot_be_read_now_is_not_tried_again_at_once() -> None:
+    queue = ShortQueue(Source(bytes(range(90))).events)
+    assert queue.left
+    replayer = new_replayer(queue)
+    lanes = OneLane(replayer, ModelTarget(), random.Random(1))
+    queue.events = lambda *_: []
+    assert replayer.step(lanes).seconds > 0
+
+
 def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
     """What is there of the objects that nothing parked holds back; of a database without its functions that are."""
     there = {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
