@@ -26,6 +26,7 @@ from pysync.replay.statistics import StatisticsAtSource, wants_statistics
 from pysync.replay.window.leaving import leaving
 from pysync.replay.window.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.window.policy import Policy, typed_keys
+from pysync.replay.window.scope import Extent
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 
@@ -122,6 +123,8 @@ class Rereading:
             if name in listed or not taken:
                 continue
             there = self.target.database(name)
+            if self._has_left_scope(name, there):
+                continue
             if self.origins.is_ours(there):
                 gone = DropDatabase(database=name, **self.origins.of(None, there)) if name not in now else None
                 if gone is not None and not self.translator.policy.cascade and self.target.tables(name):
@@ -215,12 +218,10 @@ class Rereading:
         elif there is not None:
             yield from self.origins.request_reread(self.origins.home(None, there), name.database, table=name.table)
 
-    def _has_left_scope(self, name: TableName, there: Any) -> bool:
-        """Whether the target's table is a copy of one that does not get this name, and so of one out of scope."""
+    def _has_left_scope(self, name: TableName | str, there: Any) -> bool:
+        """Whether the target's object is a copy of one that does not get this name, and so of one out of scope."""
         mark = None if there is None else Mark.read(there.parameters)
-        if mark is None or "." not in mark.object:
-            return False
-        return TableName.parse(mark.object) not in self.translator.mapping.sources_of(name)
+        return bool(Extent(self.translator.policy, self.translator.mapping).former_object(name, mark))
 
     # --- tables
 

@@ -13,6 +13,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
+from pysync.replay.window.scope import Extent
 from pysync.targets.settings import TargetSettings
 from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, ComparedObject
 
@@ -116,12 +117,12 @@ class Rules:
         return replace(compared, result=FOREIGN, excuse=self.owner_text(there))
 
     def _left_scope(self, compared: ComparedObject, there: Any) -> str:
-        """Why a table stays that is the copy of one which left the scope by a rename; "" if it is none."""
-        mark = Mark.read(there.parameters)
-        if compared.kind != "table" or mark is None or "." not in mark.object:
+        """Why a table or database stays that is the copy of one which has left the scope; "" if it is none."""
+        if compared.kind not in {"table", "database"}:
             return ""
-        has_left = TableName.parse(mark.object) not in self.mapping.sources_of(TableName.parse(compared.name))
-        return f"it left the scope as {mark.object}" if has_left else ""
+        name = TableName.parse(compared.name) if compared.kind == "table" else compared.name
+        former = Extent(self.policy, self.mapping).former_object(name, Mark.read(there.parameters))
+        return f"it left the scope as {former}" if former else ""
 
     def missing_object(self, compared: ComparedObject, wanted: Any) -> ComparedObject:  # noqa: ARG002
         """What only the source has: to be created."""

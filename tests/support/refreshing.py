@@ -101,8 +101,16 @@ class Target(FakeTarget):
         super().__init__()
         self.there = there or Hms()
 
-    def has(self, name: str, *days: str, source: str | None = "onprem", created: int = 100, position: int = 1) -> None:
-        mark = Mark(source, 5, position, created).parameters() if source else {}
+    def has(
+        self,
+        name: str,
+        *days: str,
+        source: str | None = "onprem",
+        created: int = 100,
+        position: int = 1,
+        copied: str = "",
+    ) -> None:
+        mark = Mark(source, 5, position, created, object=copied).parameters() if source else {}
         self.there.add(name, *days, created=999, parameters=mark)
 
     def databases(self) -> list[str]:

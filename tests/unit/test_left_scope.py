@@ -1,7 +1,8 @@
-"""A table that is renamed to a name out of scope: out_of_scope decides whether the target keeps it."""
+"""What leaves the scope, by a rename at the source or by other names in pysync.toml: out_of_scope decides about it."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from pysync.verify.rules import Rules
 from tests.support import table
 from tests.support.drains import Maker, add_partition, create_database
 from tests.support.events import change, event, settings
-from tests.support.refreshing import Hms
+from tests.support.refreshing import ALL, Hms, Target, apply, database
 
 NAME = TableName("db", "t")
 KEPT = "db.tmp_t"
@@ -154,3 +155,38 @@ def test_verify_says_why_it_is_there() -> None:
         there.parameters = Mark("onprem", 1, 5, object=of, target="dr").parameters()
         found = rules.extra_object(compared, there)
         assert (found.result, found.excuse, found.drift) == (EXTRA, excuse, not excuse)
+
+
+def test_verify_says_why_a_database_with_a_former_name_is_there() -> None:
+    rules, there = Rules.of(settings(), "onprem"), database("c")
+    there.parameters = Mark("onprem", 1, 5, object="db", target="dr").parameters()
+    found = rules.extra_object(ComparedObject("database", "c", EXTRA, source="c"), there)
+    assert (found.excuse, found.drift) == ("it left the scope as db", False)
+
+
+def renamed(*, of_others: bool = False) -> Target:
+    """A target that has `db` as `c`, as a former scope said."""
+    target = Target()
+    if of_others:
+        target.there.bases["c"] = database("c")
+        target.has("c.by_hand", source=None)
+    target.has("c.t", copied="db.t")
+    return target
+
+
+def test_a_database_with_a_former_name_stays_when_another_scope_would_give_that_name() -> None:
+    """`c` is no database of the source that is gone, though nothing else is mapped to `c` now."""
+    target = renamed()
+    apply(Hms("db.t"), target, ALL)
+    assert target.dropped() == []
+    apply(Hms("db.t"), target, ALL, databases={"other": "c"})
+    assert target.dropped() == []
+
+
+@pytest.mark.parametrize(("of_others", "dropped"), [(False, ["c.t", "c"]), (True, ["c.t"])])
+@pytest.mark.parametrize("now", [{}, {"other": "c"}])
+def test_it_goes_if_the_settings_say_so(now: dict[str, str], of_others: bool, dropped: list[str]) -> None:
+    target = renamed(of_others=of_others)
+    former = json.dumps([{"databases": {"db": "c"}}])
+    apply(Hms("db.t"), target, {"former": former, "upto": "0"}, databases=now)
+    assert target.dropped() == dropped

@@ -39,23 +39,22 @@ class Leaving:
         """The tables of a target's database that have left the scope, sorted."""
         for table in self.target.tables(database):
             name = TableName(database, table)
-            left = any(it.holds(name) for it in self.former) and not self.now.holds(name)
-            if left and self._is_ours(self.target.table(name)):
+            if any(it.holds(name) for it in self.former) and self._has_left(name, self.target.table(name)):
                 yield name
 
     def has_left(self, database: str, gone: Sequence[TableName]) -> bool:
         """Whether the database itself has left the scope, and is empty without the tables in `gone`."""
-        if (
-            is_default_database(database)
-            or self.now.holds_database(database)
-            or len(self.target.tables(database)) > len(gone)
-        ):
+        if is_default_database(database) or len(self.target.tables(database)) > len(gone):
             return False
-        return self._is_ours(self.target.database(database))
+        return self._has_left(database, self.target.database(database))
 
-    def _is_ours(self, item: Any) -> bool:
-        mark = Mark.read(item.parameters) if item is not None else None
-        return mark is not None and mark.source == self.source
+    def _has_left(self, name: TableName | str, there: Any) -> bool:
+        """Whether it is this source's, and of an object that the present scope leaves out, or names otherwise."""
+        mark = Mark.read(there.parameters) if there is not None else None
+        if mark is None or mark.source != self.source:
+            return False
+        holds = self.now.holds_database(name) if isinstance(name, str) else self.now.holds(name)
+        return not holds or bool(self.now.former_object(name, mark))
 
 
 @dataclass(frozen=True, slots=True)

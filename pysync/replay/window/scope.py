@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
@@ -95,7 +96,25 @@ class Extent:
 
     def holds(self, name: TableName) -> bool:
         """Whether a table of the source in scope would have this name."""
-        return any(self.policy.takes_table(it) and self.only(it) for it in self.mapping.sources_of(name))
+        return bool(self._sources_of(name))
+
+    def former_object(self, name: TableName | str, mark: Mark | None) -> str:
+        """The object of the source that the target's `name` is a copy of, if this scope does not give it that name.
+
+        "" if it does, or if the mark does not say. A database has the name by right if a table of it goes there, too.
+        """
+        copied = mark.object if mark is not None else ""
+        if isinstance(name, str):
+            is_named = not copied or self._leads(copied.partition(".")[0], name)
+        else:
+            is_named = "." not in copied or TableName.parse(copied) in self._sources_of(name)
+        return "" if is_named else copied
+
+    def _sources_of(self, name: TableName) -> list[TableName]:
+        return [it for it in self.mapping.sources_of(name) if self.policy.takes_table(it) and self.only(it)]
+
+    def _leads(self, source: str, name: str) -> bool:
+        return self.policy.takes_database(source) and self.mapping.renames.leads(source, name)
 
     def holds_database(self, name: str) -> bool:
         """Whether a database in scope, or the database of a table in scope, would have this name."""
