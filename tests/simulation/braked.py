@@ -89,10 +89,17 @@ def _parked(world: World) -> str | None:
     for (source, target), feed in world.person.feeds():
         waiting = _waiting(feed)
         for row in feed.parked_rows:
-            if row.kind not in _OF_NO_ERROR or row.position not in waiting:
+            is_error = row.kind not in _OF_NO_ERROR and not _was_refused_before(feed, row)
+            if is_error or row.position not in waiting:
                 reason = f"{row.kind}: {row.reason[:300]}; held: {[it.object for it in feed.brake.held()]}"
                 return f"what is not held is parked: {row.table} of {source} at {target}, {reason}"
     return None
+
+
+def _was_refused_before(feed: Feed, row: Parked) -> bool:
+    """Whether the table is held by a later event: so this one is not tried again, and what was wrong with it stands."""
+    held = {it.object: it.position for it in feed.brake.held()}
+    return row.position < held.get(_name(row), 0)
 
 
 def _waiting(feed: Feed) -> set[int]:

@@ -6,6 +6,7 @@ import atexit
 import itertools
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -40,7 +41,8 @@ class Found:
 def place() -> Path:
     """Where the queue files of one process are, until it ends: in memory, if there is such a place."""
     memory = Path("/dev/shm")
-    found = (memory if os.access(memory, os.W_OK) else Path("build")) / f"pysync-simulation-{os.getpid()}"
+    within = memory if os.access(memory, os.W_OK) else Path("build")
+    found = Path(tempfile.mkdtemp(prefix="pysync-simulation-", dir=within))  # a killed process may have left its own
     atexit.register(shutil.rmtree, found, ignore_errors=True)
     return found
 
