@@ -41,7 +41,7 @@ class Found:
 def place() -> Path:
     """Where the queue files of one process are, until it ends: in memory, if there is such a place."""
     memory = Path("/dev/shm")
-    within = memory if os.access(memory, os.W_OK) else Path("build")
+    within = memory if os.access(memory, os.W_OK) else None
     found = Path(tempfile.mkdtemp(prefix="pysync-simulation-", dir=within))  # a killed process may have left its own
     atexit.register(shutil.rmtree, found, ignore_errors=True)
     return found
