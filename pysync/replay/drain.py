@@ -10,7 +10,6 @@ Requests of other threads (pause, resume, retry, skip) interrupt what is under w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
@@ -19,26 +18,18 @@ from itertools import chain
 
 import structlog
 
-from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
-from pysync.base.throttle import Throttle
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause, Removal
-from pysync.replay.brake import Brake
+from pysync.queue import Pause, Removal
 from pysync.replay.lanes import Lanes
 from pysync.replay.parking import related
-from pysync.replay.progress import DrainState, Progress
-from pysync.replay.recording import Append
-from pysync.replay.refresh import OpenSource
-from pysync.replay.replayer import PACE_SECONDS, Replayer
+from pysync.replay.progress import DrainState
+from pysync.replay.replayer import Replayer
 from pysync.replay.requests import Requests
-from pysync.replay.tally import Tally
-from pysync.replay.visible import ClockOffset, same_clock
 from pysync.replay.window.draft import Draft
-from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
-from pysync.targets.settings import TargetSettings, assert_enabled
+from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker
 
 _IDLE_SECONDS = 1.0
@@ -65,51 +56,18 @@ class Released:
 class Drain:
     """One target's thread, and its lanes. Each lane calls `open_target`, and uses the result alone."""
 
-    def __init__(
-        self,
-        queue: EventQueue,
-        settings: TargetSettings,
-        translator: Translator,
-        open_target: Callable[[], Target],
-        *,
-        source: OpenSource | None = None,
-        tally: Tally | None = None,
-        record: Append | None = None,
-        calls: Counts | None = None,
-        throttle: Throttle | None = None,
-        clock_offset: ClockOffset = same_clock,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `record` takes what is
-        for the journal; `calls` are those that opened targets make, and `throttle` limits them; `clock_offset` knows
-        the clocks of listeners; `clock` returns seconds that only grow.
-        """
-        self.name = settings.name
-        self.settings = settings
-        self.translator = translator
-        self.progress = Progress(settings.name, settings.kind, calls, throttle)
-        if not settings.enabled:
+    def __init__(self, replayer: Replayer, open_target: Callable[[], Target]) -> None:
+        self._replayer, self._open_target = replayer, open_target
+        self._queue, self._target_queue = replayer.queue, replayer.target_queue
+        self.settings, self.translator = replayer.settings, replayer.translator
+        self.name = self.settings.name
+        self.brake, self.progress = replayer.brake, replayer.progress
+        self.pending, self.holds, self.reads = replayer.pending, replayer.holds, replayer.reads
+        if not self.settings.enabled:
             self.progress.state = DrainState.DISABLED
-        self._queue = queue
-        self._target_queue = queue.target(settings.name)
-        self._open_target = open_target
-        self._name_there = translator.mapping.table
-        self._replayer = Replayer(
-            queue,
-            settings,
-            translator,
-            self.progress,
-            source=source,
-            tally=tally,
-            record=record,
-            clock=clock,
-            clock_offset=clock_offset,
-            pace=PACE_SECONDS,
-        )
-        self.pending, self.holds, self.reads = self._replayer.pending, self._replayer.holds, self._replayer.reads
         self._requests: Requests[Lanes] = Requests()
         self.worker = Worker(
-            f"drain-{settings.name}",
+            f"drain-{self.name}",
             self._session,
             every=0.0,
             retry=_BUG_WAIT_SECONDS,
@@ -146,18 +104,13 @@ class Drain:
             return False
         try:
             with closing(self._open_target()) as target:
-                return target.table(self._name_there(name)) is not None
+                return target.table(self.translator.mapping.table(name)) is not None
         except PysyncError:
             return True
 
     def paused(self) -> Pause | None:
         """Why nothing is applied; None if it is not paused."""
         return self._target_queue.paused()
-
-    @property
-    def brake(self) -> Brake:
-        """Who knows what is held and kept; of a disabled target, too."""
-        return self._replayer.brake
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in flight, until `resume`, also after a restart."""
@@ -250,8 +203,6 @@ class Drain:
             progress.state = DrainState.PAUSED
         elif not (replayer.busy and progress.state is DrainState.WAITING):  # until an operation succeeds
             progress.state = DrainState.SHADOW if replayer.shadow else DrainState.RUNNING
-        if not is_paused:
-            replayer.retry_in_time()
         rest = replayer.step(lanes, takes=not is_paused)
         self._target_queue.wait(min(rest.seconds, _IDLE_SECONDS), after=rest.after)
 

@@ -16,8 +16,10 @@ from functools import partial
 
 import structlog
 
+from pysync.base.counts import Counts
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
+from pysync.base.throttle import Throttle
 from pysync.model.mark import Writer
 from pysync.model.operation import Operation, Refresh
 from pysync.queue import EventQueue, Queued
@@ -76,10 +78,11 @@ class Replayer:
     `stop_works`, then go on.
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
-    metastore, for what events do not say. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
-    `open_lanes` makes the lanes; `record` takes what is for the journal; `clock_offset` knows the clocks of listeners.
-    Windows that are not full begin `pace` seconds apart. Other threads may use `pending`, `holds` and `reads`: how far
-    objects are, what keeps them there, and which were read at the source.
+    metastore, for what events do not say; `tally` counts the progress of a bootstrap; `record` takes what is for the
+    journal. `calls` are those that opened targets make, and `throttle` limits them. `clock` returns seconds that only
+    grow, `chance` numbers from 0 to 1; `open_lanes` makes the lanes; `clock_offset` knows the clocks of listeners.
+    Windows that are not full begin `pace` seconds apart. Other threads may use `progress`, `brake`, `pending`, `holds`
+    and `reads`: how far objects are, what keeps them there, and which were read at the source.
     """
 
     def __init__(
@@ -87,30 +90,29 @@ class Replayer:
         queue: EventQueue,
         settings: TargetSettings,
         translator: Translator,
-        progress: Progress,
         *,
         source: OpenSource | None = None,
         tally: Tally | None = None,
         record: Append | None = None,
+        calls: Counts | None = None,
+        throttle: Throttle | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
         clock_offset: ClockOffset = same_clock,
         open_lanes: OpenLanes = Threads,
-        pace: float = 0.0,
+        pace: float = PACE_SECONDS,
     ) -> None:
         self.shadow = settings.mode == "shadow"
         self.halt = threading.Event()
         self.reach = settings.window * _FLIGHT_WINDOWS
-        self._queue = queue
-        self._target_queue = queue.target(settings.name)
-        self._name, self._settings = settings.name, settings
-        self._translator = translator
-        self._progress = progress
+        self.queue, self.target_queue = queue, queue.target(settings.name)
+        self.settings, self.translator = settings, translator
+        self.progress = progress = Progress(settings.name, settings.kind, calls, throttle)
         self._clock, self._open_lanes, self._pace = clock, open_lanes, pace
         keep_pace = partial(progress.throttle.wait, self.halt)
         self._refresher = Refresher(source, translator, self._expect_all, tally, keep_pace)
         self._probe = Probe(self._refresher, self._writer, queue.since, clock)
-        self.brake = Brake(settings.name, Limits.of(settings), self._target_queue.removals, self._probe.reading)
+        self.brake = Brake(settings.name, Limits.of(settings), self.target_queue.removals, self._probe.reading)
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
             settings,
@@ -124,8 +126,8 @@ class Replayer:
             first_new=queue.last + 1,
             chance=chance,
         )
-        self.pending = Pending(self._target_queue, heals=source is not None)
-        self.holds = Holds(self._target_queue.wake)
+        self.pending = Pending(self.target_queue, heals=source is not None)
+        self.holds = Holds(self.target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
         self._away_until = -math.inf  # until when a target that could not be asked is not asked again
@@ -137,19 +139,19 @@ class Replayer:
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes for the other methods; for a shadow a single one that only logs."""
         self._probe.open_target = open_target
-        shadow = Shadow(self._name, self._progress, self._recorder)
+        shadow = Shadow(self.settings.name, self.progress, self._recorder)
         apply: Apply = shadow.apply if self.shadow else self._applier.apply
-        count = 1 if self.shadow else self._settings.lanes
-        return self._open_lanes(count, partial(guarded, open_target, self.brake), apply, self._target_queue.wake)
+        count = 1 if self.shadow else self.settings.lanes
+        return self._open_lanes(count, partial(guarded, open_target, self.brake), apply, self.target_queue.wake)
 
     def _expect_all(self, operations: Sequence[Operation], refresh: Refresh) -> None:
         self.brake.expect_all(operations, refresh.mark.position, leaving=bool(refresh.former))
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""
-        events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
-        finished = self._target_queue.finished()
-        return draft(events, self._translator, self._writer(), self.pending.blocks_stored(), finished)
+        events = self.target_queue.window(self.settings.window, _WINDOW_BYTES)
+        finished = self.target_queue.finished()
+        return draft(events, self.translator, self._writer(), self.pending.blocks_stored(), finished)
 
     # --- what is under way
 
@@ -171,8 +173,11 @@ class Replayer:
     def step(self, lanes: Lanes, *, takes: bool = True) -> Rest:
         """Begin what may begin, also works of the next window if it `takes` one, and note what has ended; never waits.
 
-        Returns how long there will be nothing to do.
+        Parked events are tried again at the start, and then from time to time, while it takes windows. Returns how
+        long there will be nothing to do.
         """
+        if takes:
+            self._retry_in_time()
         is_left = takes and self._may_take(lanes) and not self._take_window(lanes)
         self._go_on(lanes)
         is_free_now = self._waits_for_all and not self.busy  # what it waited for has just ended
@@ -180,18 +185,18 @@ class Replayer:
 
     def _may_take(self, lanes: Lanes) -> bool:
         """Whether there is a next window, and it may be taken now."""
-        return self._queue.last > self.pending.taken and self._wants(lanes) and not self._growing()
+        return self.queue.last > self.pending.taken and self._wants(lanes) and not self._growing()
 
     def _growing(self) -> float:
         """For how many seconds the next window still grows; 0 for one that is full, or was left by the last one."""
-        if self._leaves_some or self._queue.last - self.pending.taken >= self._settings.window:
+        if self._leaves_some or self.queue.last - self.pending.taken >= self.settings.window:
             return 0.0
         return max(0.0, self._begun + self._pace - self._clock())
 
     def _rest(self, lanes: Lanes, *, takes: bool) -> Rest:
         if not takes or not self._wants(lanes):
             return Rest(self._seconds())
-        if self._queue.last > self.pending.taken:
+        if self.queue.last > self.pending.taken:
             return Rest(min(self._seconds(), self._growing()))
         return Rest(self._seconds(), after=self.pending.taken)
 
@@ -238,7 +243,7 @@ class Replayer:
         self._forget()
 
     def _stop_lanes(self, lanes: Lanes) -> None:
-        self._scheduler.stop(lanes, lambda: self._target_queue.wait(_IDLE_SECONDS, after=math.inf))
+        self._scheduler.stop(lanes, lambda: self.target_queue.wait(_IDLE_SECONDS, after=math.inf))
 
     def _forget(self) -> None:
         self._refresher.rest()
@@ -265,17 +270,17 @@ class Replayer:
     def _take_window(self, lanes: Lanes) -> bool:
         """Take the next window; False if it has to wait for the others, or cannot be read or judged now."""
         after, self._begun = self.pending.taken, self._clock()
-        most = min(self._settings.window, self.reach - (after - self.done))
-        events = self.holds.take(self._queue.events(after, most, _WINDOW_BYTES))
+        most = min(self.settings.window, self.reach - (after - self.done))
+        events = self.holds.take(self.queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
             return False
         blocks = self.pending.blocks_now()
-        window = draft(events, self._translator, self._writer(), blocks, self.pending.finished)
+        window = draft(events, self.translator, self._writer(), blocks, self.pending.finished)
         crash_point("window.read")
         if not self._is_judged(window):
             return False
-        batch = Batch(window, blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
+        batch = Batch(window, blocks, self.settings.retry_attempts, alone=refreshes_all(events[0]))
         self._leaves_some = batch.last < events[-1].position
         self.pending.take(batch)
         self._add(batch)
@@ -292,12 +297,12 @@ class Replayer:
         try:
             self.brake.expect(window, parked=parked)
         except (Unavailable, OutcomeUnknown) as error:
-            self._progress.waits(error)
+            self.progress.waits(error)
             self._away_until = self._clock() + _AWAY_SECONDS
             return False
         except PysyncError as error:
             # Of one odd object, which must not stop the others: the door has each removal judged by itself.
-            log.warning("drops_not_foreseen", target=self._name, reason=str(error))
+            log.warning("drops_not_foreseen", target=self.settings.name, reason=str(error))
         return True
 
     def _something_waits(self) -> bool:
@@ -354,23 +359,23 @@ class Replayer:
         self._refresher.tally.settle(done)
         refused = self.pending.advance(done)
         self.brake.passed(done)
-        report_parked(self._name, self._progress, refused)
+        report_parked(self.settings.name, self.progress, refused)
         self._recorder.parked(refused)
-        self._progress.count("skipped", sum(batch.draft.skipped for batch in batches))
-        self._progress.advanced(done, batches[-1].at_ms(done))
+        self.progress.count("skipped", sum(batch.draft.skipped for batch in batches))
+        self.progress.advanced(done, batches[-1].at_ms(done))
         return len(refused)
 
     # --- what is parked
 
     def restart_retries(self) -> None:
         """Have the parked events tried again at once, as at the start: what they lacked may be there now."""
-        self._retries = Retries(self._settings, self._clock)
+        self._retries = Retries(self.settings, self._clock)
 
     def retry_soon(self) -> None:
         """Have the parked events tried again as soon as nothing else is; from any thread."""
         self._retries.at_once()
 
-    def retry_in_time(self) -> None:
+    def _retry_in_time(self) -> None:
         """Retry parked events at the start, and then from time to time.
 
         Later retries give each operation one try, so that they do not keep lanes from other work. A shadow retries
@@ -392,7 +397,7 @@ class Replayer:
                 return False
             self._go_on(lanes)
             if not retry.is_over:
-                self._target_queue.wait(min(_IDLE_SECONDS, self._seconds()), after=math.inf)
+                self.target_queue.wait(min(_IDLE_SECONDS, self._seconds()), after=math.inf)
         return True
 
     def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> Retry:
@@ -401,9 +406,9 @@ class Replayer:
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self._review()
-        blocks, remember = self.pending.blocks_stored(trying=keys), partial(note, self._progress)
-        attempts = attempts or self._settings.retry_attempts
-        retry = Retry(self._target_queue.parked, blocks, self._redraft, attempts, remember)
+        blocks, remember = self.pending.blocks_stored(trying=keys), partial(note, self.progress)
+        attempts = attempts or self.settings.retry_attempts
+        retry = Retry(self.target_queue.parked, blocks, self._redraft, attempts, remember)
         self.pending.retry = retry
         self._take_parked()
         return retry
@@ -411,9 +416,9 @@ class Replayer:
     def _review(self) -> None:
         """Have the brake judge again what it holds; of what is no longer parked nothing else would end the hold."""
         try:
-            self.brake.review(self._target_queue.parked.names().keys())
+            self.brake.review(self.target_queue.parked.names().keys())
         except PysyncError as error:
-            log.info("hold_not_reviewed", target=self._name, reason=str(error))
+            log.info("hold_not_reviewed", target=self.settings.name, reason=str(error))
 
     def _take_parked(self) -> None:
         """Take the next parked events along, once those before them are done.
@@ -434,10 +439,10 @@ class Replayer:
             self._add(batch)
 
     def _writer(self) -> Writer:
-        return self._queue.writer(self._name)
+        return self.queue.writer(self.settings.name)
 
     def _redraft(self, events: Sequence[Queued], blocks: Blocks) -> Draft:
-        return draft(events, self._translator, self._writer(), blocks)
+        return draft(events, self.translator, self._writer(), blocks)
 
     # --- what cannot be done, or not now
 
@@ -445,8 +450,8 @@ class Replayer:
         """Whether an event behind the work's own removes the place of the operation. Called by lanes, seldom."""
         after = max(job.work.positions)
         own = [change for at, (_, change) in job.batch.draft.changes.items() if at > after]
-        events = self._queue.events(after, _LOOK_AHEAD, _WINDOW_BYTES)
-        return any(removes(it, operation, job.work.keys) for it in [*own, *removals(events, self._translator)])
+        events = self.queue.events(after, _LOOK_AHEAD, _WINDOW_BYTES)
+        return any(removes(it, operation, job.work.keys) for it in [*own, *removals(events, self.translator)])
 
     def _waits_for_hold(self, job: Job) -> bool:
         """Whether a work has to wait for the end of a hold."""

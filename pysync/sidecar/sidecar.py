@@ -38,6 +38,7 @@ from pysync.queue import EventQueue, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import BootstrapOrigin, bootstrap_status
@@ -387,11 +388,10 @@ class Sidecar:
         open_target = self._copies.opener(settings, opened, files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
-        return Drain(
+        replayer = Replayer(
             self.queue,
             settings,
             translator,
-            open_target,
             source=source,
             tally=self.resyncs[settings.name].bootstrap.tally,
             record=self.journal.append,
@@ -399,6 +399,7 @@ class Sidecar:
             throttle=throttle,
             clock_offset=self._clocks.offset,
         )
+        return Drain(replayer, open_target)
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")

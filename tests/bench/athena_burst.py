@@ -17,6 +17,7 @@ from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
@@ -90,7 +91,7 @@ def _drained(aws: EmbeddedAws, directory: Path, name: str, events: Sequence[Even
         append_all(queue, iter(events))
         aws.reset_calls()
         began = time.perf_counter()
-        with draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue):
+        with draining(Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings)), queue):
             pass
         seconds = time.perf_counter() - began
         if queue.target("lake").parked.count():

@@ -15,6 +15,7 @@ from pysync.base import logs
 from pysync.journal import Journal
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.sections import JournalConfig
 from pysync.sidecar.process import collect_seldom
@@ -28,7 +29,7 @@ def main(directory: Path, name: str, events: int, file: Path | None) -> dict[str
     with EventQueue(directory, min_free_bytes=0) as queue, ExitStack() as stack:
         queue.target(name).register()
         record = stack.enter_context(closing(_journal(file))).append if file else None
-        drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings), record=record)
+        drain = Drain(Replayer(queue, settings, Translator.of(settings), record=record), lambda: kind.open(settings))
         began = time.perf_counter()
         drain.start()
         while (position := queue.target(name).position()) < events:

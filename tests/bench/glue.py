@@ -24,6 +24,7 @@ from unittest import mock
 from pysync.lab.aws import EmbeddedAws
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench import athena_burst
@@ -131,7 +132,7 @@ def _settings(kind: str, aws: EmbeddedAws) -> Any:
 @contextmanager
 def _drained(queue: EventQueue, settings: Any) -> Iterator[None]:
     kind = target_kind(settings.kind)
-    drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
+    drain = Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings))
     with draining(drain, queue):
         yield
 

@@ -23,6 +23,7 @@ from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
@@ -65,7 +66,7 @@ class _Drained:
         self._history = History(_DATABASE, f"file:{server.warehouse}")
         self._big, self._small = self._history.table("big"), self._history.table(self.small)
         self._queue = queue
-        self.drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
+        self.drain = Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings))
 
     def begin(self) -> None:
         """Make the tables, and wait for them."""

@@ -30,6 +30,7 @@ from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench import head_of_line
@@ -130,14 +131,14 @@ def _replay(name: str, database: str, server: EmbeddedMetastore, directory: Path
         prepared, workload = _WORKLOADS[name](history, way.share)
         queue.target("target").register()
         append_all(queue, prepared)
-        with draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue):
+        with draining(Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings)), queue):
             pass
         events = append_all(queue, workload)
         calls = _Calls()
         began = time.perf_counter()
         with (
             mock.patch.object(Metastore, "call", calls.counted(Metastore.call)),
-            draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue),
+            draining(Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings)), queue),
         ):
             pass
         seconds = time.perf_counter() - began

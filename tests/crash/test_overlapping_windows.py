@@ -27,13 +27,14 @@ PROGRAM = """
 import sys, time
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 
 kind = target_kind("hms")
 settings = kind.settings.model_validate({"name": "dr", "kind": "hms", "metastore": sys.argv[2], "window": 20})
 with EventQueue(sys.argv[1], min_free_bytes=0) as queue:
-    drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
+    drain = Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings))
     drain.start()
     while queue.target("dr").depth().queued:
         time.sleep(0.01)

@@ -9,6 +9,7 @@ import pytest
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
@@ -32,7 +33,7 @@ def test_a_small_table_is_changed_while_the_partitions_of_a_big_one_are_on_their
         EventQueue(tmp_path / "queue", min_free_bytes=0) as queue,
         closing(Metastore(server.uri)) as metastore,
     ):
-        drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
+        drain = Drain(Replayer(queue, settings, Translator.of(settings)), lambda: kind.open(settings))
         append(queue, history.begin(), history.create(big), history.create(small))
         drain.start()
         wait_until(lambda: queue.target("dr").depth().queued == 0, seconds=SECONDS, what="the tables")

@@ -10,7 +10,6 @@ from typing import cast
 
 from pysync.queue import EventQueue, Parked
 from pysync.replay.brake import Brake
-from pysync.replay.progress import Progress
 from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
@@ -43,18 +42,18 @@ class Feed:
         self.name = settings.name
         self._queue, self._settings, self._clock = queue, settings, clock
         queue.target(self.name).register()
-        self.progress = Progress(settings.name, settings.kind)
         self._replayer = Replayer(
             queue,
             settings,
             Translator.of(settings),
-            self.progress,
             source=source,
             record=record,
             clock=clock.monotonic,
             chance=dice.random,
             open_lanes=partial(OneByOne, dice=dice, link=link),
+            pace=0.0,
         )
+        self.progress = self._replayer.progress
         self._dice = dice
         self._lanes = cast(OneByOne, self._replayer.lanes(open_target))
 
@@ -95,10 +94,10 @@ class Feed:
         """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False
         if there was nothing to do.
         """
-        self._replayer.retry_in_time()
-        if not self._replayer.busy and not self.behind:
+        is_idle = not self._replayer.busy and not self.behind
+        rest = self._replayer.step(self._lanes, takes=is_idle or self._dice.random() < 0.5)
+        if is_idle and not self._replayer.busy:
             return False
-        rest = self._replayer.step(self._lanes, takes=self._dice.random() < 0.5)
         if not self._lanes.busy and rest.seconds < math.inf:
             self._clock.sleep(rest.seconds)
         self._check_bounds()

@@ -19,6 +19,7 @@ from pysync.replay import probe as probe_module
 from pysync.replay import replayer as replayer_module
 from pysync.replay.drain import Drain
 from pysync.replay.refresh import OpenSource
+from pysync.replay.replayer import PACE_SECONDS, Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.settings import TargetSettings
 from tests.support import partition, table, wait_until
@@ -33,7 +34,7 @@ ATTEMPTS = 3
 
 
 class _Stand:
-    """What every drain under test has; `open_target`, `settings` and `name` are looked at when it starts.
+    """What every drain under test has; `open_target`, `settings`, `name` and `pace` are looked at when it starts.
 
     `records` are those that the journal would get.
     """
@@ -46,6 +47,7 @@ class _Stand:
     def __init__(self) -> None:
         self.drain: Drain | None = None
         self.source: OpenSource | None = None
+        self.pace = PACE_SECONDS
         self.records: list[Record] = []
         self.record: Callable[[Record], object] = self.records.append
         self._sequences = itertools.count(1)
@@ -56,14 +58,15 @@ class _Stand:
         append(self.queue, *(make(next(self._sequences)) for make in makers))
 
     def start(self) -> Drain:
-        self.drain = Drain(
+        replayer = Replayer(
             self.queue,
             self.settings,
             Translator.of(self.settings),
-            self.open_target,
             source=self.source,
             record=self.record,
+            pace=self.pace,
         )
+        self.drain = Drain(replayer, self.open_target)
         self._began_at = self.queue.target(self.name).register()
         self.drain.start()
         return self.drain

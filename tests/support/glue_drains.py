@@ -11,6 +11,7 @@ from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
@@ -35,7 +36,7 @@ class Drains:
         settings = found.settings.model_validate({**common, **values})
         self.queue.target(settings.name).register()
         open_target: Callable[[], Any] = lambda: found.open(settings)  # noqa: E731
-        drain = Drain(self.queue, settings, Translator.of(settings), open_target)
+        drain = Drain(Replayer(self.queue, settings, Translator.of(settings)), open_target)
         self._drains[settings.name] = drain
         drain.start()
         return settings

@@ -8,6 +8,7 @@ from typing import Any
 
 from pysync.journal import Journal, Reader
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Inventory, Why
 from tests.support.drains import Bench
@@ -26,9 +27,8 @@ class Place:
         self.target = Target()
         self.verified: dict[str, Any] = {"target": "dr"}
         bench = self.bench
-        bench.drain = Drain(
-            bench.queue, bench.settings, Translator.of(bench.settings), bench.open_target, record=self.journal.append
-        )
+        replayer = Replayer(bench.queue, bench.settings, Translator.of(bench.settings), record=self.journal.append)
+        bench.drain = Drain(replayer, bench.open_target)
         bench.drain.start()
 
     def replay(self, *makers: Any) -> None:

@@ -21,6 +21,7 @@ from pysync.model.operation import Operation, PutPartitions, PutTable
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.tally import Count, Tally
 from pysync.replay.window.translate import Translator
 from pysync.resync import feed as feed_module
@@ -82,7 +83,7 @@ class Stand:
     def _drain(self, name: str, values: dict[str, Any]) -> Drain:
         wanted = settings(name=name, retry_max_seconds=0.01, **values)
         opener, tally = self.targets[name].opener, self.resyncs[name].bootstrap.tally
-        return Drain(self.queue, wanted, Translator.of(wanted), opener, source=self.source, tally=tally)
+        return Drain(Replayer(self.queue, wanted, Translator.of(wanted), source=self.source, tally=tally), opener)
 
     def _resyncs(self, name: str, values: dict[str, Any]) -> Resyncs:
         wanted = settings(name=name, **values)

@@ -9,10 +9,10 @@ from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
 from pysync.queue import QueueFull
-from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState, Progress
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_for_value, wait_until
@@ -199,13 +199,13 @@ def test_a_target_is_opened_only_when_there_is_something_for_it(bench):
 
 
 def test_a_drain_that_was_never_started_can_be_stopped(bench):
-    idle = Drain(bench.queue, bench.settings, Translator.of(bench.settings), bench.open_target)
+    idle = Drain(Replayer(bench.queue, bench.settings, Translator.of(bench.settings)), bench.open_target)
     idle.stop()
     assert idle.join(1)
 
 
-def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench, monkeypatch):
-    monkeypatch.setattr(drain, "PACE_SECONDS", 3600.0)
+def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench):
+    bench.pace = 3600.0
 
     def asked(at: int) -> Event:
         return event(Kind.REFRESH, sequence=at, attributes={"database": "db", "table": "t"})

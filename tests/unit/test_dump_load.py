@@ -20,6 +20,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync import job
@@ -56,7 +57,7 @@ class Load:
             origin=origin,
         )
         tally = self.resyncs.bootstrap.tally
-        self.drain = Drain(queue, wanted, translator, target.opener, source=origin.opened, tally=tally)
+        self.drain = Drain(Replayer(queue, wanted, translator, source=origin.opened, tally=tally), target.opener)
         queue.target("dr").register()
         stack.callback(self.stop)
 

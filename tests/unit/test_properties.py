@@ -23,7 +23,6 @@ from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Park, Parked, Queued, Removal
 from pysync.replay.batch import Job
 from pysync.replay.drain import Drain
-from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
 from pysync.replay.window.fold import fold
 from pysync.replay.window.order import Order, holds_back
@@ -269,8 +268,7 @@ class ShortParked:
 
 def new_replayer(queue: ShortQueue, **values: Any) -> Replayer:
     own = settings(retry_attempts=1, max_drops_per_window=0, **values)
-    progress = Progress("dr", "model")
-    return Replayer(queue, own, Translator.of(own), progress)
+    return Replayer(queue, own, Translator.of(own), pace=0.0)
 
 
 @examples(500)
@@ -428,7 +426,7 @@ def test_a_real_drain_ends_as_the_source_is_whatever_is_refused_and_stopped(step
         target.refuses = {f"{order.choice(DATABASES)}.{order.choice(TABLES)}"}
 
         def started() -> Drain:
-            drain = Drain(queue, values, Translator.of(values), lambda: Deaf(target, lock, order.random()))
+            drain = Drain(Replayer(queue, values, Translator.of(values)), lambda: Deaf(target, lock, order.random()))
             drain.start()
             return drain
 

@@ -16,7 +16,6 @@ from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
-from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.resync.wanted import everything
@@ -123,8 +122,7 @@ def replayed(losing: Losing, target: ModelTarget, order: random.Random, deaths: 
 
 
 def new_replayer(queue: ShortQueue, own: TargetSettings, reader: Reader) -> Replayer:
-    progress = Progress("dr", "model")
-    return Replayer(queue, own, Translator.of(own), progress, source=lambda: reader)
+    return Replayer(queue, own, Translator.of(own), source=lambda: reader, pace=0.0)
 
 
 def replay_all(
@@ -134,7 +132,7 @@ def replay_all(
 
     def go_on() -> None:
         replayer.brake.decide([], keep=False)
-        last = min(replayer.pending.taken + replayer._settings.window, queue.last)
+        last = min(replayer.pending.taken + replayer.settings.window, queue.last)
         losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))
 
     fly(replayer, lanes, order, lambda: queue.left, go_on)

@@ -16,6 +16,7 @@ from pysync.model.operation import PutDatabase, PutTable
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.resync.ranges import Range
 from pysync.resync.refreshes import Refreshes
@@ -33,7 +34,7 @@ class Stand:
         self.queue, self.source, self.target = queue, source, Target()
         wanted = settings(retry_max_seconds=0.01, parked_retry_seconds=0, **values)
         translator = Translator.of(wanted)
-        self.drain = Drain(queue, wanted, translator, self.target.opener, source=lambda: source or Hms())
+        self.drain = Drain(Replayer(queue, wanted, translator, source=lambda: source or Hms()), self.target.opener)
         self.resyncs = Resyncs.of(
             queue,
             Refreshes(queue, "onprem"),

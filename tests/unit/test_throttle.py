@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pysync.base.counts import Counts
 from pysync.base.throttle import Limit, Throttle
 from pysync.replay.drain import Drain
+from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.wiring import open_watched
 from pysync.targets.apply.door import Changes
@@ -177,7 +178,7 @@ class Bench(FaultyDrain):
     def start(self) -> Drain:
         self.throttle = Throttle(self.settings.call_limit)
         translator = Translator.of(self.settings)
-        self.drain = Drain(self.queue, self.settings, translator, self.open_target, throttle=self.throttle)
+        self.drain = Drain(Replayer(self.queue, self.settings, translator, throttle=self.throttle), self.open_target)
         self.drain.start()
         return self.drain
 
