@@ -38,8 +38,8 @@ def _where(target: Json) -> Iterator[Line]:
     more = "" if target["waiting_whole"] else " at least"
     waiting = f"{count(target['waiting'], 'event')}{more} to apply"
     yield labelled("lag", f"{duration(target['lag_seconds'])}; {waiting}")
-    if target["held"]:
-        yield labelled("held", "its database is held at a consistent point")
+    if target["pinned"]:
+        yield labelled("pinned", "its database is pinned at a consistent point")
 
 
 def _problems(target: Json) -> Iterator[Line]:

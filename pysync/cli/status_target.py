@@ -47,8 +47,8 @@ def _progress(target: Status, now: float) -> Iterator[Line]:
         state += f" for {duration(now - waiting)}"
     yield labelled("state", state, bad=STATES.get(target["state"]) == "bad")
     yield from _held(target)
-    if held := target.get("held"):
-        yield labelled("held", f"{', '.join(held)}, at a consistent point: pysync wait", bad=True)
+    if pinned := target.get("pinned"):
+        yield labelled("pinned", f"{', '.join(pinned)}, at a consistent point: pysync wait", bad=True)
     yield labelled("position", f"{target['position']:,}; {count(target['queued'], 'event')} queued after it")
     yield labelled("lag", duration(lag), bad=is_late(target))
 

@@ -22,7 +22,7 @@ _STYLES: Mapping[str, Style] = {
     "out_of_scope": "faint",
     "behind": "warning",
     **dict.fromkeys(("parked", "held", "foreign", "drifted"), "bad"),
-    "kept": "warning",
+    **dict.fromkeys(("kept", "pinned"), "warning"),
 }
 
 Json = Mapping[str, Any]
@@ -67,10 +67,10 @@ def tables(
 ) -> None:
     """List the tables of the source, each with its state at each target, in the order of their names.
 
-    States: in-sync (all that the queue has of it is applied), behind (events of it wait), parked, held (by the brake,
-    or at a consistent point), kept (dropped at the source, and kept by a person), foreign (not from this source, or
-    nothing that the target can hold), out-of-scope (by a rule), drifted (at the last comparison), dropped (at the
-    target), unknown. `pysync why` shows more of one.
+    States: in-sync (all that the queue has of it is applied), behind (events of it wait), parked, held (by the brake),
+    kept (dropped at the source, and kept by a person), pinned (its database, at a consistent point), foreign (not from
+    this source, or nothing that the target can hold), out-of-scope (by a rule), drifted (at the last comparison),
+    dropped (at the target), unknown. `pysync why` shows more of one.
 
     The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
     """

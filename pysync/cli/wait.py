@@ -40,10 +40,10 @@ _Consistent = Annotated[
 _Timeout = Annotated[
     float, typer.Option("--timeout", metavar="TIME", parser=period, show_default="5m", help="Give up after this time.")
 ]
-_Hold = Annotated[
+_Pin = Annotated[
     float,
     typer.Option(
-        "--hold",
+        "--pin",
         metavar="TIME",
         parser=period,
         show_default="1m",
@@ -69,7 +69,7 @@ def wait(
     ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="COMMAND", help="With --consistent: run this (after --) while the database is held."),
+        typer.Argument(metavar="COMMAND", help="With --consistent: run this (after --) while the database is pinned."),
     ] = None,
     *,
     target: Annotated[str | None, one_target("The target. Needed if there are several.")] = None,
@@ -77,7 +77,7 @@ def wait(
     now: _Now = False,
     consistent: _Consistent = False,
     timeout: _Timeout = 300.0,
-    hold: _Hold = 60.0,
+    pin: _Pin = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Wait until a target has all changes of a database or table that the source had when the command began.
@@ -86,12 +86,12 @@ def wait(
     from when its call at the metastore has returned.
 
     With --consistent the target shows the database as the source had it at one moment, at this one or later, when the
-    command returns. Later changes of this database are held back for that, and while COMMAND runs, for --hold at most.
+    command returns. Later changes of this database are held back for that, and while COMMAND runs, for --pin at most.
     Other databases go on.
 
     Exit code 0 when it is so; 1 if it cannot be (parked, paused, held by the brake, out of scope), and the output says
     what to do; 2 for wrong arguments; 3 when --timeout is over, and the output says what it waited for. With COMMAND:
-    that command's exit code, or 1 if the hold ended before the command did. JSON format: docs/verify.md.
+    that command's exit code, or 1 if the pin ended before the command did. JSON format: docs/verify.md.
     """
     _assert_fits(command, for_id, now=now, consistent=consistent)
     outline = load_outline(config)
@@ -99,7 +99,7 @@ def wait(
     wanted = target or _only(outline.targets)
     request: Json = {"object": name, "target": wanted, "event_id": for_id}
     if consistent:
-        request |= {"consistent": True, "hold": hold}
+        request |= {"consistent": True, "pin": pin}
     answer = _waited(partial(ask, outline.directory), request, timeout)
     released: Json = {}
     code = {"there": 0, "cannot": 1}.get(answer["state"], LATE)
@@ -114,7 +114,7 @@ def _assert_fits(command: Sequence[str] | None, for_id: int | None, *, now: bool
     if for_id is not None and (now or consistent):
         raise UsageError(f"--for-id and {'--now' if now else '--consistent'} exclude each other", "give one of them")
     if command and not consistent:
-        raise UsageError("a COMMAND is run only while a database is held", "add --consistent")
+        raise UsageError("a COMMAND is run only while a database is pinned", "add --consistent")
 
 
 def _only(targets: Sequence[str]) -> str:
@@ -143,17 +143,17 @@ def _waited(ask_sidecar: Callable[..., Json], request: Json, timeout: float) -> 
 
 
 def _used(directory: Path, answer: Json, code: int, command: Sequence[str]) -> tuple[int, Json]:
-    """Run the command while the database is held, and let it go on; returns the exit code, and what to report of it."""
+    """Run the command while the database is pinned, and unpin it; returns the exit code, and what to report of it."""
     if code == 0 and command:
         try:
             ran = subprocess.run(command, check=False).returncode
         except OSError as error:
             ask(directory, "wait end", wait=answer["wait"])
             raise PysyncError(f"cannot run {command[0]}: {error.strerror}", "write a command that exists") from error
-        held = bool(ask(directory, "wait end", wait=answer["wait"])["held"])
-        return (ran if held else ran or 1), {"held": held, "exit_code": ran}
-    held = bool(ask(directory, "wait end", wait=answer["wait"])["held"])
-    return code, {"held": held} if code == 0 else {}
+        pinned = bool(ask(directory, "wait end", wait=answer["wait"])["pinned"])
+        return (ran if pinned else ran or 1), {"pinned": pinned, "exit_code": ran}
+    pinned = bool(ask(directory, "wait end", wait=answer["wait"])["pinned"])
+    return code, {"pinned": pinned} if code == 0 else {}
 
 
 def _print(answer: Json, timeout: float, as_json: bool) -> None:
@@ -167,5 +167,5 @@ def _print(answer: Json, timeout: float, as_json: bool) -> None:
         echo(f"pysync: {answer['text']}{hint}", err=True)
     else:
         echo(f"{answer['text']}.")
-    if answer.get("held") is False:
-        echo("pysync: the hold ended too early; the target may have shown later changes; use a longer --hold", err=True)
+    if answer.get("pinned") is False:
+        echo("pysync: the pin ended too early; the target may have shown later changes; use a longer --pin", err=True)

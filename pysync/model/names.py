@@ -19,6 +19,7 @@ TABLE_STATES = (
     "parked",
     "held",
     "kept",
+    "pinned",
     "foreign",
     "out_of_scope",
     "drifted",

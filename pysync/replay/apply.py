@@ -148,7 +148,7 @@ class Applier:
         If its database is missing, that is created from the source first, unless it was (`has_database`).
         """
         try:
-            if self._unfinished.holds(operation):
+            if self._unfinished.has_table_of(operation):
                 unfinished = Incomplete("an earlier refresh of the table did not finish")
                 return self._reread_table(lane, job, operation, unfinished)
             try:

@@ -62,7 +62,7 @@ class Drain:
         self.settings, self.translator = replayer.settings, replayer.translator
         self.name = self.settings.name
         self.brake, self.progress = replayer.brake, replayer.progress
-        self.pending, self.holds, self.reads = replayer.pending, replayer.holds, replayer.reads
+        self.pending, self.pins, self.reads = replayer.pending, replayer.pins, replayer.reads
         if not self.settings.enabled:
             self.progress.state = DrainState.DISABLED
         self._requests: Requests[Lanes] = Requests()

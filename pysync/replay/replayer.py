@@ -41,8 +41,8 @@ from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import ClockOffset, Visible, same_clock
 from pysync.replay.window.blocks import Blocks, Refusal
 from pysync.replay.window.draft import Draft, draft
-from pysync.replay.window.holds import Holds
 from pysync.replay.window.order import keys_of
+from pysync.replay.window.pins import Pins
 from pysync.replay.window.run import refreshes_all, removals, removes
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Held, OutcomeUnknown, Rejected, Target, Unavailable
@@ -81,7 +81,7 @@ class Replayer:
     metastore, for what events do not say; `tally` counts the progress of a bootstrap; `record` takes what is for the
     journal. `calls` are those that opened targets make, and `throttle` limits them. `clock` returns seconds that only
     grow, `chance` numbers from 0 to 1; `open_lanes` makes the lanes; `clock_offset` knows the clocks of listeners.
-    Windows that are not full begin `pace` seconds apart. Other threads may use `progress`, `brake`, `pending`, `holds`
+    Windows that are not full begin `pace` seconds apart. Other threads may use `progress`, `brake`, `pending`, `pins`
     and `reads`: how far objects are, what keeps them there, and which were read at the source.
     """
 
@@ -127,7 +127,7 @@ class Replayer:
             chance=chance,
         )
         self.pending = Pending(self.target_queue, heals=source is not None)
-        self.holds = Holds(self.target_queue.wake)
+        self.pins = Pins(self.target_queue.wake)
         self.reads = self._refresher.reads
         self._scheduler = self._new_scheduler()
         self._away_until = -math.inf  # until when a target that could not be asked is not asked again
@@ -247,11 +247,11 @@ class Replayer:
 
     def _forget(self) -> None:
         self._refresher.rest()
-        self.holds.forget(self.pending.forget())
+        self.pins.forget(self.pending.forget())
         self._scheduler = self._new_scheduler()
 
     def _new_scheduler(self) -> Scheduler:
-        return Scheduler(self._clock, self._holds, self._refuse, self._waits_for_hold, self.pending.end)
+        return Scheduler(self._clock, self._is_blocked, self._refuse, self._is_pinned, self.pending.end)
 
     # --- windows
 
@@ -271,7 +271,7 @@ class Replayer:
         """Take the next window; False if it has to wait for the others, or cannot be read or judged now."""
         after, self._begun = self.pending.taken, self._clock()
         most = min(self.settings.window, self.reach - (after - self.done))
-        events = self.holds.take(self.queue.events(after, most, _WINDOW_BYTES))
+        events = self.pins.take(self.queue.events(after, most, _WINDOW_BYTES))
         self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
         if not events or self._waits_for_all:
             return False
@@ -453,16 +453,16 @@ class Replayer:
         events = self.queue.events(after, _LOOK_AHEAD, _WINDOW_BYTES)
         return any(removes(it, operation, job.work.keys) for it in [*own, *removals(events, self.translator)])
 
-    def _waits_for_hold(self, job: Job) -> bool:
-        """Whether a work has to wait for the end of a hold."""
-        return self.holds.covers(job.work.keys, job.work.positions)
+    def _is_pinned(self, job: Job) -> bool:
+        """Whether a work has to wait for the end of a pin."""
+        return self.pins.covers(job.work.keys, job.work.positions)
 
-    def _holds(self, job: Job) -> bool:
+    def _is_blocked(self, job: Job) -> bool:
         """Whether a work waits behind events that were refused since its draft was made."""
         _, change = job.batch.draft.changes[min(job.work.positions)]
         if change.comes_alone:
-            return job.batch.blocks.holds(change)
-        return job.batch.blocks.holds_at(max(job.work.positions), job.work.keys)
+            return job.batch.blocks.block(change)
+        return job.batch.blocks.block_at(max(job.work.positions), job.work.keys)
 
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""

@@ -27,25 +27,25 @@ must still be tried, to see whether any succeeds.
 
 
 class Scheduler:
-    """The works under way, for one thread. `holds` says which would have to wait behind what is parked.
+    """The works under way, for one thread. `is_blocked` says which would have to wait behind what is parked.
 
     `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
-    `waits_for_hold` says which may not begin now, for a while (see `Holds`). `end` notes each that is done or
+    `is_pinned` says which may not begin now, for a while (see `Pins`). `end` notes each that is done or
     refused in its batch.
     """
 
     def __init__(
         self,
         clock: Callable[[], float],
-        holds: Callable[[Job], bool],
+        is_blocked: Callable[[Job], bool],
         refuse: Callable[[Job, Exception | None], None],
-        waits_for_hold: Callable[[Job], bool] = lambda _: False,
+        is_pinned: Callable[[Job], bool] = lambda _: False,
         end: Callable[[Job], object] = lambda job: job.batch.end(job),
     ) -> None:
         self._clock = clock
-        self._holds = holds
+        self._is_blocked = is_blocked
         self._refuse = refuse
-        self._waits_for_hold = waits_for_hold
+        self._is_pinned = is_pinned
         self._end_job = end
         self._waiting: list[Job] = []
         self._freed: list[Job] = []
@@ -93,7 +93,7 @@ class Scheduler:
             self._end(job, error)
 
     def release(self) -> None:
-        """Make ready what waits for no work under way, and for no hold; call it when the ends of works are recorded."""
+        """Make ready what waits for no work under way, and for no pin; call it when the ends of works are recorded."""
         freed, self._freed, self._waiting = [*self._waiting, *self._freed], [], []
         self._release(freed)
 
@@ -191,10 +191,10 @@ class Scheduler:
         waiting = deque(freed)
         while waiting:
             job = waiting.popleft()
-            if self._holds(job):
+            if self._is_blocked(job):
                 self._refuse(job, None)
                 waiting.extend(self._leave(job))
-            elif self._waits_for_hold(job):
+            elif self._is_pinned(job):
                 self._waiting.append(job)
             else:
                 self._ready.append(job)

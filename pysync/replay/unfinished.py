@@ -31,7 +31,7 @@ class Unfinished:
         note = note_of(target, "unfinished")
         return cls(partial(notes.put, note), notes.get(note))
 
-    def holds(self, operation: Operation) -> bool:
+    def has_table_of(self, operation: Operation) -> bool:
         """Whether the operation describes a part of a table that is there only in part."""
         needs_table = isinstance(operation, TableOperation) and not isinstance(operation, (DropTable, LeaveTable))
         return needs_table and _key(operation) in self._keys

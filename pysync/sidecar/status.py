@@ -158,5 +158,5 @@ def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
         "position": target.position(),
         "queued": target.depth().queued,
         "parked": parked,
-        "held": drain.holds.databases(),
+        "pinned": drain.pins.databases(),
     }

@@ -130,13 +130,13 @@ def barriers(
         for at in range(number):
             disturb(at)
             before, began = client.done, time.monotonic()
-            reported = waited(directory, client.database, "replica", consistent=True, hold=60)
+            reported = waited(directory, client.database, "replica", consistent=True, pin=60)
             assert reported["state"] == "there", reported
             seconds = time.monotonic() - began
             first = state(target, client.database)
             time.sleep(0.1)
-            assert state(target, client.database) == first, "it moved while it was held"
-            assert release(directory, reported), "it was held to the end"
+            assert state(target, client.database) == first, "it moved while it was pinned"
+            assert release(directory, reported), "it was pinned to the end"
             step = moment(*first)
             assert step >= before, f"the point is of step {step}; the source had {before} when it was asked for"
             found.append((step, seconds, reported["attempts"]))
@@ -162,7 +162,7 @@ def test_points_under_load_are_each_of_one_moment(
         record_property("attempts", sum(it[2] for it in every))
         record_property("seconds", {"p50": seconds[len(seconds) // 2], "max": seconds[-1]})
         assert_converges(stage)
-        assert stage.status()["targets"][0]["held"] == []
+        assert stage.status()["targets"][0]["pinned"] == []
 
 
 def refresh(stage: Stage, database: str, number: int) -> None:

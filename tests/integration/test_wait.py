@@ -1,4 +1,4 @@
-"""`pysync wait` and `pysync status --object` on real metastores: what they promise holds when they return."""
+"""`pysync wait` and `pysync status --object` on real metastores: what they promise is true when they return."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_paused_target_ends_it_and_says_what_to_do(stage: Stage, source: Metas
 
 
 def test_the_end_of_its_time_has_an_exit_code_of_its_own(stage: Stage) -> None:
-    """A listener that does not report: nobody knows what it holds."""
+    """A listener that does not report: nobody knows what is in its spool."""
     os.kill(stage.source.pid, signal.SIGSTOP)
     try:
         found = json_of(stage, "wait", "shop", "--timeout", "1s", code=3)
@@ -136,10 +136,10 @@ def test_an_event_id_needs_a_notification_log(stage: Stage) -> None:
     assert found["code"] == "no_log"
 
 
-def test_a_held_database_stays_as_it_is_and_others_go_on(stage: Stage, source: Metastore, target: Metastore) -> None:
+def test_a_pinned_database_stays_as_it_is_and_others_go_on(stage: Stage, source: Metastore, target: Metastore) -> None:
     directory = stage.config.queue.directory
     source.call(lambda client: client.create_database(hive.Database(name="other")))
-    found = waited(directory, "shop", "replica", consistent=True, hold=120)
+    found = waited(directory, "shop", "replica", consistent=True, pin=120)
     assert found["state"] == "there", found
     before = target.tables("dr_shop")
     create(source, "behind")
@@ -147,7 +147,7 @@ def test_a_held_database_stays_as_it_is_and_others_go_on(stage: Stage, source: M
     assert waited(directory, "other", "replica")["state"] == "there"
     assert target.tables("other") == ["beside"]
     assert target.tables("dr_shop") == before
-    assert stage.status()["targets"][0]["held"] == ["dr_shop"]
+    assert stage.status()["targets"][0]["pinned"] == ["dr_shop"]
     assert release(directory, found)
     assert waited(directory, "shop", "replica")["state"] == "there"
     assert "behind" in target.tables("dr_shop")
@@ -155,21 +155,21 @@ def test_a_held_database_stays_as_it_is_and_others_go_on(stage: Stage, source: M
 
 def test_a_hold_that_ends_too_early_is_told(stage: Stage, source: Metastore) -> None:
     directory = stage.config.queue.directory
-    found = waited(directory, "shop", "replica", consistent=True, hold=30)
+    found = waited(directory, "shop", "replica", consistent=True, pin=30)
     ask(directory, "pause", target="replica")  # interrupts what is under way: it comes again
     ask(directory, "resume", target="replica")
     until = time.monotonic() + 60
-    while stage.status()["targets"][0]["held"] and time.monotonic() < until:
+    while stage.status()["targets"][0]["pinned"] and time.monotonic() < until:
         time.sleep(0.1)
     assert not release(directory, found)
 
 
-def test_a_command_runs_while_the_database_is_held(stage: Stage, tmp_path: Path) -> None:
+def test_a_command_runs_while_the_database_is_pinned(stage: Stage, tmp_path: Path) -> None:
     file = tmp_path / "made"
     program = f"import pathlib; pathlib.Path({str(file)!r}).touch(); raise SystemExit(7)"
     found = json_of(stage, "wait", "shop", "--consistent", "--", sys.executable, "-c", program, code=7)
-    assert (found["state"], found["held"], found["exit_code"], file.exists()) == ("there", True, 7, True)
-    assert stage.status()["targets"][0]["held"] == []
+    assert (found["state"], found["pinned"], found["exit_code"], file.exists()) == ("there", True, 7, True)
+    assert stage.status()["targets"][0]["pinned"] == []
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_command_runs_while_the_database_is_held(stage: Stage, tmp_path: Path)
         ("wait", "shop", "--timeout", "5"),
         ("wait", "shop.orders", "--consistent"),
         ("status", "--object", "shop", "--watch"),
-        ("wait", "shop", "--consistent", "--hold", "2h"),
+        ("wait", "shop", "--consistent", "--pin", "2h"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(stage: Stage, arguments: tuple[str, ...]) -> None:

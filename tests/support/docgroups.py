@@ -45,7 +45,7 @@ status.md: pysync status --object sales.orders
 status.md: pysync status dr --object sales --json
 verify.md: pysync wait sales.orders --target dr --timeout 2m
 verify.md: pysync wait sales --json
-verify.md: pysync wait sales --consistent --hold 30s -- true
+verify.md: pysync wait sales --consistent --pin 30s -- true
 status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json

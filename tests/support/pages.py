@@ -324,7 +324,7 @@ def a_why(name: str, now: float = NOW) -> dict[str, Any]:
 
 
 MANY_TABLES = sorted([EVIL, LONG, *(f"shop_{it // 1000:03}.orders_{it % 1000:03}" for it in range(100_000))])
-_STATES = ("in_sync", "behind", "parked", "foreign", "out_of_scope", "drifted", "dropped", "unknown", "held")
+_STATES = ("in_sync", "behind", "parked", "foreign", "out_of_scope", "drifted", "dropped", "unknown", "held", "pinned")
 
 
 def some_tables(request: Mapping[str, Any], targets: Sequence[str], now: float = NOW) -> dict[str, Any]:

@@ -20,5 +20,5 @@ def waited(directory: Path, name: str, target: str, *, seconds: float = 120.0, *
 
 
 def release(directory: Path, found: dict[str, Any]) -> bool:
-    """End a wait; returns whether its database was held until now."""
-    return bool(ask(directory, "wait end", wait=found["wait"])["held"])
+    """End a wait; returns whether its database was pinned until now."""
+    return bool(ask(directory, "wait end", wait=found["wait"])["pinned"])

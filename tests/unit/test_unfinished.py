@@ -153,7 +153,11 @@ def test_only_what_tells_a_part_of_a_table_is_held() -> None:
     unfinished = Unfinished(saved='["db.t"]')
     origin: dict[str, Any] = {"mark": MARK, "visited": ("east",)}
     put = PutPartitions(table=NAME, definition=None, partitions=(), **origin)
-    assert unfinished.holds(put)
-    assert not unfinished.holds(PutPartitions(table=TableName("db", "u"), definition=None, partitions=(), **origin))
-    assert not unfinished.holds(DropTable(table=NAME, **origin))
-    assert not unfinished.holds(Refresh(source_database="db", database="db", source_table=NAME, table=NAME, **origin))
+    assert unfinished.has_table_of(put)
+    assert not unfinished.has_table_of(
+        PutPartitions(table=TableName("db", "u"), definition=None, partitions=(), **origin)
+    )
+    assert not unfinished.has_table_of(DropTable(table=NAME, **origin))
+    assert not unfinished.has_table_of(
+        Refresh(source_database="db", database="db", source_table=NAME, table=NAME, **origin)
+    )

@@ -246,10 +246,10 @@ def test_a_consistent_point_holds_the_database_until_it_is_released(bench: Fault
     assert (found["code"], found["position"], found["attempts"]) == ("consistent", 3, 1)
     bench.append(create("db.u"), create("other.t"))
     wait_until(lambda: bench.tables("other") == ["t"], what="the other database going on")
-    assert (bench.tables(), asked.status("db")["held"]) == (["t"], True)
-    assert asked.waits.end({"wait": found["wait"]}) == {"held": True}
-    wait_until(lambda: bench.tables() == ["t", "u"], what="the held database going on")
-    assert asked.waits.end({"wait": found["wait"]}) == {"held": False}
+    assert (bench.tables(), asked.status("db")["pinned"]) == (["t"], True)
+    assert asked.waits.end({"wait": found["wait"]}) == {"pinned": True}
+    wait_until(lambda: bench.tables() == ["t", "u"], what="the pinned database going on")
+    assert asked.waits.end({"wait": found["wait"]}) == {"pinned": False}
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_a_consistent_point_holds_the_database_until_it_is_released(bench: Fault
         {"object": 3},
         {"object": "db", "event_id": True},
         {"object": "db", "event_id": -1},
-        {"object": "db", "consistent": True, "hold": 0},
-        {"object": "db", "consistent": True, "hold": 1e9},
-        {"object": "db", "consistent": True, "hold": "1m"},
+        {"object": "db", "consistent": True, "pin": 0},
+        {"object": "db", "consistent": True, "pin": 1e9},
+        {"object": "db", "consistent": True, "pin": "1m"},
         {"object": "db.t", "consistent": True},
     ],
 )

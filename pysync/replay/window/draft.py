@@ -49,7 +49,7 @@ def draft(
     blocks: Blocks,
     finished: Set[int] = frozenset(),
 ) -> Draft:
-    """Translate, fold and plan. What cannot be translated or planned, or is held by `blocks`, is refused.
+    """Translate, fold and plan. What cannot be translated or planned, or has to wait behind `blocks`, is refused.
 
     The draft may end before the last event (see `run_of`). Events at the positions `finished` were applied before a
     crash or a pause: they come along for the position alone. Nothing that is given is changed.
@@ -76,7 +76,7 @@ class _Sifted:
 
 
 def _sift(run: Iterable[Translated], blocks: Blocks) -> _Sifted:
-    """Refuse what is not translated, and what is held by `blocks`, which change on the way."""
+    """Refuse what is not translated, and what has to wait behind `blocks`, which change on the way."""
     taken, refused = list[Translated](), list[Refusal]()
     for each in run:
         refusal = _refusal(each, blocks)
@@ -94,7 +94,7 @@ def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
     # Before the check: what the refresh makes good must not block the refresh.
     if each.covers is not None:
         blocks.heal(each.event.position, each.covers)
-    return Refusal.waiting(each.event, each.translation.keys) if blocks.holds(each.translation) else None
+    return Refusal.waiting(each.event, each.translation.keys) if blocks.block(each.translation) else None
 
 
 def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:

@@ -1,10 +1,10 @@
-"""Consistent: holds a database at a target in a state that the source's database had at one moment.
+"""Consistent: pins a database at a target in a state that the source's database had at one moment.
 
 1. Everything that the source had when this was made arrives in the queue.
-2. The database is held at an event behind that: the target gets what is before, and nothing of this database that is
+2. The database is pinned at an event behind that: the target gets what is before, and nothing of this database that is
    behind it. Other databases go on.
-3. When the target has it, once more everything that the source has then arrives. What came behind the held event shows
-   whether the target may have got anything of it. If so, it is held at a later event.
+3. When the target has it, once more everything that the source has then arrives. What came behind the pinned event
+   shows whether the target may have got anything of it. If so, it is pinned at a later event.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.concerns import concerns
-from pysync.replay.window.holds import Hold
+from pysync.replay.window.pins import Pin
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.proof import doubt
 from pysync.sidecar.waiting.reaching import Objects, Reaching
@@ -29,7 +29,7 @@ _UNSETTLED = "the order of two changes is not known"
 
 
 class Consistent:
-    """A wait for a consistent point of the database `name`, held for `seconds` at most. For one thread at a time."""
+    """A wait for a consistent point of the database `name`, pinned for `seconds` at most. For one thread at a time."""
 
     def __init__(self, drain: Drain, queue: EventQueue, capture: Capture, name: str, seconds: float) -> None:
         _refuse(drain, name)
@@ -40,13 +40,13 @@ class Consistent:
         self._witness = Witness(queue, mapping, self._objects, capture.watch.clocks)
         self._arrival: Arrival | None = self._new_arrival()
         self._since = self._arrival.begun  # what was read at the source before that is in the queue, too
-        self._hold: Hold | None = None
+        self._pin: Pin | None = None
         self._call: tuple[int, float] | None = None  # the second arrival, and when it began
         self._attempts = 0
         self._reached: WaitVerdict | None = None
 
     def verdict(self) -> WaitVerdict:
-        """What it has come to; once it is `there` the database stays held until `end`."""
+        """What it has come to; once it is `there` the database stays pinned until `end`."""
         if self._reached is not None:
             return self._reached
         verdict = self._reaching.hindered() or self._step()
@@ -57,9 +57,9 @@ class Consistent:
         return verdict
 
     def end(self) -> bool:
-        """Let the database go on; whether it was held until now."""
-        hold, self._hold = self._hold, None
-        return hold is not None and self._drain.holds.end(hold)
+        """Let the database go on; whether it was pinned until now."""
+        pin, self._pin = self._pin, None
+        return pin is not None and self._drain.pins.end(pin)
 
     def _step(self) -> WaitVerdict:
         if self._arrival is not None:
@@ -68,59 +68,59 @@ class Consistent:
                 return verdict
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
-            if not self._begin_hold(verdict):
+            if not self._begin_pin(verdict):
                 return self._retry(_UNSETTLED, after_arrival=True)
-        hold = self._hold
-        if hold is None or not self._drain.holds.lasts(hold):
+        pin = self._pin
+        if pin is None or not self._drain.pins.lasts(pin):
             return self._retry(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
         if self._call is None:
-            behind = self._reaching.verdict(hold.upto)
+            behind = self._reaching.verdict(pin.upto)
             if behind is not None:
                 return behind
             self._call = self._capture.begin(), self._capture.clock()
-        return self._capture.missing(self._call[0]) or self._proved(hold, self._call[1])
+        return self._capture.missing(self._call[0]) or self._proved(pin, self._call[1])
 
-    def _begin_hold(self, least: int) -> bool:
-        """Hold the database; False if the order of two changes before the held event is not known."""
+    def _begin_pin(self, least: int) -> bool:
+        """Pin the database; False if the order of two changes before the pinned event is not known."""
         clock, concerned = self._capture.clock, concerns({self._objects.source})
-        # What is unsettled before may be settled by a refresh behind the held event; what becomes so later stays so for
-        # longer than this takes.
+        # What is unsettled before may be settled by a refresh behind the pinned event; what becomes so later stays so
+        # for longer than this takes.
         began, before = clock(), self._capture.is_unsettled(clock(), concerned)
-        self._hold = self._drain.holds.begin(self._objects.databases, least, self._seconds)
+        self._pin = self._drain.pins.begin(self._objects.databases, least, self._seconds)
         self._call = None
         self._attempts += 1
         return not (before or self._capture.is_unsettled(clock(), concerned)) and clock() - began < CALM_SECONDS
 
-    def _proved(self, hold: Hold, called_at: float) -> WaitVerdict:
-        """All that may have been read at the source has come: judge by what is behind the held event."""
+    def _proved(self, pin: Pin, called_at: float) -> WaitVerdict:
+        """All that may have been read at the source has come: judge by what is behind the pinned event."""
         gap, upto = self._capture.gap(self._drain.name)
-        if gap is not None or upto > hold.upto:
+        if gap is not None or upto > pin.upto:
             return self._retry("changes of it may be missing", after_arrival=True)
-        after = self._witness.after(hold.upto)
-        before = self._witness.before(hold.upto, min(it.at for it in after)) if after else []
+        after = self._witness.after(pin.upto)
+        before = self._witness.before(pin.upto, min(it.at for it in after)) if after else []
         doubtful = doubt(before, after, self._read())
         if doubtful is not None:
             self._since = called_at
             return self._retry(doubtful)
-        return self._there(hold)
+        return self._there(pin)
 
     def _read(self) -> set[str] | None:
         read = self._drain.reads.since(self._since - CLOSE_SECONDS)
         return None if read is None else {key for key in read if not key or self._objects.concerned({key})}
 
-    def _there(self, hold: Hold) -> WaitVerdict:
-        if not self._drain.holds.lasts(hold):
+    def _there(self, pin: Pin) -> WaitVerdict:
+        if not self._drain.pins.lasts(pin):
             return self._retry("the target had to begin anew")
-        left = max(0.0, hold.until - self._capture.clock())
-        text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {hold.upto}"
-        more = {"attempts": self._attempts, "held_seconds": round(left, 3)}
-        return WaitVerdict(THERE, "consistent", text, None, hold.upto, more)
+        left = max(0.0, pin.until - self._capture.clock())
+        text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {pin.upto}"
+        more = {"attempts": self._attempts, "pinned_seconds": round(left, 3)}
+        return WaitVerdict(THERE, "consistent", text, None, pin.upto, more)
 
     def _retry(self, why: str, *, after_arrival: bool = False) -> WaitVerdict:
         """Let the database go on, and try a later event; `after_arrival`: first let everything arrive again."""
         self.end()
         log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)
-        if after_arrival or not self._begin_hold(self._queue.last):
+        if after_arrival or not self._begin_pin(self._queue.last):
             self.end()
             self._arrival = self._new_arrival()
         return waits("again", f"no consistent point yet ({self._attempts} tried): {why}")

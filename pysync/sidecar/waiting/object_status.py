@@ -89,7 +89,7 @@ class ObjectStatus:
             "parked": [{"position": at, "tables": sorted(keys)} for at, keys in sorted(parked.items())],
             "gap": gap.text if gap else None,
             "paused": pause and pause.reason,
-            "held": bool(objects.databases.intersection(drain.holds.databases())),
+            "pinned": bool(objects.databases.intersection(drain.pins.databases())),
         }
 
     def _event_id(self, waiting: _Waiting, unsure: bool) -> int | None:

@@ -28,8 +28,8 @@ _EVERY_SECONDS = 0.1
 _FORGET_SECONDS = 60.0
 """Nobody has asked for so long: nobody waits any more."""
 _MOST = 200
-_LONGEST_HOLD = 3600.0
-_HOLD = 60.0
+_LONGEST_PIN = 3600.0
+_PIN = 60.0
 
 Request = Mapping[str, Any]
 
@@ -65,7 +65,7 @@ class Upto:
         return behind or WaitVerdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
 
     def end(self) -> bool:
-        """Nothing is held."""
+        """Nothing is pinned."""
         return False
 
 
@@ -109,15 +109,15 @@ class Waits:
             while (verdict := wait.of.verdict()).state == WAITS and self._clock() < until:
                 time.sleep(_EVERY_SECONDS)
         wait.asked_at = self._clock()
-        if verdict.state != WAITS and "held_seconds" not in verdict.more:
+        if verdict.state != WAITS and "pinned_seconds" not in verdict.more:
             self._drop(name)
         elif verdict.state == THERE:
-            log.info("database_held", target=wait.target, database=wait.name, position=verdict.position)
+            log.info("database_pinned", target=wait.target, database=wait.name, position=verdict.position)
         return {"wait": name, **verdict.as_json()}
 
     def end(self, request: Request) -> dict[str, Any]:
-        """End a wait; `held` is whether its database was held until now."""
-        return {"held": self._drop(str(request.get("wait")))}
+        """End a wait; `pinned` is whether its database was pinned until now."""
+        return {"pinned": self._drop(str(request.get("wait")))}
 
     def _wait_of(self, request: Request) -> tuple[str, _Wait]:
         self._forget()
@@ -137,7 +137,7 @@ class Waits:
         if target not in self._drains:
             raise UsageError(f"the sidecar has no target {quoted(target)}", meant(target, self._drains, "its targets"))
         parts = self._drains[target], self._queue, self._capture, name
-        seconds = _seconds(request.get("hold")) if request.get("consistent") else 0.0
+        seconds = _seconds(request.get("pin")) if request.get("consistent") else 0.0
         if seconds:
             wait: _Looked = Consistent(*parts, seconds=seconds)
         else:
@@ -157,10 +157,10 @@ class Waits:
         if wait is None:
             return False
         with wait.lock:
-            held = wait.of.end()
+            pinned = wait.of.end()
         if isinstance(wait.of, Consistent):
-            log.info("database_released", target=wait.target, database=wait.name, held=held)
-        return held
+            log.info("database_released", target=wait.target, database=wait.name, pinned=pinned)
+        return pinned
 
 
 def name_of(value: object) -> str:
@@ -182,9 +182,7 @@ def _event_id(value: object) -> int | None:
 
 def _seconds(value: object) -> float:
     if value is None:
-        return _HOLD
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_HOLD:
-        raise UsageError(
-            f"{shortened(shown(value), 80)} is no time to hold a database", f"write 1 to {_LONGEST_HOLD:g}"
-        )
+        return _PIN
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_PIN:
+        raise UsageError(f"{shortened(shown(value), 80)} is no time to pin a database", f"write 1 to {_LONGEST_PIN:g}")
     return float(value)

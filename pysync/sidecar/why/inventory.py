@@ -135,7 +135,7 @@ class _Target:
     parked: Mapping[str, ParkedTable]
     common: Mapping[str, Any]
     """The facts that are the same for all objects."""
-    holds: frozenset[str]
+    pinned: frozenset[str]
     position: int
     waiting: Mapping[str, Sequence[SeenEvent]]
     """Events by their objects, from the position of the target that is furthest behind on."""
@@ -193,7 +193,7 @@ class _Target:
         state = _OF_CODES.get(first.code, "unknown")
         if facts.parked and first.code == "waiting":
             return "parked", first.text, None
-        if facts.waiting and state in {"behind", "held"}:
+        if facts.waiting and state == "behind":
             return self._waits(facts), first.text, facts.waiting[0].committed_at or facts.waiting[0].at
         compared_since = self.verified_at is not None and (last is None or last.at < self.verified_at)
         if compared_since and facts.source in self.drifted and state in {"in_sync", "unknown", "dropped"}:
@@ -207,7 +207,7 @@ class _Target:
         return state, first.text, self.as_of if state == "in_sync" else None
 
     def _waits(self, facts: Facts) -> str:
-        return "held" if database_of(facts.object) in self.holds else "behind"
+        return "pinned" if database_of(facts.object) in self.pinned else "behind"
 
     def known(self) -> Iterator[str]:
         """The names at the source of what waits for a person here, or has drifted: the source may not have them."""
@@ -374,7 +374,7 @@ class Inventory:
                 "error": progress["last_error"] and progress["last_error"]["reason"],
                 "queued": target.depth().queued,
             },
-            holds=frozenset(drain.holds.databases()),
+            pinned=frozenset(drain.pins.databases()),
             position=position,
             waiting=waiting,
             is_whole=scanned.whole,

@@ -22,6 +22,7 @@ TONES: Mapping[str, str] = {
     "parked": BAD,
     "held": WARN,
     "kept": WARN,
+    "pinned": WARN,
     "foreign": BAD,
     "out_of_scope": IDLE,
     "drifted": BAD,

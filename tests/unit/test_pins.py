@@ -1,4 +1,4 @@
-"""Holds and pending works: a held database shows exactly what it was at an event, and everything else goes on."""
+"""Pins and pending works: a pinned database shows exactly what it was at an event, and everything else goes on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pysync.replay.scheduler import Scheduler
 from pysync.replay.window.blocks import Blocks, Refusal
 from pysync.replay.window.concerns import concerns
 from pysync.replay.window.draft import Draft
-from pysync.replay.window.holds import Hold, Holds
 from pysync.replay.window.order import database_of
+from pysync.replay.window.pins import Pin, Pins
 from pysync.replay.window.plan import Work
 
 DATABASES = ("a", "b")
@@ -48,24 +48,24 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def holds(clock: Clock) -> Holds:
-    return Holds(lambda: None, clock)
+def pins(clock: Clock) -> Pins:
+    return Pins(lambda: None, clock)
 
 
 # --- one by one
 
 
-def test_a_window_ends_at_the_first_hold_in_it(holds: Holds) -> None:
-    holds.begin({"a"}, 3, FOR_EVER)
-    holds.begin({"b"}, 5, FOR_EVER)
-    assert positions(holds.take(queued(1, 2, 3, 4, 5, 6))) == [1, 2, 3]
-    assert positions(holds.take(queued(4, 5, 6))) == [4, 5]
-    assert positions(holds.take(queued(6, 7))) == [6, 7]
+def test_a_window_ends_at_the_first_pin_in_it(pins: Pins) -> None:
+    pins.begin({"a"}, 3, FOR_EVER)
+    pins.begin({"b"}, 5, FOR_EVER)
+    assert positions(pins.take(queued(1, 2, 3, 4, 5, 6))) == [1, 2, 3]
+    assert positions(pins.take(queued(4, 5, 6))) == [4, 5]
+    assert positions(pins.take(queued(6, 7))) == [6, 7]
 
 
-def test_a_hold_is_behind_what_is_on_its_way_already(holds: Holds) -> None:
-    holds.take(queued(1, 2, 3, 4))
-    assert holds.begin({"a"}, 2, FOR_EVER).upto == 4
+def test_a_pin_is_behind_what_is_on_its_way_already(pins: Pins) -> None:
+    pins.take(queued(1, 2, 3, 4))
+    assert pins.begin({"a"}, 2, FOR_EVER).upto == 4
 
 
 @pytest.mark.parametrize(
@@ -81,26 +81,26 @@ def test_a_hold_is_behind_what_is_on_its_way_already(holds: Holds) -> None:
         (set(), 4, True),
     ],
 )
-def test_what_touches_a_held_database_behind_its_event_waits(
-    holds: Holds, keys: set[str], position: int, waits: bool
+def test_what_touches_a_pinned_database_behind_its_event_waits(
+    pins: Pins, keys: set[str], position: int, waits: bool
 ) -> None:
-    holds.begin({"a"}, 3, FOR_EVER)
-    assert holds.covers(keys, [position]) is waits
+    pins.begin({"a"}, 3, FOR_EVER)
+    assert pins.covers(keys, [position]) is waits
 
 
-def test_a_hold_ends_by_itself(holds: Holds, clock: Clock) -> None:
-    hold = holds.begin({"a"}, 3, 10.0)
-    assert (holds.lasts(hold), holds.databases()) == (True, ["a"])
+def test_a_pin_ends_by_itself(pins: Pins, clock: Clock) -> None:
+    pin = pins.begin({"a"}, 3, 10.0)
+    assert (pins.lasts(pin), pins.databases()) == (True, ["a"])
     clock.now += 10
-    assert not holds.covers({"a.x"}, [4])
-    assert (holds.lasts(hold), holds.databases(), holds.end(hold)) == (False, [], False)
+    assert not pins.covers({"a.x"}, [4])
+    assert (pins.lasts(pin), pins.databases(), pins.end(pin)) == (False, [], False)
 
 
-def test_a_hold_does_not_survive_that_events_come_again(holds: Holds) -> None:
-    hold = holds.begin({"a"}, 3, FOR_EVER)
-    holds.forget(1)
-    assert not holds.lasts(hold)
-    assert holds.begin({"a"}, 0, FOR_EVER).upto == 1
+def test_a_pin_does_not_survive_that_events_come_again(pins: Pins) -> None:
+    pin = pins.begin({"a"}, 3, FOR_EVER)
+    pins.forget(1)
+    assert not pins.lasts(pin)
+    assert pins.begin({"a"}, 0, FOR_EVER).upto == 1
 
 
 def test_a_refused_event_is_not_taken_for_applied_until_it_is_parked() -> None:
@@ -192,16 +192,16 @@ class World:
     def __init__(self, events: list[frozenset[str]], window: int) -> None:
         self.events, self.window, self.taken = events, window, 0
         self.site, self.pending = Site(), Pending(NoQueue())
-        self.holds = Holds(lambda: None, lambda: 0.0)
-        self.held: list[Hold] = []
+        self.pins = Pins(lambda: None, lambda: 0.0)
+        self.pinned: list[Pin] = []
         self.scheduler = Scheduler(
-            lambda: 0.0, lambda _: False, self._no_refusal, self._waits_for_hold, self.pending.end
+            lambda: 0.0, lambda _: False, self._no_refusal, self._waits_for_pin, self.pending.end
         )
 
     def take(self) -> None:
         events = queued(*range(self.taken + 1, min(self.taken + self.window, len(self.events)) + 1))
         if events:
-            events = list(self.holds.take(events))
+            events = list(self.pins.take(events))
             batch = Batch(Draft(events, self._works(events), {}, [], 0, {}), Blocks(), 1)
             self.taken = batch.last
             self.pending.take(batch)
@@ -228,12 +228,12 @@ class World:
         return {key: at for at, keys in enumerate(self.events[:upto], 1) for key in keys if key in tables}
 
     def check(self) -> None:
-        for hold in filter(self.holds.lasts, self.held):
-            tables = {it for it in TABLES if database_of(it) in hold.databases}
+        for pin in filter(self.pins.lasts, self.pinned):
+            tables = {it for it in TABLES if database_of(it) in pin.databases}
             there = {key: at for key, at in self.site.tables.items() if key in tables}
-            assert all(at <= hold.upto for at in there.values()), (hold, there)
-            if self.pending.upto(concerns(hold.databases)) >= hold.upto:
-                assert there == self.wanted(hold.upto, tables), hold
+            assert all(at <= pin.upto for at in there.values()), (pin, there)
+            if self.pending.upto(concerns(pin.databases)) >= pin.upto:
+                assert there == self.wanted(pin.upto, tables), pin
 
     def _works(self, events: list[Queued]) -> list[Work]:
         """Folded as a window is: a table has one work, but for what is before and after a rename."""
@@ -248,8 +248,8 @@ class World:
             found.append(Work(keys, (), (event.position,)))
         return [*found, *(Work(frozenset({key}), (), tuple(at)) for key, at in open_works.items())]
 
-    def _waits_for_hold(self, job: Job) -> bool:
-        return self.holds.covers(job.work.keys, job.work.positions)
+    def _waits_for_pin(self, job: Job) -> bool:
+        return self.pins.covers(job.work.keys, job.work.positions)
 
     def _no_refusal(self, *_: object) -> None:
         raise AssertionError("nothing is refused here")
@@ -262,13 +262,13 @@ EVENTS = st.lists(
     max_size=30,
 )
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["take", "turn", "apply", "hold", "release"]), st.integers(0, 40)), max_size=60
+    st.tuples(st.sampled_from(["take", "turn", "apply", "pin", "release"]), st.integers(0, 40)), max_size=60
 )
 
 
 @settings(max_examples=300)
 @given(EVENTS, st.integers(1, 10), STEPS)
-def test_a_held_database_is_what_it_was_at_one_event(
+def test_a_pinned_database_is_what_it_was_at_one_event(
     events: list[frozenset[str]], window: int, steps: list[tuple[str, int]]
 ) -> None:
     world = World(events, window)
@@ -279,26 +279,26 @@ def test_a_held_database_is_what_it_was_at_one_event(
             world.turn()
         elif step == "apply" and world.site.in_flight:
             world.site.apply(number)
-        elif step == "hold":
+        elif step == "pin":
             least = min(world.taken + number % 8, len(events))  # mostly within the next window
-            world.held.append(world.holds.begin({DATABASES[number % 2]}, least, FOR_EVER))
-        elif step == "release" and world.held:
-            world.holds.end(world.held.pop(number % len(world.held)))
+            world.pinned.append(world.pins.begin({DATABASES[number % 2]}, least, FOR_EVER))
+        elif step == "release" and world.pinned:
+            world.pins.end(world.pinned.pop(number % len(world.pinned)))
         world.check()
     world.rest()
-    for hold in sorted(world.held, key=lambda it: it.upto):  # what is before one may wait for the end of another
-        assert world.pending.upto(concerns(hold.databases)) >= hold.upto, "what is before a hold is applied"
+    for pin in sorted(world.pinned, key=lambda it: it.upto):  # what is before one may wait for the end of another
+        assert world.pending.upto(concerns(pin.databases)) >= pin.upto, "what is before a pin is applied"
         world.check()
-        world.holds.end(hold)
+        world.pins.end(pin)
         world.rest()
     assert world.site.tables == world.wanted(len(events), set(TABLES)), "in the end all is there"
 
 
 @given(EVENTS, st.integers(1, 10), st.integers(0, 30))
-def test_other_databases_go_on_while_one_is_held(events: list[frozenset[str]], window: int, least: int) -> None:
+def test_other_databases_go_on_while_one_is_pinned(events: list[frozenset[str]], window: int, least: int) -> None:
     alone = [keys for keys in events if len({database_of(key) for key in keys}) == 1]
     world = World(alone, window)
-    world.held.append(world.holds.begin({"a"}, min(least, len(alone)), FOR_EVER))
+    world.pinned.append(world.pins.begin({"a"}, min(least, len(alone)), FOR_EVER))
     world.rest()
     others = {it for it in TABLES if it.startswith("b.")}
     assert {key: at for key, at in world.site.tables.items() if key in others} == world.wanted(len(alone), others)
