@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-JAR := build/pysync-listener.jar
+JARS := build/pysync-listener.jar build/pysync-copy.jar
 SETUP := $(VENV)/.setup
 PACKER := build/venv
 PACKER_SETUP := $(PACKER)/.setup
@@ -53,8 +53,8 @@ $(PACKER_SETUP): .ci/build.txt
 	@$(PACKER)/bin/python -m pip install --quiet --require-hashes -r .ci/build.txt
 	@touch $@
 
-$(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
-	@$(PACKER)/bin/python listener-java/build.py --output $@
+$(JARS) &: $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
+	@$(PACKER)/bin/python listener-java/build.py --output build
 
 $(ARCHIVE): $(SETUP)
 	@echo "keeping the classes of the embedded metastore (once; a third of each of its starts)"
@@ -75,18 +75,18 @@ $(SITE_TOOLS)/.setup: .ci/site.txt
 site: doctor-python $(SITE_TOOLS)/.setup ## the docs as HTML in build/site; a link that leads nowhere is an error
 	@$(SITE_TOOLS)/bin/mkdocs build --strict -f .ci/site/mkdocs.yml
 
-jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
+jar: doctor-build $(JARS) ## build the listener and the file copy: build/pysync-{listener,copy}.jar (JDK 9 or newer)
 
-dist: doctor-build $(PACKER_SETUP) ## wheel and sdist into dist/, the listener in both; the same sources give the same bytes
+dist: doctor-build $(PACKER_SETUP) ## wheel and sdist into dist/, the jars in both; the same sources give the same bytes
 	@rm -f dist/pysync-*.whl dist/pysync-*.tar.gz
-	@echo "compiling the listener, and packing it with pysync as sdist and wheel into dist/ (half a minute; log: build/dist.log)"
+	@echo "compiling the jars, and packing them with pysync as sdist and wheel into dist/ (half a minute; log: build/dist.log)"
 	@$(PACKER)/bin/python -m build --no-isolation --outdir dist . >build/dist.log 2>&1 || { cat build/dist.log >&2; exit 1; }
 	@cd dist && sha256sum pysync-*.whl pysync-*.tar.gz
 
-demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end states compared
+demo: setup $(JARS) ## two real metastores, the sidecar killed half-way, the end states compared
 	@$(BIN)/pysync demo $(ARGS)
 
-test: setup $(JAR) $(ARCHIVE) ## the tests; the suites beside them: make test SUITE=servers, athena, spark, crash, browser, versions, …
+test: setup $(JARS) $(ARCHIVE) ## the tests; the suites beside them: make test SUITE=servers, athena, spark, crash, browser, versions, …
 	@case " $(SUITES) " in *" $(SUITE) "*) ;; *) echo "there is no suite $(SUITE): name one of $(SUITES)"; exit 2;; esac
 	@$(MAKE) --no-print-directory suite-$(SUITE)
 
@@ -187,7 +187,7 @@ format: setup ## write the code as ruff would
 .PHONY: pins sbom licences audit release
 
 # draw the pictures of README anew, from real runs
-pictures: setup $(JAR)
+pictures: setup $(JARS)
 	@$(BIN)/python -m tests.pictures
 
 $(TOOLS)/.setup: .ci/build.txt .ci/release.txt
@@ -212,7 +212,7 @@ pins: $(TOOLS)/.setup
 	@$(RELEASE) pins
 
 # what users install, as CycloneDX: dist/pysync-VERSION.cdx.json (needs gcc, libkrb5-dev)
-sbom: $(RUNTIME)/.setup $(JAR)
+sbom: $(RUNTIME)/.setup $(JARS)
 	@$(RELEASE) sbom $(RUNTIME)/bin/python
 
 # the licences of what users install; one that is not allowed is an error (needs gcc, libkrb5-dev)
@@ -233,14 +233,14 @@ release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; pub
 	@$(MAKE) --no-print-directory sbom
 	@$(RELEASE) finish $(RELEASE_SUITES)
 
-bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
+bench: setup $(JARS) ## all benchmarks; `make bench-main` runs one
 	@$(BIN)/python -m tests.bench
 
-bench-%: setup $(JAR)
+bench-%: setup $(JARS)
 	@$(BIN)/python -m tests.bench $*
 
 # pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/coming-from.md#measured; needs Maven; half an hour)
-compare-agents: setup $(JAR)
+compare-agents: setup $(JARS)
 	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 
 clean: ## remove what was built (the virtual environment too)

@@ -1,8 +1,10 @@
-"""Builds the listener jar with javac and the package py4j alone: no Maven, no Hive, nothing downloaded.
+"""Builds both jars with javac and the package py4j alone: no Maven, no Hive, nothing downloaded.
 
-The sources are compiled for Java 8 against stubs of what they use of Hive, Hadoop, thrift and slf4j (not packaged), and
-packed with the few py4j classes that a pure client needs. Those get a package of our own: a metastore may have another
-py4j. The same sources, py4j and JDK give the same bytes.
+pysync-listener.jar is for the Hive Metastore, pysync-copy.jar for Spark. Neither has a class that the other needs.
+
+The sources are compiled for Java 8 against stubs of what they use of Hive, Hadoop, thrift and slf4j (not packaged). The
+listener is packed with the few py4j classes that a pure client needs. Those get a package of our own: a metastore may
+have another py4j. The same sources, py4j and JDK give the same bytes.
 """
 
 import argparse
@@ -20,7 +22,8 @@ from pathlib import Path
 from relocate import RelocationError, relocate
 
 HERE = Path(__file__).resolve().parent
-SOURCES = HERE / "src" / "main" / "java"
+LISTENER = HERE / "src" / "main" / "java"
+COPY = HERE / "src" / "copy" / "java"
 STUBS = (HERE / "src" / "stubs" / "common", HERE / "src" / "stubs" / "newer")
 OLDEST_JDK = 9  # the first whose javac has --release
 JDK_HELP = "install JDK {} or newer (Debian: apt-get install default-jdk-headless), or set JAVA_HOME to one"
@@ -73,20 +76,22 @@ def check_jdk(javac: str, oldest: int = OLDEST_JDK) -> int:
     return int(version[1])
 
 
-def run_javac(javac: str, output: Path, class_path: str, stubs: Sequence[Path] = STUBS) -> None:
-    """Compiles the sources for Java 8; warnings are errors. Nothing is made of the stubs."""
+def compiled(javac: str, sources: Path, class_path: str, stubs: Sequence[Path] = STUBS) -> dict[str, bytes]:
+    """The classes of the sources, for Java 8, by their names in a jar; warnings are errors. None is of a stub."""
+    with tempfile.TemporaryDirectory() as classes:
+        run_javac(javac, sources, Path(classes), class_path, stubs)
+        return {path.relative_to(classes).as_posix(): path.read_bytes() for path in Path(classes).rglob("*.class")}
+
+
+def run_javac(javac: str, sources: Path, output: Path, class_path: str, stubs: Sequence[Path]) -> None:
+    """Puts the classes below `output`. Raises BuildError with what javac says."""
     options = ["--release", "8", LINT, "-Werror", "-proc:none", "-encoding", "UTF-8", "-g", "-implicit:none"]
-    files = sorted(str(path) for path in SOURCES.rglob("*.java"))
+    files = sorted(str(path) for path in sources.rglob("*.java"))
     beside = os.pathsep.join(os.path.relpath(folder, HERE) for folder in stubs)  # a colon above HERE would divide paths
     paths = ["-cp", class_path, "-sourcepath", beside, "-d", str(output)]
     done = subprocess.run([javac, *options, *paths, *files], capture_output=True, text=True, check=False, cwd=HERE)
     if done.returncode:
         raise BuildError(f"{done.stdout}{done.stderr}javac failed")
-
-
-def class_files(classes: Path) -> dict[str, bytes]:
-    """What javac made, by its name in the jar."""
-    return {path.relative_to(classes).as_posix(): path.read_bytes() for path in classes.rglob("*.class")}
 
 
 def py4j_package() -> Distribution:
@@ -126,7 +131,7 @@ def relocated(classes: dict[str, bytes]) -> dict[str, bytes]:
         raise BuildError(f"py4j cannot get a package of ours: {error}") from None
 
 
-def own_files(jdk: int) -> dict[str, bytes]:
+def own_files(title: str, jdk: int) -> dict[str, bytes]:
     """The manifest and our license."""
     pyproject = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
     version = re.search(r'^version = "([^"]+)"', pyproject, re.MULTILINE)
@@ -134,14 +139,13 @@ def own_files(jdk: int) -> dict[str, bytes]:
         raise BuildError("pyproject.toml says no version")
     lines = [
         "Manifest-Version: 1.0",
-        "Implementation-Title: pysync-listener",
+        f"Implementation-Title: {title}",
         f"Implementation-Version: {version[1]}",
         f"Build-Jdk-Spec: {jdk}",
     ]
     return {
         "META-INF/MANIFEST.MF": "".join(f"{line}\r\n" for line in [*lines, ""]).encode(),
         "META-INF/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
-        "META-INF/NOTICE": (HERE / "NOTICE").read_bytes(),
     }
 
 
@@ -157,21 +161,25 @@ def write_jar(files: dict[str, bytes], output: Path) -> None:
     unfinished.replace(output)
 
 
-def build(output: Path) -> None:
-    """Compiles and packs."""
+def build(directory: Path) -> None:
+    """Compiles and packs both."""
     javac = find_javac()
     jdk = check_jdk(javac)
     package = py4j_package()
-    jar, license_ = py4j_file(package, "share/py4j/py4j*.jar"), py4j_file(package, "LICENSE*")
-    with tempfile.TemporaryDirectory() as classes:
-        run_javac(javac, Path(classes), str(jar))
-        code = relocated({**class_files(Path(classes)), **py4j_classes(jar)})
-    write_jar({**own_files(jdk), **code, "META-INF/LICENSE-py4j.txt": license_.read_bytes()}, output)
+    py4j = py4j_file(package, "share/py4j/py4j*.jar")
+    listener = relocated({**compiled(javac, LISTENER, str(py4j)), **py4j_classes(py4j)})
+    notices = {
+        "META-INF/NOTICE": (HERE / "NOTICE").read_bytes(),
+        "META-INF/LICENSE-py4j.txt": py4j_file(package, "LICENSE*").read_bytes(),
+    }
+    copy = compiled(javac, COPY, "")
+    write_jar({**own_files("pysync-listener", jdk), **listener, **notices}, directory / "pysync-listener.jar")
+    write_jar({**own_files("pysync-copy", jdk), **copy}, directory / "pysync-copy.jar")
 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Build the listener jar.")
+    parser = argparse.ArgumentParser(description="Build the jars of the listener and of the file copy.")
     parser.add_argument(
         "--check-jdk",
         type=int,
@@ -180,14 +188,14 @@ def main() -> int:
         metavar="VERSION",
         help="only look for a JDK of that version",
     )
-    parser.add_argument("--output", type=Path, default=Path("build") / "pysync-listener.jar")
+    parser.add_argument("--output", type=Path, default=Path("build"), metavar="DIRECTORY")
     arguments = parser.parse_args()
     try:
         if arguments.check_jdk:
             check_jdk(find_javac(arguments.check_jdk), arguments.check_jdk)
         else:
             build(arguments.output)
-            print(f"built {arguments.output}")
+            print(f"built the jars in {arguments.output}")
     except (BuildError, OSError, zipfile.BadZipFile) as error:
         print(f"pysync: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
-"""Build hook of wheel and sdist: puts the listener jar into them, and conf/ into the wheel, for `pysync init`.
+"""Build hook of wheel and sdist: puts both jars into them, and conf/ into the wheel, for `pysync init`.
 
-The jar is built from the sources. Where no JDK is, the jar is taken that an sdist brings along.
+The jars are built from the sources. Where no JDK is, those are taken that an sdist brings along.
 """
 
 import subprocess
@@ -11,36 +11,37 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NAME = "pysync-listener.jar"
-PLACES = {"wheel": f"pysync/jars/{NAME}", "sdist": f"listener-java/{NAME}"}
+NAMES = ("pysync-listener.jar", "pysync-copy.jar")
+DIRECTORIES = {"wheel": "pysync/jars", "sdist": "listener-java"}
 
 
-class ListenerJarHook(BuildHookInterface[Any]):
-    """The wheel has the jar where `pysync jar` finds it, the sdist beside its sources."""
+class JarsHook(BuildHookInterface[Any]):
+    """The wheel has the jars where pysync looks for them (pysync/base/jars.py), the sdist beside their sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable install takes the jar from build/, so it needs none here."""
+        """An editable install takes the jars from build/, so it needs none here."""
         if version != "editable":
             self.work = TemporaryDirectory(prefix="pysync-build-")
             included = build_data["force_include"]
-            included[str(self.jar(Path(self.work.name)))] = PLACES[self.target_name]
+            jars = self.jars(Path(self.work.name))
+            included.update({str(jars / name): f"{DIRECTORIES[self.target_name]}/{name}" for name in NAMES})
             if self.target_name == "wheel":
                 included[str(Path(self.root) / "conf")] = "pysync/conf"
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
-        """It is in the archive now."""
+        """They are in the archive now."""
         if version != "editable":
             self.work.cleanup()
 
-    def jar(self, work: Path) -> Path:
-        """A jar of these sources. Ends the process where there is no way to it: a traceback would bury the reason."""
-        brought = Path(self.root) / PLACES["sdist"]
-        if brought.is_file() and self.build("--check-jdk", quiet=True):
+    def jars(self, work: Path) -> Path:
+        """A directory with jars of these sources. Ends the process if there can be none: a traceback would bury why."""
+        brought = Path(self.root) / DIRECTORIES["sdist"]
+        if all((brought / name).is_file() for name in NAMES) and self.build("--check-jdk", quiet=True):
             return brought
-        code = self.build("--output", str(work / NAME))
+        code = self.build("--output", str(work))
         if code:
             sys.exit(code)
-        return work / NAME
+        return work
 
     def build(self, *arguments: str, quiet: bool = False) -> int:
         """The exit code of build.py, which says itself what is missing."""

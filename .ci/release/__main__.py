@@ -17,7 +17,7 @@ from release.sbom import write_sbom
 from release.schema import assert_valid
 from release.versions import assert_releasable
 
-JAR = Path("build") / "pysync-listener.jar"
+JARS = (Path("build") / "pysync-listener.jar", Path("build") / "pysync-copy.jar")
 
 
 def main() -> int:
@@ -54,7 +54,7 @@ def _do(arguments: argparse.Namespace) -> None:
     elif arguments.step == "check":
         print(f"pysync {assert_releasable()}")
     elif arguments.step == "sbom":
-        told = write_sbom(arguments.python, JAR)
+        told = write_sbom(arguments.python, JARS)
         assert_valid(artifact(".cdx.json"))
         print(told)
     elif arguments.step == "licences":
@@ -62,7 +62,7 @@ def _do(arguments: argparse.Namespace) -> None:
     elif arguments.step == "audit":
         print(write_audit(REQUIREMENTS.read_text(encoding="utf-8"), arguments.more))
     else:
-        print(finish(JAR, arguments.suites), end="")
+        print(finish(JARS, arguments.suites), end="")
 
 
 def write_licences(packages: Sequence[Distribution]) -> str:

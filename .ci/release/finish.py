@@ -10,14 +10,14 @@ from pathlib import Path
 from release.project import DIST, REQUIREMENTS, ReleaseError, artifact, version
 
 SUMS = "SHA256SUMS"
-_IN_WHEEL = "pysync/jars/pysync-listener.jar"
+_IN_WHEEL = "pysync/jars"
 _ENDINGS = ("-py3-none-any.whl", ".tar.gz", ".cdx.json", "-licences.json", "-licences.txt", "-audit.json")
 SUITES = ("quick", "servers", "athena", "spark", "crash", "browser", "versions", "kerberos")
 
 
-def finish(jar: Path, suites: Sequence[str]) -> str:
+def finish(jars: Sequence[Path], suites: Sequence[str]) -> str:
     """Write the pins with our own hashes, and the checksums. Returns the checksums and the next steps."""
-    _assert_whole(jar)
+    _assert_whole(jars)
     packages = [artifact(ending) for ending in _ENDINGS[:2]]
     own = " \\\n".join([f"pysync=={version()}", *(f"    --hash=sha256:{sha256(file)}" for file in packages)])
     pins = artifact("-requirements.txt")
@@ -33,8 +33,8 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _assert_whole(jar: Path) -> None:
-    """Raise ReleaseError if dist/ lacks a file or has another one, or if the SBOM describes another jar."""
+def _assert_whole(jars: Sequence[Path]) -> None:
+    """Raise ReleaseError if dist/ lacks a file or has another one, or if the SBOM describes other jars."""
     wanted = {artifact(ending).name for ending in _ENDINGS}
     there = {file.name for file in DIST.iterdir()} if DIST.is_dir() else set()
     strange = there - wanted - {SUMS, artifact("-requirements.txt").name}
@@ -42,8 +42,8 @@ def _assert_whole(jar: Path) -> None:
     wrong += [f"dist/{name} does not belong to this release" for name in sorted(strange)]
     if not wrong:
         with zipfile.ZipFile(artifact(_ENDINGS[0])) as wheel:
-            if hashlib.sha256(wheel.read(_IN_WHEEL)).hexdigest() != sha256(jar):
-                wrong.append(f"the jar in the wheel is not {jar}, which the SBOM describes")
+            differing = [jar for jar in jars if wheel.read(f"{_IN_WHEEL}/{jar.name}") != jar.read_bytes()]
+        wrong += [f"the jar in the wheel is not {jar}, which the SBOM describes" for jar in differing]
     if wrong:
         raise ReleaseError("\n".join(wrong))
 

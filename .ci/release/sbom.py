@@ -1,8 +1,8 @@
 """The SBOM, in the JSON format of CycloneDX: what users install with any of the extras, and what is in jars.
 
-cyclonedx-py reads an environment that has only these packages. This module adds the listener jar with its classes of
-py4j, the jars in pyspark, and the extras that install each package. The same environment and jar give the same bytes:
-the SBOM contains no time and no random number.
+cyclonedx-py reads an environment that has only these packages. This module adds pysync's jars (the listener's with its
+classes of py4j), the jars in pyspark, and the extras that install each package. The same environment and jars give the
+same bytes: the SBOM contains no time and no random number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,19 @@ SPEC = "1.6"
 _PROPERTIES = re.compile(r"META-INF/maven/([^/]+)/([^/]+)/pom\.properties")
 _ROOT = "root-component"
 _LISTENER = "pysync-listener"
+_USES = {
+    _LISTENER: "Runs in the Hive Metastore. `pysync jar` prints its path.",
+    "pysync-copy": "Copies files in tasks of Spark.",
+}
 
 
-def write_sbom(python: Path, jar: Path) -> str:
-    """Write the SBOM for the environment of `python` and this listener jar. Returns a summary in one line."""
+def write_sbom(python: Path, jars: Sequence[Path]) -> str:
+    """Write the SBOM for the environment of `python` and pysync's jars. Returns a summary in one line."""
     cyclonedx = Path(sys.executable).with_name("cyclonedx-py")
     words = ("--pyproject", "pyproject.toml", "--spec-version", SPEC, "--output-reproducible")
     told = json.loads(run([cyclonedx, "environment", *words, python]))
-    jars = python.parents[1].glob("lib/python3*/site-packages/pyspark/jars/*.jar")
-    bom = completed(told, packages_of(python), jars, jar)
+    of_pyspark = python.parents[1].glob("lib/python3*/site-packages/pyspark/jars/*.jar")
+    bom = completed(told, packages_of(python), of_pyspark, jars)
     file = artifact(".cdx.json")
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(bom, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -44,21 +48,21 @@ def write_sbom(python: Path, jar: Path) -> str:
 
 
 def completed(
-    bom: dict[str, Any], packages: Iterable[Distribution], pyspark_jars: Iterable[Path], listener: Path
+    bom: dict[str, Any], packages: Iterable[Distribution], pyspark_jars: Iterable[Path], own_jars: Sequence[Path]
 ) -> dict[str, Any]:
     """Add what cyclonedx-py cannot see. Raises ReleaseError if the environment does not fit pysync."""
     known = graph(packages)
     refs = {str(canonicalize_name(it["name"])): it["bom-ref"] for it in bom["components"]}
-    jars = [_jar(file) for file in sorted(pyspark_jars)]
+    of_pyspark, own = [_jar(file) for file in sorted(pyspark_jars)], [_own_jar(file) for file in own_jars]
     parts = [_with_extras(it, known) for it in bom["components"]]
-    parts = [{**it, "components": jars} if it["name"] == "pyspark" else it for it in parts]
+    parts = [{**it, "components": of_pyspark} if it["name"] == "pyspark" else it for it in parts]
     edges = [{"ref": refs[name], "dependsOn": sorted(refs[it] for it in needs)} for name, needs in known.needs.items()]
     edges += [
-        {"ref": _ROOT, "dependsOn": [_LISTENER, *sorted(refs[name] for name in known.own)]},
-        {"ref": _LISTENER, "dependsOn": [f"{_LISTENER}/py4j"]},
+        {"ref": _ROOT, "dependsOn": [*(it["name"] for it in own), *sorted(refs[name] for name in known.own)]},
+        *({"ref": it["name"], "dependsOn": [part["bom-ref"] for part in it["components"]]} for it in own),
     ]
     edges.sort(key=lambda it: it["ref"])
-    return {**bom, "components": [*parts, _listener(listener)], "dependencies": edges}
+    return {**bom, "components": [*parts, *own], "dependencies": edges}
 
 
 def _with_extras(package: dict[str, Any], known: Graph) -> dict[str, Any]:
@@ -79,17 +83,17 @@ def _jar(file: Path) -> dict[str, Any]:
     return {**told, "hashes": [_sha256(file)]}
 
 
-def _listener(jar: Path) -> dict[str, Any]:
-    """Describe the listener jar and the code of others in it."""
+def _own_jar(jar: Path) -> dict[str, Any]:
+    """Describe a jar of pysync and the code of others in it."""
     return {
         "type": "library",
-        "bom-ref": _LISTENER,
-        "name": _LISTENER,
+        "bom-ref": jar.stem,
+        "name": jar.stem,
         "version": version(),
-        "description": "Runs in the Hive Metastore. `pysync jar` prints its path.",
+        "description": _USES[jar.stem],
         "hashes": [_sha256(jar)],
         "licenses": [{"license": {"id": "Apache-2.0"}}],
-        "components": [_py4j()],
+        "components": [_py4j()] if jar.stem == _LISTENER else [],
     }
 
 

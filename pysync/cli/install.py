@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pysync.base.errors import UsageError
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.token import write_token
 from pysync.cli.arguments import path
 from pysync.cli.output import ConfigFile, echo, print_changes

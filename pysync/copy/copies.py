@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import UsageError
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
@@ -97,4 +97,4 @@ def _host(targets: Sequence[TargetSettings], directory: Path) -> SparkHost | Non
     request = next((it for it in requests if it.catalog), requests[0])
     threads = max(it.threads for it in requests)
     copies = any(it.copy_files for it in targets)
-    return SparkHost(replace(request, threads=threads), directory, [listener_jar()] if copies else [])
+    return SparkHost(replace(request, threads=threads), directory, [copy_jar()] if copies else [])

@@ -32,7 +32,7 @@ class SparkWorkers:
 
     @classmethod
     def of(cls, host: SparkHost) -> SparkWorkers:
-        """Tasks of a session that others use, too; it has the listener's jar."""
+        """Tasks of a session that others use, too; it has the jar of `copy_jar`."""
         made = cls.__new__(cls)
         made.host = host
         return made

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pysync.base.errors import UsageError
 from pysync.base.files import Owner
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.rights import is_users
 from pysync.config import Config, load_config
 from pysync.hive_site import files as hive_site

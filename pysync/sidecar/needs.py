@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.base.token import read_token
 from pysync.config import Config, Partial
 from pysync.queue.directory import try_out
@@ -55,7 +55,7 @@ def _token(file: Path) -> str:
 def _spark(*, copies: bool) -> str:
     """Whether Spark is installed. Whether its settings are right shows when it starts, which takes long."""
     assert_spark()
-    return f"installed; {listener_jar()}" if copies else "installed"
+    return f"installed; {copy_jar()}" if copies else "installed"
 
 
 def _web(settings: WebConfig) -> str:

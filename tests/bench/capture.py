@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from tests.bench.frame import Row, Say, percentile

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
@@ -68,7 +68,7 @@ class _Bench:
         self._directory = directory
         self._say = say
         settings = CopySettings(master="local[2]", parallelism=2)
-        self._workers = SparkWorkers(settings, listener_jar(), directory)
+        self._workers = SparkWorkers(settings, copy_jar(), directory)
         self._copier = Copier(self._workers, settings)
 
     def close(self) -> None:

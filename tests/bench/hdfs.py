@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
@@ -90,7 +90,7 @@ class _Bench:
     def _start(self) -> None:
         directory = self._directory / f"spark-{time.monotonic_ns()}"
         directory.mkdir()
-        self._workers = SparkWorkers(self._settings, listener_jar(), directory)
+        self._workers = SparkWorkers(self._settings, copy_jar(), directory)
         self._copier = Copier(self._workers, self._settings)
 
     def _make(self, what: str, number: int, size: int) -> None:

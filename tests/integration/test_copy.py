@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied
 from pysync.copy.requests import Pair
@@ -39,7 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, lake: Path) -> Iterator[Spar
         "spark.hadoop.fs.viewfs.mounttable.lake.linkFallback": f"file://{lake}",
         "spark.hadoop.fs.viewfs.mounttable.all.link./mounted": f"file://{lake}/behind",
     }
-    workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), tmp_path_factory.mktemp("spark"))
+    workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), tmp_path_factory.mktemp("spark"))
     yield workers
     workers.close()
 

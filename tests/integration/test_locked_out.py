@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_until

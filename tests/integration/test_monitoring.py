@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.control.client import ask
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore

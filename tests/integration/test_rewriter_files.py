@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied
 from pysync.copy.reencoder import Reencoder
@@ -36,7 +36,7 @@ TEXT = Form("text", "parquet", tuple(TYPES), "\x01", "\\N")
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
     settings = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
-    workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), tmp_path_factory.mktemp("spark"))
+    workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), tmp_path_factory.mktemp("spark"))
     yield workers
     workers.close()
 

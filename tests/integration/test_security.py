@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.capture import connections
 from pysync.capture.seal import SealedInput, Sealer
 from pysync.lab import EmbeddedMetastore, free_port

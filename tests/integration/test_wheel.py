@@ -1,4 +1,4 @@
-"""Wheel and sdist: both carry the listener jar, are always the same bytes, and install where no JDK is."""
+"""Wheel and sdist: both carry the jars of listener and copy, are always the same bytes, and install where no JDK is."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("pysync", "listener-java", "conf", "docs", "tests", ".ci")
 FILES = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore", ".dockerignore")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*cache", "target", "jars", "*.jar")
-IN_WHEEL = "pysync/jars/pysync-listener.jar"
-IN_SDIST = "listener-java/pysync-listener.jar"
+JARS = {
+    "pysync-listener.jar": "org/pysync/listener/SidecarListener.class",
+    "pysync-copy.jar": "org/pysync/copy/FileCopy.class",
+}
+IN_WHEEL = Path("pysync/jars")
+IN_SDIST = Path("listener-java")
 NO_JDK = "pysync: there is no Java compiler (javac): install JDK 9 or newer"
 
 
@@ -89,16 +93,17 @@ def unpacked(packages: Packages, at: Path) -> Path:
     return at / "pysync-0.1.0"
 
 
-def jar_of_wheel(wheel: Path) -> bytes:
+def jars_of_wheel(wheel: Path) -> list[bytes]:
     with zipfile.ZipFile(wheel) as files:
-        return files.read(IN_WHEEL)
+        return [files.read(str(IN_WHEEL / name)) for name in JARS]
 
 
-def test_both_carry_one_jar(built: Packages, tmp_path: Path) -> None:
-    jar = unpacked(built, tmp_path) / IN_SDIST
-    assert jar.read_bytes() == jar_of_wheel(built.wheel)
-    with zipfile.ZipFile(jar) as files:
-        assert "org/pysync/listener/SidecarListener.class" in files.namelist()
+def test_both_carry_the_same_jars(built: Packages, tmp_path: Path) -> None:
+    jars = [unpacked(built, tmp_path) / IN_SDIST / name for name in JARS]
+    assert [jar.read_bytes() for jar in jars] == jars_of_wheel(built.wheel)
+    for jar, of_it in zip(jars, JARS.values(), strict=True):
+        with zipfile.ZipFile(jar) as files:
+            assert [name for name in JARS.values() if name in files.namelist()] == [of_it]
 
 
 def test_the_sdist_has_no_more_than_the_project(built: Packages, tmp_path: Path) -> None:
@@ -106,7 +111,7 @@ def test_the_sdist_has_no_more_than_the_project(built: Packages, tmp_path: Path)
     files = {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
     known = set(run("git", "ls-files", cwd=ROOT).splitlines())
     untracked = set(run("git", "ls-files", "--others", "--exclude-standard", cwd=ROOT).splitlines())
-    assert files - known - untracked == {IN_SDIST, "PKG-INFO"}
+    assert files - known - untracked == {*(str(IN_SDIST / name) for name in JARS), "PKG-INFO"}
     assert known - files <= {path for path in known if not (ROOT / path).exists()}
 
 
@@ -129,9 +134,10 @@ def test_where_no_jdk_is_an_sdist_makes_itself_again(
 
 
 @pytest.mark.crash  # a build more
-def test_where_a_jdk_is_the_sdist_s_jar_is_built_from_its_sources(built: Packages, tmp_path: Path) -> None:
+def test_where_a_jdk_is_the_sdist_s_jars_are_built_from_its_sources(built: Packages, tmp_path: Path) -> None:
     tree = unpacked(built, tmp_path)
-    (tree / IN_SDIST).write_bytes(b"an old one")
+    for name in JARS:
+        (tree / IN_SDIST / name).write_bytes(b"an old one")
     again = hatchling(tree, tmp_path / "dist", "sdist", env=environment())
     assert again.sdist.read_bytes() == built.sdist.read_bytes()
 
@@ -139,7 +145,8 @@ def test_where_a_jdk_is_the_sdist_s_jar_is_built_from_its_sources(built: Package
 def test_a_checkout_without_jdk_says_so_in_one_line(tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
     tree = checkout(tmp_path / "pysync")
     (tree / "build").mkdir()
-    (tree / "build" / "pysync-listener.jar").write_bytes(b"of who knows which sources")
+    for name in JARS:
+        (tree / "build" / name).write_bytes(b"of who knows which sources")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
     printed = run(*pip, "-w", tmp_path, ".", cwd=tree, env=no_jdk, fails=True)
     assert printed.count(NO_JDK) == 1
@@ -153,15 +160,20 @@ def test_a_build_leaves_nothing_in_the_checkout(built: Packages) -> None:
     assert [path for path in tree.rglob("*.jar") if "tests" not in path.parts] == []
 
 
-def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
+def test_an_installed_wheel_finds_its_jars_and_its_texts(
     built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]
 ) -> None:
     installed = tmp_path / "installed"
     run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, built.wheel)
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.cli import main; main()"
     found = Path(run(sys.executable, "-c", code, "jar", cwd=tmp_path, env=no_jdk).strip())
-    assert found == installed / IN_WHEEL
-    assert found.read_bytes() == jar_of_wheel(built.wheel)
+    assert found == installed / IN_WHEEL / "pysync-listener.jar"
+    ask = (
+        f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.base.jars import copy_jar; print(copy_jar())"
+    )
+    copy = Path(run(sys.executable, "-c", ask, cwd=tmp_path, env=no_jdk).strip())
+    assert copy == installed / IN_WHEEL / "pysync-copy.jar"
+    assert [found.read_bytes(), copy.read_bytes()] == jars_of_wheel(built.wheel)
     page = installed / "share" / "man" / "man1" / "pysync.1"
     assert page.read_text() == run(sys.executable, "-c", code, "man", cwd=tmp_path)
     # conf/ is in it, too: `pysync init` writes its files by it.
@@ -228,7 +240,7 @@ def test_it_installs_and_works_without_jdk_and_pyspark(
     machine.install(built.wheel if kind == "wheel" else built.sdist)
     assert not {"pyspark", "boto3", "starlette", "hatchling"} & machine.packages()
     jar = Path(machine.run("pysync", "jar").strip())
-    assert jar.read_bytes() == jar_of_wheel(built.wheel)
+    assert jar.read_bytes() == jars_of_wheel(built.wheel)[0]
     assert "Usage: pysync" in machine.run("pysync", "--help")
     machine.run("pysync", "token", tmp_path / "etc" / "token")
     assert (tmp_path / "etc" / "token").stat().st_mode & 0o777 == 0o600
@@ -250,4 +262,4 @@ def test_pip_builds_a_checkout_in_an_environment_of_its_own(tmp_path: Path, buil
     tree = checkout(tmp_path / "pysync")
     machine.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, tree)
     (wheel,) = tmp_path.glob("*.whl")
-    assert jar_of_wheel(wheel) == jar_of_wheel(built.wheel)
+    assert jars_of_wheel(wheel) == jars_of_wheel(built.wheel)

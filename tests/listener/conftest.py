@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.listener.driver import Place, compile_driver
-from tests.listener.stand import BUILD, JAR, Stand, build_jar
+from tests.listener.stand import BUILD, COPY_JAR, JAR, Stand, build_jars
 from tests.support.powercut import LoopDisk
 from tests.support.tmpfs import CannotMount
 
 
 @pytest.fixture(scope="session")
 def jar() -> Path:
-    """The jar of `make jar`, built anew if a source is newer."""
+    """The listener's jar of `make jar`; both are built anew if one is missing or older than a source."""
     sources = [*BUILD.parent.glob("*.py"), *BUILD.parent.rglob("*.java")]
-    if not JAR.is_file() or max(source.stat().st_mtime for source in sources) > JAR.stat().st_mtime:
-        build_jar(JAR)
+    built = [jar.stat().st_mtime for jar in (JAR, COPY_JAR) if jar.is_file()]
+    if len(built) < 2 or max(source.stat().st_mtime for source in sources) > min(built):
+        build_jars()
     return JAR
 
 

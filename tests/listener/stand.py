@@ -29,6 +29,7 @@ from tests.support import wait_for_value, wait_until
 
 ROOT = Path(__file__).parents[2]
 JAR = ROOT / "build" / "pysync-listener.jar"
+COPY_JAR = JAR.with_name("pysync-copy.jar")
 BUILD = ROOT / "listener-java" / "build.py"
 LISTENER = "org.pysync.listener.SidecarListener"
 TOKEN = uuid.uuid4().hex
@@ -304,5 +305,6 @@ def silent_server(port: int) -> Iterator[list[socket.socket]]:
                 connection.close()
 
 
-def build_jar(output: Path) -> None:
-    subprocess.run([sys.executable, str(BUILD), "--output", str(output)], check=True, capture_output=True)
+def build_jars() -> None:
+    """As `make jar` does."""
+    subprocess.run([sys.executable, str(BUILD), "--output", str(JAR.parent)], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""The build of the jar: javac and py4j's jar are enough, and the bytes are those that real Hive and Hadoop give."""
+"""The build of the jars: javac and py4j's jar are enough, and the bytes are those that real Hive and Hadoop give."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from pysync.lab import java
-from tests.listener.stand import BUILD, ROOT
+from tests.listener.stand import BUILD, COPY_JAR, ROOT
 from tests.support.listener_java import build
 
 COMMON, NEWER = build.STUBS
@@ -24,23 +24,29 @@ def py4j_jar() -> str:
     return str(build.py4j_file(build.py4j_package(), "share/py4j/py4j*.jar"))
 
 
+def compiled(class_path: str, stubs: Sequence[Path] = build.STUBS) -> dict[str, bytes]:
+    """The classes of both jars."""
+    javac = build.find_javac()
+    return {
+        **build.compiled(javac, build.LISTENER, class_path, stubs),
+        **build.compiled(javac, build.COPY, class_path, stubs),
+    }
+
+
 @pytest.fixture(scope="module")
-def by_stubs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What the jar's own build makes of the sources."""
-    classes = tmp_path_factory.mktemp("stubs")
-    build.run_javac(build.find_javac(), classes, py4j_jar())
-    return dict(build.class_files(classes))
+def by_stubs() -> dict[str, bytes]:
+    """What the jars' own build makes of the sources."""
+    return compiled(py4j_jar())
 
 
 def differing(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> set[str]:
     return {name for name in {*one, *other} if one.get(name) != other.get(name)}
 
 
-def test_the_stubs_give_the_bytes_that_real_hive_and_hadoop_give(by_stubs: dict[str, bytes], tmp_path: Path) -> None:
+def test_the_stubs_give_the_bytes_that_real_hive_and_hadoop_give(by_stubs: dict[str, bytes]) -> None:
     """Pyspark's jars, of Hive 2.3 and the newest Hadoop; `make test SUITE=versions` runs the jar in the other Hives."""
-    build.run_javac(build.find_javac(), tmp_path, f"{java.find_spark_jars()}/*", [NEWER])
     assert len(by_stubs) > 50
-    assert differing(by_stubs, build.class_files(tmp_path)) == set()
+    assert differing(by_stubs, compiled(f"{java.find_spark_jars()}/*", [NEWER])) == set()
 
 
 def test_a_stub_that_is_not_true_gives_other_bytes(by_stubs: dict[str, bytes], tmp_path: Path) -> None:
@@ -55,8 +61,7 @@ def test_a_stub_that_is_not_true_gives_other_bytes(by_stubs: dict[str, bytes], t
         text = path.read_text()
         assert right in text
         path.write_text(text.replace(right, other))
-    build.run_javac(build.find_javac(), tmp_path, py4j_jar(), [stubs, NEWER])
-    changed = differing(by_stubs, build.class_files(tmp_path))
+    changed = differing(by_stubs, compiled(py4j_jar(), [stubs, NEWER]))
     assert changed == {f"org/pysync/listener/{name}.class" for name in ("SidecarListener", "EventEncoder")}
 
 
@@ -70,7 +75,9 @@ def test_the_stubs_are_java_without_warnings(tmp_path: Path) -> None:
 
 def test_every_common_stub_is_used(by_stubs: dict[str, bytes]) -> None:
     """By the sources, or by a stub that they use."""
-    texts = [path.read_text() for folder in (build.SOURCES, *build.STUBS) for path in folder.rglob("*.java")]
+    texts = [
+        path.read_text() for folder in (build.LISTENER, build.COPY, *build.STUBS) for path in folder.rglob("*.java")
+    ]
     for path in COMMON.rglob("*.java"):
         users = [text for text in texts if re.search(rf"\b{path.stem}\b", text)]
         assert len(users) > 1, path
@@ -97,7 +104,7 @@ def fake_jdk(folder: Path, version: str) -> str:
 
 
 def test_where_no_jdk_is_one_line_says_so(tmp_path: Path) -> None:
-    output = tmp_path / "a.jar"
+    output = tmp_path / "build"
     done = run_build("--output", str(output), PATH=str(tmp_path))
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
@@ -124,7 +131,7 @@ def test_a_jdk_is_asked_for_its_version(tmp_path: Path, version: str, arguments:
 
 
 def test_where_py4j_is_not_installed_one_line_says_so() -> None:
-    done = run_build("--output", "unwritten.jar", options=("-S",), PATH=os.environ["PATH"])  # -S: no packages at all
+    done = run_build("--output", "unwritten", options=("-S",), PATH=os.environ["PATH"])  # -S: no packages at all
     assert done.returncode == 2
     assert done.stderr == "pysync: the package py4j, which holds its jar, is not installed: pip install py4j\n"
 
@@ -138,7 +145,7 @@ def test_a_py4j_that_lacks_a_class_is_refused(tmp_path: Path) -> None:
 
 def test_a_jar_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory")
-    done = run_build("--output", str(tmp_path / "file" / "a.jar"), PATH=os.environ["PATH"])
+    done = run_build("--output", str(tmp_path / "file" / "build"), PATH=os.environ["PATH"])
     assert done.returncode == 2
     assert re.fullmatch(r"pysync: .*(Not a directory|File exists): .*\n", done.stderr)
 
@@ -156,6 +163,7 @@ def test_a_copy_elsewhere_with_other_times_and_modes_gives_the_same_bytes(jar: P
     shutil.copytree(BUILD.parent, copy / "listener-java", copy_function=shutil.copyfile)
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copyfile(ROOT / name, copy / name)
-    command = [sys.executable, str(copy / "listener-java" / "build.py"), "--output", str(tmp_path / "new" / "a.jar")]
+    command = [sys.executable, str(copy / "listener-java" / "build.py"), "--output", str(tmp_path / "new")]
     subprocess.run(command, check=True, umask=0o077, cwd=tmp_path, capture_output=True)
-    assert (tmp_path / "new" / "a.jar").read_bytes() == jar.read_bytes()
+    assert jar.read_bytes() == (tmp_path / "new" / jar.name).read_bytes()
+    assert COPY_JAR.read_bytes() == (tmp_path / "new" / COPY_JAR.name).read_bytes()

@@ -25,7 +25,7 @@ from tests.mutation.parts import PARTS, Part
 _ROOT = Path(__file__).parents[2]
 _BUILD = _ROOT / "build/mutation"
 _COPIED = ("pysync", "tests", ".ci", "docs", "conf", "listener-java", "pyproject.toml", "README.md", "Makefile")
-_JAR = "pysync-listener.jar"  # of `build`, which is copied with nothing else in it
+_JARS = ("pysync-listener.jar", "pysync-copy.jar")  # of `build`, which is copied with nothing else in it
 _ALIVE = ("survived", "no tests")
 _COUNTED = ("killed", "timeout", *_ALIVE)  # anything else is shown, too
 _SHARE_OF_EXAMPLES = "0.1"  # of the properties: histories of the simulator find more in the same time
@@ -90,7 +90,8 @@ def _copy(part: Part) -> Path:
         else:
             shutil.copy(_ROOT / name, place / name)
     (place / "build").mkdir()
-    shutil.copy(_ROOT / "build" / _JAR, place / "build")
+    for jar in _JARS:
+        shutil.copy(_ROOT / "build" / jar, place / "build")
     settings = _SETTINGS.format(
         modules=list(part.modules), copied=[*_COPIED[1:], "build"], options=list(part.options), tests=list(part.tests)
     )

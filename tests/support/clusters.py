@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.token import write_token
 from pysync.config import Config, load_config
 from pysync.lab import EmbeddedMetastore, free_port

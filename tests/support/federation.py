@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask

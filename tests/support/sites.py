@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.config import load_config
 from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore

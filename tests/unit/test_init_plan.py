@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pysync.base.errors import UsageError
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.token import read_token
 from pysync.cli.app import app
 from pysync.config import load_config

@@ -64,32 +64,38 @@ def test_nothing_is_released_that_is_not_committed(tmp_path: Path, monkeypatch: 
 
 @pytest.fixture
 def dist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """dist/ before the checksums are written; the jar is beside it."""
+    """dist/ before the checksums are written; the jars are beside it."""
     place = tmp_path / "dist"
     place.mkdir()
     for module in (project, finish):
         monkeypatch.setattr(module, "DIST", place)
-    (tmp_path / "listener.jar").write_bytes(b"jar")
+    for jar in jars_beside(place):
+        jar.write_bytes(b"jar")
     for ending in finish._ENDINGS:
         project.artifact(ending).write_text(ending)
     with zipfile.ZipFile(project.artifact("-py3-none-any.whl"), "w") as wheel:
-        wheel.writestr("pysync/jars/pysync-listener.jar", b"jar")
+        for jar in jars_beside(place):
+            wheel.writestr(f"pysync/jars/{jar.name}", b"jar")
     return place
 
 
+def jars_beside(dist: Path) -> list[Path]:
+    return [dist.parent / "pysync-listener.jar", dist.parent / "pysync-copy.jar"]
+
+
 def test_the_checksums_are_what_sha256sum_expects(dist: Path) -> None:
-    finish.finish(dist.parent / "listener.jar", finish.SUITES)
+    finish.finish(jars_beside(dist), finish.SUITES)
     reported = subprocess.check_output(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=dist, text=True)
     assert len(reported.splitlines()) == len(list(dist.iterdir())) - 1
 
 
 def test_twice_is_the_same(dist: Path) -> None:
-    once = finish.finish(dist.parent / "listener.jar", ["test"])
-    assert finish.finish(dist.parent / "listener.jar", ["test"]) == once
+    once = finish.finish(jars_beside(dist), ["test"])
+    assert finish.finish(jars_beside(dist), ["test"]) == once
 
 
 def test_the_pins_of_a_release_have_its_own_hashes(dist: Path) -> None:
-    finish.finish(dist.parent / "listener.jar", [])
+    finish.finish(jars_beside(dist), [])
     text = project.artifact("-requirements.txt").read_text()
     assert text.startswith(REQUIREMENTS)
     own = text.removeprefix(REQUIREMENTS)
@@ -98,26 +104,27 @@ def test_the_pins_of_a_release_have_its_own_hashes(dist: Path) -> None:
 
 
 def test_a_release_tells_what_was_not_run_and_what_is_left_to_a_person(dist: Path) -> None:
-    reported = finish.finish(dist.parent / "listener.jar", ["quick", "crash"])
+    reported = finish.finish(jars_beside(dist), ["quick", "crash"])
     assert "NOT RUN: servers, athena, spark, browser, versions, kerberos" in reported
     assert f"git tag --sign v{project.version()}" in reported
-    assert "NOT RUN" not in finish.finish(dist.parent / "listener.jar", finish.SUITES)
+    assert "NOT RUN" not in finish.finish(jars_beside(dist), finish.SUITES)
 
 
 def test_a_file_that_is_missing_or_of_another_release_is_told(dist: Path) -> None:
     project.artifact("-audit.json").unlink()
     (dist / "pysync-0.0.1.tar.gz").touch()
     with pytest.raises(ReleaseError) as refused:
-        finish.finish(dist.parent / "listener.jar", [])
+        finish.finish(jars_beside(dist), [])
     missing = f"dist/pysync-{project.version()}-audit.json is missing"
     assert str(refused.value).splitlines() == [missing, "dist/pysync-0.0.1.tar.gz does not belong to this release"]
     assert not (dist / "SHA256SUMS").exists()
 
 
-def test_the_jar_of_the_wheel_is_the_one_of_the_sbom(dist: Path) -> None:
-    (dist.parent / "listener.jar").write_bytes(b"another")
-    with pytest.raises(ReleaseError, match="the jar in the wheel is not"):
-        finish.finish(dist.parent / "listener.jar", [])
+@pytest.mark.parametrize("name", ["pysync-listener.jar", "pysync-copy.jar"])
+def test_the_jars_of_the_wheel_are_those_of_the_sbom(dist: Path, name: str) -> None:
+    (dist.parent / name).write_bytes(b"another")
+    with pytest.raises(ReleaseError, match=f"^the jar in the wheel is not .*{name}, which the SBOM describes$"):
+        finish.finish(jars_beside(dist), [])
 
 
 def test_the_suites_that_a_release_runs_are_targets_of_make() -> None:

@@ -165,8 +165,8 @@ def bom(tmp_path: Path) -> dict[str, Any]:
     hive = a_jar(tmp_path / "hive-metastore-2.3.10.jar", maven, "META-INF/maven/com.shaded/other/pom.properties")
     plain = a_jar(tmp_path / "scala-xml_2.13-2.4.0.jar")
     packages = an_environment()
-    listener = a_jar(tmp_path / "pysync-listener.jar", "x")
-    return sbom.completed(told_by_cyclonedx(packages), packages, [plain, hive], listener)
+    own = [a_jar(tmp_path / "pysync-listener.jar", "x"), a_jar(tmp_path / "pysync-copy.jar", "y")]
+    return sbom.completed(told_by_cyclonedx(packages), packages, [plain, hive], own)
 
 
 def part(bom: dict[str, Any], name: str) -> dict[str, Any]:
@@ -174,13 +174,12 @@ def part(bom: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_sbom_has_the_listener_and_what_is_in_it(bom: dict[str, Any], tmp_path: Path) -> None:
-    listener = part(bom, "pysync-listener")
-    digest = hashlib.sha256((tmp_path / "pysync-listener.jar").read_bytes()).hexdigest()
-    assert listener["hashes"] == [{"alg": "SHA-256", "content": digest}]
-    assert [it["purl"] for it in listener["components"]] == [
-        f"pkg:maven/net.sf.py4j/py4j@{pinned(CONSTRAINTS, '3.11')['py4j']}"
-    ]
+def test_the_sbom_has_the_jars_of_pysync_and_what_is_in_them(bom: dict[str, Any], tmp_path: Path) -> None:
+    py4j = f"pkg:maven/net.sf.py4j/py4j@{pinned(CONSTRAINTS, '3.11')['py4j']}"
+    for name, inside in (("pysync-listener", [py4j]), ("pysync-copy", [])):
+        digest = hashlib.sha256((tmp_path / f"{name}.jar").read_bytes()).hexdigest()
+        assert part(bom, name)["hashes"] == [{"alg": "SHA-256", "content": digest}]
+        assert [it["purl"] for it in part(bom, name)["components"]] == inside
 
 
 def test_the_sbom_has_the_jars_that_pyspark_brings(bom: dict[str, Any]) -> None:
@@ -210,8 +209,8 @@ def test_a_package_depends_on_what_it_needs_and_on_no_extra_that_nobody_asks_for
 ) -> None:
     edges = {it["ref"]: it["dependsOn"] for it in bom["dependencies"]}
     assert edges["pydantic==1"] == ["typing-inspection==1"]
-    assert edges["pysync-listener"] == ["pysync-listener/py4j"]
-    assert {"thrift==1", "uvicorn==1", "pysync-listener"} <= set(edges["root-component"])
+    assert (edges["pysync-listener"], edges["pysync-copy"]) == (["pysync-listener/py4j"], [])
+    assert {"thrift==1", "uvicorn==1", "pysync-listener", "pysync-copy"} <= set(edges["root-component"])
     assert "typing-inspection==1" not in edges["root-component"]
     assert edges.keys() == {it["bom-ref"] for it in bom["components"]} | {"root-component"}
 
@@ -226,7 +225,7 @@ def test_a_package_depends_on_what_it_needs_and_on_no_extra_that_nobody_asks_for
 )
 def test_an_environment_that_is_another_has_no_sbom(packages: list[Any], error: str, tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match=error):
-        sbom.completed(told_by_cyclonedx(packages), packages, [], a_jar(tmp_path / "listener.jar"))
+        sbom.completed(told_by_cyclonedx(packages), packages, [], [a_jar(tmp_path / "pysync-listener.jar")])
 
 
 def test_a_circle_of_requirements_ends(monkeypatch: pytest.MonkeyPatch) -> None:

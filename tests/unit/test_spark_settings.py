@@ -167,13 +167,13 @@ def test_a_session_that_somebody_else_has_in_this_process_is_not_taken_for_ones_
         target.check()
 
 
-def test_the_listeners_jar_is_needed_where_files_are_copied_alone(
+def test_the_jar_of_the_copy_is_needed_only_where_files_are_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.base.listener_jar._JARS", ())
+    monkeypatch.setattr("pysync.base.jars._DIRECTORIES", ())
     assert Copies([], tmp_path).copiers == {}
     Copies([settings()], tmp_path).close()
-    with pytest.raises(PysyncError, match="the listener jar is not built"):
+    with pytest.raises(PysyncError, match="the copy jar is not built"):
         Copies([settings(copy=True)], tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 
 
 @dataclass(frozen=True, slots=True)

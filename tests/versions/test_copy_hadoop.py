@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
@@ -76,7 +76,7 @@ def field(jars: HadoopJars, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             "spark.hadoop.fs.viewfs.mounttable.all.link./one": f"{one.uri}/mounted",
         }
         directory = made("spark")
-        workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), directory)
+        workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), directory)
         workers.call("survey", "time\t.pysync-copy-\n")
         yield Field(workers, (one.uri, other.uri), aws.client("s3"), directory)
         workers.close()

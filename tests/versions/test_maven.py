@@ -32,8 +32,8 @@ def test_maven_runs_the_junit_tests_and_makes_the_same_jar(tmp_path: Path, repor
     if shutil.which("mvn") is None:
         report.missing["listener by Maven"] = "Maven is not installed (Debian: apt-get install maven)"
         pytest.skip(report.missing["listener by Maven"])
-    ours, root = tmp_path / "ours.jar", tmp_path / "listener-java"
-    built = [sys.executable, str(LISTENER / "build.py"), "--output", str(ours)]
+    ours, root = tmp_path / "ours" / "pysync-listener.jar", tmp_path / "listener-java"
+    built = [sys.executable, str(LISTENER / "build.py"), "--output", str(ours.parent)]
     subprocess.run(built, check=True, capture_output=True, timeout=SECONDS)
     shutil.copytree(LISTENER, root, ignore=shutil.ignore_patterns("target"))
     command = ["mvn", "--batch-mode", "--quiet", "--file", str(root / "pom.xml"), "package"]

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from pysync.base.errors import PysyncError
-from pysync.base.listener_jar import listener_jar
+from pysync.base.jars import listener_jar
 from pysync.base.token import write_token
 from pysync.config import load_config
 from pysync.control.client import ask
