@@ -11,6 +11,7 @@ from pysync.base import logs
 from pysync.base.errors import PysyncError
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
+from pysync.parts import ALL_PARTS
 from pysync.sidecar.process import run as run_sidecar
 
 log = structlog.get_logger(__name__)
@@ -41,7 +42,7 @@ def run(
     loaded = load_config(config)
     logs.configure(loaded.log.level, loaded.log.format)
     try:
-        run_sidecar(loaded, config, quarantine=quarantine)
+        run_sidecar(loaded, config, ALL_PARTS, quarantine=quarantine)
     except PysyncError as error:
         if loaded.log.format != "json":
             raise

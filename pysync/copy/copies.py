@@ -26,14 +26,21 @@ _LOAD = "remove rewrite from its [targets.copy] for the load, or load only the m
 class Copies:
     """The copiers by target. Spark is not started before the first file is to be copied."""
 
-    def __init__(self, targets: Iterable[TargetSettings], directory: Path) -> None:
-        """`directory` is for Spark's log.
+    def __init__(
+        self,
+        targets: Iterable[TargetSettings],
+        directory: Path,
+        *,
+        out_of: Callable[[Copier], Copying] | None = None,
+    ) -> None:
+        """`directory` is for Spark's log. `out_of` has files taken from another place than the source, if one is given.
 
         Targets of kind spark that are opened from these settings share the session from now on.
         Raises UsageError when pyspark is not installed, and PysyncError when the jar is not built; neither if no
         target wants Spark.
         """
         known = list(targets)
+        self._out_of = out_of
         wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
         self._host = _host(known, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
@@ -47,25 +54,20 @@ class Copies:
             if isinstance(it, SparkSettings) and self._host:
                 it.use(self._host)
 
-    def opener(
-        self,
-        settings: TargetSettings,
-        open_target: Callable[[], Target],
-        out_of: Callable[[Copier], Copying] | None = None,
-    ) -> Callable[[], Target]:
-        """What opens the target, with its files first where they are copied, `out_of` another place if one is given.
+    def opener(self, settings: TargetSettings, open_target: Callable[[], Target]) -> Callable[[], Target]:
+        """What opens the target, with its files first where they are copied.
 
         Raises UsageError for files from another place that would have to be rewritten.
         """
         copier = self.copiers.get(settings.name)
         if copier is None:
             return open_target
-        if out_of is not None:
+        if self._out_of is not None:
             if settings.name in self._reencoders:
                 raise UsageError(
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
-            return partial(_open, open_target, FilesFirst(out_of(copier), settings, of_dump=True))
+            return partial(_open, open_target, FilesFirst(self._out_of(copier), settings, of_dump=True))
         return partial(_open, open_target, FilesFirst(self._reencoders.get(settings.name, copier), settings))
 
     def status(self) -> dict[str, Any]:

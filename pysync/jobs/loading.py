@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from pysync.base.errors import UsageError
 from pysync.config import Config
+from pysync.copy.copies import Copies
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest
 from pysync.dump.read import DumpReader
@@ -17,6 +18,7 @@ from pysync.jobs.dump_carrying import OutOf
 from pysync.jobs.load_guard import refuse_older, refuse_unfit
 from pysync.jobs.oneoff import OnProgress, run_once
 from pysync.model.names import TableName
+from pysync.parts import ALL_PARTS
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
@@ -76,14 +78,11 @@ def load_once(
             parked[name] = queue.target(name).parked.tables()
 
     carried = partial(OutOf, dump.directory, manifest.data_under) if manifest.files == "copy" else None
-    origin = BootstrapOrigin(
-        partial(DumpReader, dump),
-        id=manifest.id,
-        whole=whole,
-        files=carried,
-        replaced=replaced_by(manifest),
+    parts = replace(ALL_PARTS, copies=partial(Copies, out_of=carried))
+    origin = BootstrapOrigin(partial(DumpReader, dump), id=manifest.id, whole=whole, replaced=replaced_by(manifest))
+    status = run_once(
+        _without_source(config), targets, on_progress, origin=origin, parts=parts, before=before, after=after
     )
-    status = run_once(_without_source(config), targets, on_progress, origin=origin, before=before, after=after)
     return Loaded(manifest, status, parked)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.config import Config
+from pysync.parts import ALL_PARTS
 from pysync.queue import EventQueue
 from pysync.queue.queue_file import FILE
 from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps
+from pysync.sidecar.optional import OptionalParts
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
 from pysync.targets.kinds import target_kind
@@ -25,6 +27,7 @@ def run_once(
     on_progress: OnProgress,
     *,
     origin: BootstrapOrigin | None = None,
+    parts: OptionalParts = ALL_PARTS,
     before: Callable[[EventQueue], object] = lambda _: None,
     after: Callable[[EventQueue], object] = lambda _: None,
 ) -> dict[str, Any]:
@@ -42,7 +45,8 @@ def run_once(
         begin_bootstraps([sidecar.resyncs[it].bootstrap for it in targets])
 
     _check(config, targets)
-    with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, on_progress) as sidecar:
+    job = Sidecar(config, parts, bridge=False, only=targets, origin=origin)
+    with _run(job, begin, is_finished, on_progress) as sidecar:
         status = sidecar.status()
         after(sidecar.queue)
     return status
@@ -63,7 +67,7 @@ def replay_once(config: Config, target: str, request: Mapping[str, Any], on_prog
     def is_done(status: Mapping[str, Any]) -> bool:
         return any(it["trigger"] == "history" and it["ended_at"] for of in status["targets"] for it in of["resyncs"])
 
-    with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, on_progress) as sidecar:
+    with _run(Sidecar(config, ALL_PARTS, bridge=False, only=[target]), begin, is_done, on_progress) as sidecar:
         return sidecar.status()
 
 

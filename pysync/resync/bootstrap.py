@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.copy.copier import Copier
-from pysync.copy.files import Copying
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Resync
@@ -34,15 +32,13 @@ from pysync.targets.settings import TargetSettings, assert_enabled
 class BootstrapOrigin:
     """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
-    An origin that is not `whole` has the names of all objects, but not all objects. `files` changes a copier so that it
-    takes the data files from this origin: there they are not where the objects say. `replaced`
+    An origin that is not `whole` has the names of all objects, but not all objects. `replaced`
     (pysync.replay.window.scope): its scope takes the place of another one, and what has left it is dropped.
     """
 
     opened: Callable[[], AbstractContextManager[Reads]]
     id: str | None = None
     whole: bool = True
-    files: Callable[[Copier], Copying] | None = None
     replaced: str = ""
 
 

@@ -23,6 +23,7 @@ from pysync.control.client import ask
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
+from pysync.parts import ALL_PARTS
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.needs import needs
@@ -45,7 +46,7 @@ class Finding:
 def check_config(config: Partial) -> list[Finding]:
     """Look at every part of a configuration that can be read."""
     capture = _bridge if config.listens else _notification_log
-    findings = [_finding(what, check) for what, check in needs(config).items()]
+    findings = [_finding(what, check) for what, check in needs(config, ALL_PARTS).items()]
     return [
         *(Finding("configuration", False, it, by_file=True) for it in config.problems),
         *_unread(config),

@@ -11,6 +11,7 @@ import structlog
 
 from pysync.config import Config
 from pysync.sidecar.needs import assert_needs
+from pysync.sidecar.optional import OptionalParts
 from pysync.sidecar.reload import restart_process
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.systemd import Systemd
@@ -30,15 +31,15 @@ def collect_seldom() -> None:
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
 
 
-def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
+def run(config: Config, file: Path, parts: OptionalParts, *, quarantine: bool = False) -> None:
     """Run the sidecar, with `config` from `file`, until SIGTERM or SIGINT. Raises PysyncError for what prevents it.
 
     After a reload the process restarts (pysync.sidecar.reload). Where a target hangs the process ends here: the
     interpreter would wait for the threads of a pool in which it hangs.
     """
     collect_seldom()
-    assert_needs(config)
-    sidecar = Sidecar(config, quarantine=quarantine, file=file)
+    assert_needs(config, parts)
+    sidecar = Sidecar(config, parts, quarantine=quarantine, file=file)
     sidecar.ending.on_signals()
     systemd = Systemd()
 

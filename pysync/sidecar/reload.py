@@ -22,6 +22,7 @@ from pysync.config import Config, load_config
 from pysync.queue import EventQueue
 from pysync.sidecar import registry
 from pysync.sidecar.needs import assert_needs
+from pysync.sidecar.optional import OptionalParts
 
 _STAYS = ("queue.directory", "source.name")
 _ONCE = "--quarantine"
@@ -30,12 +31,13 @@ log = structlog.get_logger(__name__)
 
 
 class Reloads:
-    """Reloads of one sidecar, which runs with `config` as it was in `file`."""
+    """Reloads of one sidecar, which runs with `config` as it was in `file`, and with these parts."""
 
-    def __init__(self, config: Config, file: Path, queue: EventQueue) -> None:
+    def __init__(self, config: Config, file: Path, queue: EventQueue, parts: OptionalParts) -> None:
         self._config = config
         self._file = file.absolute()
         self._queue = queue
+        self._parts = parts
         self._signalled = False
         self.accepted = False
         """Whether the process is to begin again."""
@@ -70,7 +72,7 @@ class Reloads:
         stays = [it for it in _STAYS if it in changes]
         if stays:
             raise UsageError(f"{self._file}: {' and '.join(stays)} cannot change while the sidecar runs", "restart it")
-        assert_needs(config)
+        assert_needs(config, self._parts)
         registry.assert_acted(self._queue, [it.name for it in config.targets], act)
         for section in ("bridge", "web"):
             if f"{section}.port" in changes or f"{section}.host" in changes:

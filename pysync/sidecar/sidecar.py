@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ import structlog
 from pysync import __version__
 from pysync.base.counts import Counts
 from pysync.base.errors import PysyncError
-from pysync.base.health import Problem, problems
 from pysync.base.throttle import Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
@@ -29,11 +28,8 @@ from pysync.capture.switch import NOTIFICATION_LOG, note_capture
 from pysync.config import Config
 from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
-from pysync.copy.copies import Copies
-from pysync.journal import Reader
 from pysync.metastore.client import Metastore
 from pysync.metastore.source import reading
-from pysync.notify import Notifier, ReceiverNotes
 from pysync.queue import EventQueue, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
@@ -46,12 +42,12 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope, scope_status
 from pysync.resync.triggers import Resyncs
-from pysync.sections import NotifyConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
+from pysync.sidecar.optional import OptionalParts
 from pysync.sidecar.registry import assert_named, carry_out
 from pysync.sidecar.reload import Reloads
 from pysync.sidecar.shutdown import Shutdown
@@ -62,7 +58,6 @@ from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
 from pysync.sidecar.wiring import is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
-from pysync.web.server import WebServer
 from pysync.worker import Worker
 
 _HOUSEKEEPING_SECONDS = 10.0
@@ -81,6 +76,7 @@ class Sidecar:
     def __init__(
         self,
         config: Config,
+        parts: OptionalParts,
         *,
         quarantine: bool = False,
         bridge: bool = True,
@@ -108,7 +104,7 @@ class Sidecar:
             lock_timeout=_LOCK_SECONDS,
         )
         self._settle_names(file)
-        self.reloads = Reloads(config, file, self.queue) if file else None
+        self.reloads = Reloads(config, file, self.queue, parts) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
         self._watch = watch = GapWatch(self.queue, config.source.silence_seconds)
         self._roll, self._clocks, overlaps = watch.roll, watch.clocks, Overlaps()
@@ -119,7 +115,7 @@ class Sidecar:
         self.poller = poller_of(self.queue, config)
         if self.poller:
             watch.retire()
-        self._copies = Copies(settings, config.queue.directory.absolute())
+        self._copies = parts.copies(settings, config.queue.directory.absolute())
         names = [it.name for it in settings]
         refreshes = Refreshes(self.queue, config.source.name)
         self.resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
@@ -129,12 +125,11 @@ class Sidecar:
         working = [it for it in self.drains if it.settings.enabled]
         self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=names) for it in working]
         self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
-        receivers = ReceiverNotes(self.queue, [it.name for it in config.notify]) if bridge else None
-        self._notifiers = [self._notifier(it, receivers) for it in config.notify] if receivers else []
+        self._receivers = parts.receivers(config, self.queue, self.journal, self.status) if bridge else []
         self._credentials = Credentials(config)
         self._curves = Curves({drain.name: drain for drain in self.drains}, self.status, self.journal)
         self.answers = answers = self._commands()
-        self._web = WebServer(config.web, self.status, answers) if bridge and config.web.port is not None else None
+        self._web = parts.page(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
 
     def start(self) -> int:
@@ -162,8 +157,8 @@ class Sidecar:
                 sweeper.start()
             for last_ids in self._last_ids:
                 last_ids.start()
-        for notifier in self._notifiers:
-            notifier.worker.start()
+        for receiver in self._receivers:
+            receiver.worker.start()
         for name in enabled:
             self.resyncs[name].job.start(only_asked=not self._heals)
         if self.poller:
@@ -210,8 +205,8 @@ class Sidecar:
             self._web.stop()
         self._control.stop()
         self.journal.close()
-        for notifier in self._notifiers:
-            notifier.close(complete=not self.journal.status()["waiting"] and not hanging)
+        for receiver in self._receivers:
+            receiver.close(complete=not self.journal.status()["waiting"] and not hanging)
         # Last: until now the drains noted in it how far they are.
         self.queue.close()
         log.info("sidecar_stopped")
@@ -225,7 +220,7 @@ class Sidecar:
         }
         bootstraps = bootstrap_status(it.bootstrap for it in self.resyncs.values())
         bootstrap = {"bootstrap": bootstraps, "copy": self._copies.status()}
-        receivers = {"receivers": [it.status() for it in self._notifiers]}
+        receivers = {"receivers": [it.status() for it in self._receivers]}
         return sidecar_status(
             self._config,
             self._started,
@@ -250,7 +245,7 @@ class Sidecar:
         workers = [
             part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
         ]
-        workers += [it.worker for it in self._notifiers]
+        workers += [it.worker for it in self._receivers]
         workers += [it.job.worker for it in self.resyncs.values()]
         return [worker for worker in workers if worker.started]
 
@@ -347,21 +342,6 @@ class Sidecar:
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
-    def _notifier(self, settings: NotifyConfig, notes: ReceiverNotes) -> Notifier:
-        return Notifier(
-            settings,
-            self._config.source.name,
-            notes,
-            Reader(self.journal.file),
-            self._problems,
-            grace=self._config.status_grace,
-            newest=lambda: self.journal.last,
-            dropped=lambda: int(self.journal.status()["dropped"]),
-        )
-
-    def _problems(self) -> Sequence[Problem]:
-        return problems(self.status(), self._config.status_grace)
-
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
         pace, source = self._config.source.compare_tables_per_second, self._open_source()
         return Resyncs.of(
@@ -382,10 +362,9 @@ class Sidecar:
         return partial(reading, self._source) if self._source else None
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
-        files = self._origin.files if self._origin else None
         calls, throttle = Counts(), Throttle(settings.call_limit)
         opened = partial(open_watched, settings, calls, throttle, self.resyncs[settings.name].views.redefining)
-        open_target = self._copies.opener(settings, opened, files)
+        open_target = self._copies.opener(settings, opened)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         replayer = Replayer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
 from pysync.config import load_config
 from pysync.control.client import ask
+from pysync.parts import ALL_PARTS
 from pysync.queue import QueueFailed
 from pysync.queue.queue_file import QueueFile
 from pysync.replay import drain
@@ -64,7 +66,7 @@ def run(tmp_path: Path) -> Iterator[Callable[[str], Sidecar]]:
         capture = 'capture = "notification-log"\n' if name == "notification-log" else ""
         text = place.file.read_text().replace("[bridge]", f'{capture}metastore = "{place.away}"\n[bridge]', 1)
         place.file.write_text(text)
-        sidecar = Sidecar(load_config(place.file))
+        sidecar = Sidecar(load_config(place.file), ALL_PARTS)
         running.append(sidecar)
         sidecar.start()
         return sidecar
@@ -81,8 +83,9 @@ def state_of(sidecar: Sidecar, name: str) -> str:
 
 def get(sidecar: Sidecar, path: str) -> tuple[int, str]:
     assert sidecar._web is not None
+    port = urllib.parse.urlsplit(sidecar._web.url).port
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{sidecar._web.port}{path}", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

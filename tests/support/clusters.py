@@ -14,6 +14,7 @@ from pysync.config import Config, load_config
 from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
+from pysync.parts import ALL_PARTS
 from pysync.setup import listener_settings
 from pysync.sidecar.sidecar import Sidecar
 
@@ -70,7 +71,7 @@ class Cluster:
     def start(self, stack: ExitStack) -> None:
         """Start the metastore and the sidecar; `stack` stops them."""
         stack.enter_context(self.server)
-        self.sidecar = Sidecar(self.config)
+        self.sidecar = Sidecar(self.config, ALL_PARTS)
         stack.callback(self.sidecar.stop)
         self.sidecar.start()
         self.metastore = stack.enter_context(closing(Metastore(self.server.uri)))

@@ -8,6 +8,7 @@ from pysync.base.errors import PysyncError
 from pysync.config import load_config
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
+from pysync.parts import ALL_PARTS
 from pysync.queue import Entry
 from pysync.sidecar import history
 from pysync.sidecar import sidecar as sidecar_module
@@ -128,7 +129,7 @@ def test_the_sidecar_keeps_history_as_its_configuration_says(tmp_path, monkeypat
     monkeypatch.setattr(sidecar_module, "RECALLED_SECONDS", minute)
     place = FaultyPlace(tmp_path)
     place.file.write_text(place.file.read_text().replace("[queue]", f'[queue]\nretain = "{retain}"'))
-    sidecar = Sidecar(load_config(place.file), bridge=False)
+    sidecar = Sidecar(load_config(place.file), ALL_PARTS, bridge=False)
     try:
         sidecar.queue.target("try").register()
         sidecar.queue.intake.append_all([Entry("jvm", number, "onprem", b"x") for number in range(1, 8)])

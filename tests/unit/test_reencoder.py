@@ -372,9 +372,9 @@ def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(th
 
 
 def test_files_of_a_dump_are_not_loaded_where_they_would_be_written_anew(tmp_path):
-    copies = Copies([configured()], tmp_path)
+    copies = Copies([configured()], tmp_path, out_of=lambda copier: copier)
     with pytest.raises(UsageError, match="re-encodes files"):
-        copies.opener(configured(), FakeTarget, lambda copier: copier)
+        copies.opener(configured(), FakeTarget)
 
 
 def test_a_frame_that_is_not_plain_lets_nothing_be_written_anew():

@@ -9,6 +9,7 @@ import pytest
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.config import Config, load_config
+from pysync.parts import ALL_PARTS
 from pysync.queue import EventQueue
 from pysync.sidecar import registry
 from pysync.sidecar.registry import Act
@@ -70,7 +71,7 @@ def test_the_status_reads_the_file_only_when_it_has_changed(
     file: Path, queue: EventQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = []
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     monkeypatch.setattr("pysync.sidecar.reload.load_config", lambda path: reads.append(path) or load_config(path))
     for _ in range(3):
         found = {"changes": [], "problem": None, "targets": [{"name": "dr", "state": "running"}]}
@@ -84,7 +85,7 @@ def test_the_status_reads_the_file_only_when_it_has_changed(
 
 
 def test_a_file_that_is_taken_has_the_process_begin_anew(file: Path, queue: EventQueue) -> None:
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     assert not reloads.due()
     write(file, DR + DR.replace("dr", "two"))
     assert reloads.ask({}) == {"file": str(file), "changes": ["targets.two"]}
@@ -102,7 +103,7 @@ def test_a_file_that_is_taken_has_the_process_begin_anew(file: Path, queue: Even
 def test_a_file_that_is_refused_changes_nothing(
     file: Path, queue: EventQueue, targets: str, more: str, words: str
 ) -> None:
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     file.write_text(BASE.format(directory=file.parent) + more + targets)
     with pytest.raises(PysyncError, match=words):
         reloads.ask({})
@@ -111,7 +112,7 @@ def test_a_file_that_is_refused_changes_nothing(
 
 @pytest.mark.parametrize("key", ["name", "directory"])
 def test_what_the_queue_stands_on_stays(file: Path, queue: EventQueue, key: str) -> None:
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     changes = {"name": ('name = "onprem"', 'name = "other"'), "directory": (f"{queue.room.file.parent}", "/tmp/other")}
     file.write_text(file.read_text().replace(*changes[key]))
     with pytest.raises(UsageError, match="cannot change while the sidecar runs"):
@@ -119,7 +120,7 @@ def test_what_the_queue_stands_on_stays(file: Path, queue: EventQueue, key: str)
 
 
 def test_a_token_that_is_not_private_is_refused(file: Path, queue: EventQueue) -> None:
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     (file.parent / "token").chmod(0o644)
     with pytest.raises(PysyncError, match="token"):
         reloads.ask({})
@@ -154,7 +155,7 @@ def test_an_act_that_the_file_contradicts_by_now_is_given_up(queue: EventQueue) 
 
 
 def test_an_act_is_judged_before_anything_stops(file: Path, queue: EventQueue) -> None:
-    reloads = Reloads(load_config(file), file, queue)
+    reloads = Reloads(load_config(file), file, queue, ALL_PARTS)
     for act, words in (
         ({"target": "dr", "to": "standby"}, "still has a target 'dr'"),
         ({"target": "dr"}, "still has a target 'dr'"),

@@ -10,6 +10,7 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.config import load_config
+from pysync.parts import ALL_PARTS
 from pysync.sidecar.sidecar import Sidecar
 from tests.support.sidecars import FaultyPlace
 
@@ -26,7 +27,7 @@ VALUES += [[[]], [{}], ["a.b"], ["x"], {}, {"a": 1}, {"target": 5}, {"target": "
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
     """One that is not started: it answers, and has nothing to apply."""
     place = FaultyPlace(tmp_path_factory.mktemp("sidecar"))
-    sidecar = Sidecar(load_config(place.file), bridge=False)
+    sidecar = Sidecar(load_config(place.file), ALL_PARTS, bridge=False)
     sidecar.queue.target("try").register()
     yield sidecar
     sidecar.stop()
