@@ -23,17 +23,9 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pysync.copy.copy_round import Copied, Removed, Round, Step
 from pysync.copy.pack import pack
 from pysync.copy.progress import CopyProgress
-from pysync.copy.requests import (
-    CopyRefused,
-    Failed,
-    FileDifference,
-    FileStatus,
-    Pair,
-    differences,
-    encode,
-    files_missing,
-)
+from pysync.copy.requests import CopyRefused, Failed, differences, encode, files_missing
 from pysync.copy.workers import Workers
+from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pysync.copy.requests import FileDifference, FileStatus, Pair, below
+from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 
 Step = tuple[str, ...]
 """`rename, from, to, top` or `delete, name, top`: of files below the directory `top`; or of names of copied files

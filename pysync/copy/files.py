@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from pysync.base.text import count
 from pysync.copy.copy_round import Copied, Removed
-from pysync.copy.requests import Pair
 from pysync.model.difference import Difference
-from pysync.model.locations import SourceFiles, directories_of, is_below, name_below, overlap, shared_at
+from pysync.model.file_differences import Pair
+from pysync.model.locations import directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
     Operation,
-    PutPartitions,
     PutTable,
     PutWithFiles,
-    Refresh,
     RenameTable,
     TableOperation,
 )
 from pysync.model.table_formats import data_location
 from pysync.targets.apply.owners import is_of_others
 from pysync.targets.base import Rejected
-from pysync.targets.files import Places
+from pysync.targets.files import Places, pairs_of, stored_in
 from pysync.targets.settings import TargetSettings
 
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -70,7 +68,7 @@ class FilesFirst:
 
     def _wanted(self, places: Places, operation: PutWithFiles) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
-        pairs = _pairs(operation, shares=not self._of_dump)
+        pairs = pairs_of(operation, shares=not self._of_dump)
         if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
             yield from pairs
             return
@@ -82,16 +80,6 @@ class FilesFirst:
             old = data_location(table) if table is not None else ""
             if old and old.rstrip("/") != pair.target.rstrip("/"):
                 yield Pair(old, pair.target)
-
-
-def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
-    """Whether copied files that the source no longer has are removed before the operation is applied."""
-    copies = settings.copy_files
-    if copies is None or settings.mode == "shadow" or not (settings.drops != "suppress" or copies.rewrite):
-        return False
-    if isinstance(operation, Refresh):
-        return operation.table is not None and not operation.statistics
-    return isinstance(operation, PutTable | PutPartitions) and any(_pairs(operation, shares=True))
 
 
 def refuse_shared(
@@ -149,28 +137,7 @@ def refuse_elsewhere(settings: TargetSettings, directories: Iterable[str]) -> No
             )
 
 
-def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
-    """The directories with the files of what the operation puts; none where source and target share them."""
-    for item in _stored(operation):
-        target = data_location(item)
-        source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
-        if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
-            yield Pair(source.location, target, source.form)
-
-
 def _locations(operation: Operation) -> list[str]:
     """The locations of all that the operation puts, also of a table whose files are those of its partitions."""
-    items = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
+    items = [operation.definition] if isinstance(operation, PutTable) else stored_in(operation)
     return [location for it in items if (location := data_location(it))]
-
-
-def _stored(operation: Operation) -> list[Any]:
-    """The objects in an operation that have files of their own: a table, or the partitions of one that has some.
-
-    A renamed table counts as a whole: its directory was moved with the partitions in it.
-    """
-    if isinstance(operation, PutPartitions):
-        return list(operation.partitions)
-    if isinstance(operation, PutTable) and operation.definition.partitionKeys:
-        return []
-    return [operation.definition] if isinstance(operation, PutTable | RenameTable) else []

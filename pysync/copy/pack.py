@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pysync.copy.requests import FileStatus
+from pysync.model.file_differences import FileStatus
 
 _MOST_FILES = 400
 _OPENING_BYTES = 256 * 1024  # as much could be copied in the time that opening and renaming a file takes

@@ -17,18 +17,10 @@ import structlog
 
 from pysync.copy.copier import Copier, classified
 from pysync.copy.copy_round import Copied, Removed, Step, is_hidden, notes
-from pysync.copy.requests import (
-    CopyRefused,
-    FileDifference,
-    FileStatus,
-    Pair,
-    below,
-    differences,
-    encode,
-    files_missing,
-)
+from pysync.copy.requests import CopyRefused, differences, encode, files_missing
 from pysync.copy.spark_reading import prepared, read
 from pysync.copy.workers import SparkWorkers
+from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 from pysync.model.locations import Form
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason

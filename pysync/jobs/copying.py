@@ -17,9 +17,9 @@ from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.copy_round import Copied
 from pysync.copy.files import refuse_shared
-from pysync.copy.requests import FileDifference, Pair
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
+from pysync.model.file_differences import FileDifference, Pair
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values

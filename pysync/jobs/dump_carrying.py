@@ -12,11 +12,11 @@ from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied, Removed
-from pysync.copy.requests import FileDifference, Pair
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import DumpCounts
 from pysync.jobs.dump_listing import locations, opened_copier
 from pysync.metastore.reads import Reads
+from pysync.model.file_differences import FileDifference, Pair
 from pysync.model.locations import is_below
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable

@@ -13,10 +13,10 @@ from typing import Any
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
-from pysync.copy.requests import Pair
 from pysync.dump.manifest import DumpCounts
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
+from pysync.model.file_differences import Pair
 from pysync.model.names import TableName
 from pysync.model.table_formats import data_location
 from pysync.targets.settings import CopySettings, TargetSettings

@@ -8,13 +8,13 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import DropConstraint, DropPartitions, Operation, PutConstraint, PutPartitions, Refresh
+from pysync.model.reencoding import Frame
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysync.copy.files import may_remove_files
 from pysync.model.describe import describe
 from pysync.model.operation import partitions
 from pysync.replay.drain import Drain
 from pysync.replay.window.plan import Work
 from pysync.sidecar.held import brake_status
+from pysync.targets.files import may_remove_files
 
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:

@@ -1,13 +1,25 @@
-"""Files: who copies what an operation points to, before a target writes it (pysync.copy.files)."""
+"""Files: what is copied of those that an operation points to, before a target writes it, and by whom."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, cast
 
 from pysync.model.difference import Difference
+from pysync.model.file_differences import Pair
+from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName
-from pysync.model.operation import PutWithFiles
+from pysync.model.operation import (
+    Operation,
+    PutPartitions,
+    PutTable,
+    PutWithFiles,
+    Refresh,
+    RenameTable,
+    TableOperation,
+)
+from pysync.model.table_formats import data_location
+from pysync.targets.settings import TargetSettings
 
 
 class Places(Protocol):
@@ -29,3 +41,34 @@ class BringsFiles(Protocol):
         `note` is called with what was removed, also before an error. Raises what the copier raises, and Rejected for a
         directory that nothing may be copied to.
         """
+
+
+def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
+    """Whether copied files that the source no longer has are removed before the operation is applied."""
+    copies = settings.copy_files
+    if copies is None or settings.mode == "shadow" or not (settings.drops != "suppress" or copies.rewrite):
+        return False
+    if isinstance(operation, Refresh):
+        return operation.table is not None and not operation.statistics
+    return isinstance(operation, PutTable | PutPartitions) and any(pairs_of(operation, shares=True))
+
+
+def pairs_of(operation: Operation, *, shares: bool) -> Iterator[Pair]:
+    """The directories with the files of what the operation puts; none where source and target share them."""
+    for item in stored_in(operation):
+        target = data_location(item)
+        source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
+        if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
+            yield Pair(source.location, target, source.form)
+
+
+def stored_in(operation: Operation) -> list[Any]:
+    """The objects in an operation that have files of their own: a table, or the partitions of one that has some.
+
+    A renamed table counts as a whole: its directory was moved with the partitions in it.
+    """
+    if isinstance(operation, PutPartitions):
+        return list(operation.partitions)
+    if isinstance(operation, PutTable) and operation.definition.partitionKeys:
+        return []
+    return [operation.definition] if isinstance(operation, PutTable | RenameTable) else []

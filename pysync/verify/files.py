@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from pysync.base.text import count
-from pysync.copy.requests import FileDifference
+from pysync.model.file_differences import FileDifference
 from pysync.model.names import TableName
 from pysync.verify.findings import DIFFERENT, EQUAL, ComparedObject, listed
 

@@ -7,10 +7,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.mark import KEPT_KEY
 from pysync.model.names import TableName, partition_name, partition_values
+from pysync.model.reencoding import Frame
 from pysync.replay.window.policy import Keys
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, MOST_FIELDS, ComparedObject

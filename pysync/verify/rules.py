@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.copy.formats import Frame
 from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.reencoding import Frame
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.scope import Extent

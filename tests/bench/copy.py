@@ -18,9 +18,9 @@ from pathlib import Path
 
 from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
 from pysync.lab.java import find_java, find_spark_jars
+from pysync.model.file_differences import Pair
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say
 

@@ -14,8 +14,8 @@ from pyspark import SparkContext
 from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied
-from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
+from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

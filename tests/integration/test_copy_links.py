@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.copy_round import RECORD
-from pysync.copy.requests import Pair
 from pysync.jobs.dump_listing import Lister
+from pysync.model.file_differences import Pair
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files

@@ -13,8 +13,8 @@ from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied
 from pysync.copy.reencoder import Reencoder
-from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
+from pysync.model.file_differences import Pair
 from pysync.model.locations import Form
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings

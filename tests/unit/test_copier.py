@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.copier import Copier
-from pysync.copy.requests import CopyRefused, Failed, Pair
+from pysync.copy.requests import CopyRefused, Failed
+from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

@@ -18,14 +18,15 @@ from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.copy_round import Round
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
-from pysync.copy.requests import CopyRefused, Failed, FileStatus, Pair, decode, differences, encode, files_missing
-from pysync.copy.requests import FileDifference as Survey
+from pysync.copy.requests import CopyRefused, Failed, decode, differences, encode, files_missing
 from pysync.lab.faulty import FaultySettings
 from pysync.lab.memory.store import MemoryStore
 from pysync.lab.memory.target import MemoryTarget
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
+from pysync.model.file_differences import FileDifference as Survey
+from pysync.model.file_differences import FileStatus, Pair
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

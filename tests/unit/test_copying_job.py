@@ -10,9 +10,9 @@ import pytest
 
 from pysync.config import Config
 from pysync.copy.copy_round import Copied
-from pysync.copy.requests import Pair
 from pysync.jobs import copying
 from pysync.jobs.copying import CopyRequest, copy_now
+from pysync.model.file_differences import Pair
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig

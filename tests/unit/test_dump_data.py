@@ -15,7 +15,7 @@ from pysync.cli.dump import _print_dumped
 from pysync.config import Config, load_config
 from pysync.copy.copier import Copier as RealCopier
 from pysync.copy.copy_round import Copied
-from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
+from pysync.copy.requests import decode, encode
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
 from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import DumpCounts, Manifest
@@ -23,6 +23,7 @@ from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
 from pysync.jobs.dump_carrying import Into, OutOf
 from pysync.jobs.loading import load_once
+from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.base import Unavailable

@@ -10,12 +10,12 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.copy.copy_round import Copied
-from pysync.copy.requests import FileDifference, Pair
 from pysync.dump.index import FILES, KIND, SUFFIX, indexed
 from pysync.dump.pieces import opened
 from pysync.dump.record import HEAD
 from pysync.dump.write import DumpSelection, Writing
 from pysync.jobs.dump_carrying import Into
+from pysync.model.file_differences import FileDifference, Pair
 from pysync.resync.wanted import EVERYTHING
 from tests.support.dumped import ASKED, Source
 from tests.support.sidecars import pysync

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.formats import Frame
+from pysync.model.reencoding import Frame
 from pysync.model.table_formats import data_location
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.base import Rejected

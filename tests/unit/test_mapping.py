@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from pysync.base.errors import UsageError
-from pysync.copy.formats import Frame
 from pysync.model import idl
 from pysync.model.definition import PURGE
 from pysync.model.event import Kind
 from pysync.model.names import TableName
+from pysync.model.reencoding import Frame
 from pysync.replay.window.locations import Locations
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.base import Rejected

@@ -13,17 +13,18 @@ from pysync.base.errors import UsageError
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
-from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.copy.reencoder import Reencoder, ReencodingJob
-from pysync.copy.requests import FileDifference, FileStatus, Pair, decode, encode
+from pysync.copy.requests import decode, encode
 from pysync.copy.spark_reading import schema
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
+from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
+from pysync.model.reencoding import Frame, alter, form_of, frame_of
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Rejected

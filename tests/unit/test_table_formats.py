@@ -9,13 +9,13 @@ import pytest
 
 from pysync.copy.copy_round import Copied
 from pysync.copy.files import FilesFirst
-from pysync.copy.formats import Frame
-from pysync.copy.requests import Pair
 from pysync.jobs.dump_listing import locations
+from pysync.model.file_differences import Pair
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
+from pysync.model.reencoding import Frame
 from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.settings import TargetSettings

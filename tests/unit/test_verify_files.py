@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysync.copy.requests import FileDifference, FileStatus, Pair
+from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.model.names import TableName
 from pysync.verify.files import compared_files
 from pysync.verify.findings import DIFFERENT, EQUAL, MOST_FIELDS, ComparedObject

@@ -17,9 +17,9 @@ from pyspark import SparkContext
 
 from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
 from pysync.copy.workers import SparkWorkers
 from pysync.lab.aws.server import EmbeddedAws
+from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 from tests.support import wait_until

@@ -9,7 +9,6 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import PURGE, without_vain_purge
@@ -17,6 +16,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.locations import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.reencoding import Frame, alter, form_of, frame_of
 from pysync.model.table_formats import data_location, is_location_key
 from pysync.replay.window.direction import Direction
 from pysync.replay.window.locations import Locations, plain

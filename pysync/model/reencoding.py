@@ -1,4 +1,4 @@
-"""Forms: which files Spark reads and writes again, how it reads them, and what happens to the definition.
+"""Re-encoding: which files Spark reads and writes again, how it reads them, and what happens to the definition.
 
 Pure. `form_of` is the one decision: whatever it does not know for sure is carried byte for byte as it is.
 """
