@@ -1,9 +1,9 @@
-"""Views of Hive: their names at another place, and their rows in Trino and Athena. Pure; needs sqlglot (extra `aws`).
+"""Views of Hive with the same rows in Trino and Athena. Pure; needs sqlglot (extra `aws`).
 
 Whatever is not known to mean the same is refused, with the reason: a wrong answer is worse than none.
 
-- `translation`: a view in Trino's SQL, in the form in which Athena keeps it; `renaming`: its text with other names.
-- `queries` and `expressions` go through the tree that `text` reads; `scopes` and `constant_columns` say what a name
+- `translation`: a view in Trino's SQL, in the form in which Athena keeps it.
+- `queries` and `expressions` go through the tree that `text` checks; `scopes` and `constant_columns` say what a name
   means.
 - `functions` (`conditions`, `collections`, `numbers`, `strings`, `moments`), `aggregates`, `windows`, `arithmetic` and
   `casts` have the rules of what functions and operators do; `types` and `typed_expressions` are what

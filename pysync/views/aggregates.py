@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double, as_string, common, widened
 from pysync.views.typed_expressions import Aggregate, Typed, number, repeated
-from pysync.views.types import BIGINT, DOUBLE, INT, MAX_PRECISION, CannotTranslate, HiveType, array, decimal
+from pysync.views.types import BIGINT, DOUBLE, INT, MAX_PRECISION, HiveType, array, decimal
 
 _SUM_DIGITS, _AVERAGE_DIGITS = 10, 4
 

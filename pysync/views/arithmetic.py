@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double, cast, common
 from pysync.views.typed_expressions import Typed
-from pysync.views.types import BIGINT, DOUBLE, MAX_PRECISION, VOID, CannotTranslate, HiveType, decimal
+from pysync.views.types import BIGINT, DOUBLE, MAX_PRECISION, VOID, HiveType, decimal
 
 _MIN_SCALE = 6  # of a quotient of decimals
 

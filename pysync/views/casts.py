@@ -7,21 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import reduce
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.typed_expressions import Typed, condition, repeated, text
-from pysync.views.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    INTEGERS,
-    STRING,
-    TIMESTAMP,
-    VOID,
-    CannotTranslate,
-    HiveType,
-    decimal,
-)
+from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTEGERS, STRING, TIMESTAMP, VOID, HiveType, decimal
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _PLAIN_INTEGER = re.compile(r"-?[0-9]+")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import common, compared, unified, widened
 from pysync.views.typed_expressions import Typed, quoted, written
-from pysync.views.types import BIGINT, BOOLEAN, INT, VOID, CannotTranslate, HiveType, array, struct
+from pysync.views.types import BIGINT, BOOLEAN, INT, VOID, HiveType, array, struct
 
 
 def _size(value: Typed) -> Typed:

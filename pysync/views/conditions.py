@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import compared, unified
 from pysync.views.typed_expressions import Typed, condition
-from pysync.views.types import BOOLEAN, VOID, CannotTranslate
+from pysync.views.types import BOOLEAN, VOID
 
 
 def truth(value: Typed) -> Typed:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
 from pysync.views.casts import cast, compared, is_constant, unified
@@ -16,19 +17,7 @@ from pysync.views.moments import moved
 from pysync.views.scopes import Scope
 from pysync.views.strings import like, regexp_like
 from pysync.views.typed_expressions import Aggregate, Typed, condition, repeated, text
-from pysync.views.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    VOID,
-    CannotTranslate,
-    Columns,
-    decimal,
-    parse_type,
-)
+from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
 from pysync.views.windows import over
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]

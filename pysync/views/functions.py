@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.collections import COLLECTIONS
 from pysync.views.conditions import CONDITIONS
 from pysync.views.moments import MOMENTS
 from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
-from pysync.views.types import CannotTranslate
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
 _OF_ZONE = "its result depends on the time zone of the session"

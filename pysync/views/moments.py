@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_integer, cast
 from pysync.views.typed_expressions import Typed, text, written
-from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP, CannotTranslate
+from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP
 
 # What has a meaning of its own in some version of Java is not among the characters that stand for themselves.
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"#{}\[\]]")

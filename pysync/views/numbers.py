@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import arithmetic
 from pysync.views.casts import as_double, cast, common, unified
 from pysync.views.typed_expressions import Typed, number, repeated
-from pysync.views.types import BIGINT, DOUBLE, INT, CannotTranslate, HiveType, decimal
+from pysync.views.types import BIGINT, DOUBLE, INT, HiveType, decimal
 
 _MOST_PLACES = 15
 

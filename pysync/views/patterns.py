@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pysync.views.types import CannotTranslate
+from pysync.hiveql.refusal import CannotTranslate
 
 _CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": " \\t\\n\\x0B\\f\\r"}
 _LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')

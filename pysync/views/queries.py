@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES
 from pysync.views.casts import common, compared, widened
@@ -13,7 +14,7 @@ from pysync.views.conditions import truth
 from pysync.views.expressions import GROUPING_ID, Expressions
 from pysync.views.scopes import Scope, Source
 from pysync.views.typed_expressions import Typed, quoted
-from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType
+from pysync.views.types import BIGINT, INT, Columns, HiveType
 from pysync.views.windows import ordered
 
 _WHOLE = quoted("_q")

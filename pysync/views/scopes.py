@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.spark import HiveRules
 from pysync.views.typed_expressions import Typed, quoted
-from pysync.views.types import CannotTranslate, Columns
+from pysync.views.types import Columns
 
 ColumnsOf = Callable[[TableName], Columns]
 """The columns of a table, partition keys behind the others. Raises CannotTranslate if they are not known."""

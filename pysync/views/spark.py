@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.views.arithmetic import LongProducts
 from pysync.views.casts import is_day
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
 from pysync.views.typed_expressions import Typed, repeated
-from pysync.views.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType
+from pysync.views.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, VOID, HiveType
 
 _PARTS = "view.catalogAndNamespace.numParts"
 _VERSION = "spark.sql.create.version"

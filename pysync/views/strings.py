@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_integer, as_string
 from pysync.views.patterns import LINE_ENDS, has_optional_group, may_be_empty, number_of_groups, translated_pattern
 from pysync.views.typed_expressions import Typed, condition, number, repeated, text, written
-from pysync.views.types import BOOLEAN, INT, STRING, CannotTranslate, array
+from pysync.views.types import BOOLEAN, INT, STRING, array
 
 
 def _of_text(template: str) -> Callable[[Typed], Typed]:

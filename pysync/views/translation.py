@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import database_in_view
 from pysync.model.names import normalized
 from pysync.views.constant_columns import fixed_columns
@@ -17,7 +18,7 @@ from pysync.views.queries import query, renamed
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import rules_of
 from pysync.views.text import understood
-from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
+from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
 from pysync.views.versions import VERSIONS
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"

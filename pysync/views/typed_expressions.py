@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pysync.views.types import BOOLEAN, CannotTranslate, HiveType
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.views.types import BOOLEAN, HiveType
 
 MOST = 250_000
 """Characters of a query. Some rules repeat an operand: nested, they would make a text without end."""

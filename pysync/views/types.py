@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pysync.hiveql.refusal import CannotTranslate
+
 _TOKEN = re.compile(r"\s*([a-z_][a-z0-9_$]*|`[^`]*`|[0-9]+|[<>(),:])", re.IGNORECASE)
 _SYNONYMS = {"integer": "int", "numeric": "decimal", "dec": "decimal", "double precision": "double", "real": "float"}
 _TRINO = {
@@ -20,10 +22,6 @@ _PLAIN = frozenset({"boolean", "date", "double", "tinyint", "smallint", "bigint"
 _NESTED = frozenset({"array", "map", "struct"})
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 MAX_PRECISION = 38
-
-
-class CannotTranslate(Exception):
-    """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
 
 
 @dataclass(frozen=True, slots=True)

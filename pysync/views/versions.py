@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
 from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
@@ -12,7 +13,7 @@ from pysync.views.moments import MOMENTS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
 from pysync.views.typed_expressions import Typed, repeated
-from pysync.views.types import DATE, STRING, CannotTranslate, HiveType
+from pysync.views.types import DATE, STRING, HiveType
 
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
 

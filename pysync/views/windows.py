@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.typed_expressions import Typed
-from pysync.views.types import BIGINT, CannotTranslate
+from pysync.views.types import BIGINT
 
 Translate = Callable[[exp.Expression], Typed]
 

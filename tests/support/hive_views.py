@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.translation import Translation, translate, translated_text
-from pysync.views.types import CannotTranslate, Columns, parse_type
+from pysync.views.types import Columns, parse_type
 
 _COLUMN = re.compile(r'"t"\."(\w+)"')
 

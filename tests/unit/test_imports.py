@@ -90,7 +90,7 @@ def test_a_word_about_itself_imports_little(arguments):
     assert modules & HEAVY == set()
 
 
-OF_OTHER_COMMANDS = ["dump", "lab", "views.text", "web.app"]
+OF_OTHER_COMMANDS = ["dump", "hiveql.text", "lab", "views", "web.app"]
 OF_OTHER_COMMANDS += ["targets.athena", "targets.aws", "targets.glue", "targets.hms", "targets.spark.store"]
 
 

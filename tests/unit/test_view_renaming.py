@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.hiveql.renaming import with_new_names
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.names import TableName
@@ -19,8 +21,6 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import Order
 from pysync.replay.window.plan import plan
 from pysync.replay.window.renames import Renames
-from pysync.views.renaming import with_new_names
-from pysync.views.types import CannotTranslate
 from tests.support.events import change
 from tests.support.hive_views import view
 
@@ -145,7 +145,7 @@ def test_a_text_that_cannot_be_read_stays_and_the_log_says_so(text: str) -> None
 
 
 def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pysync.views.renaming", None)
+    monkeypatch.setitem(__import__("sys").modules, "pysync.hiveql.renaming", None)
     with capture_logs() as logs:
         found = mapped(view("select a from db.u", {"a": "int"}))
     assert found.viewExpandedText == "select a from db.u"

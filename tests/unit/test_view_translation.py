@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.translation import translate
-from pysync.views.types import CannotTranslate
 from pysync.views.versions import VERSIONS
 from tests.support.hive_views import columns_of, translated, view
 

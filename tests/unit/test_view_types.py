@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.patterns import translated_pattern
 from pysync.views.translation import encoded, is_presto
-from pysync.views.types import CannotTranslate, HiveType, parse_type
+from pysync.views.types import HiveType, parse_type
 from tests.support.presto_views import decoded
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from random import Random
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.functions import FUNCTIONS
 from pysync.views.scopes import Scope
 from pysync.views.spark import HiveRules
 from pysync.views.translation import translated_query
-from pysync.views.types import CannotTranslate, parse_type
+from pysync.views.types import parse_type
 from tests.views.hard import COLUMNS
 
 _TYPED = [(name, parse_type(kind)) for name, kind in (it.split(" ", 1) for it in re.split(r", (?=\w+ )", COLUMNS))]

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.functions import FUNCTIONS, REASONS
 from pysync.views.translation import translated_text
-from pysync.views.types import CannotTranslate, Columns, parse_type
+from pysync.views.types import Columns, parse_type
 from pysync.views.versions import VERSIONS
 
 _COLUMNS = {

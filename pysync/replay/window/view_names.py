@@ -9,10 +9,10 @@ from typing import Any
 
 import structlog
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
 from pysync.model.names import TableName
-from pysync.views.types import CannotTranslate
 
 _PRESTO = "/* Presto "
 _NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
@@ -67,7 +67,7 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
     if text.startswith(_PRESTO):
         raise CannotTranslate("the text is encoded, as Presto, Trino and Athena do")
     try:
-        from pysync.views.renaming import with_new_names  # noqa: PLC0415 - an extra
+        from pysync.hiveql.renaming import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
         raise CannotTranslate("sqlglot is not installed: pip install 'pysync[aws]'") from None
     return with_new_names(text, old, new, rename)

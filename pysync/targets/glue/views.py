@@ -11,6 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.model.struct_copies import copied
@@ -19,7 +20,7 @@ from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.views.translation import MARKS, encoded, is_presto
-from pysync.views.types import CannotTranslate, Columns, parse_type
+from pysync.views.types import Columns, parse_type
 
 _DENIED = "AccessDeniedException"
 _OTHER_FORMATS = frozenset({"iceberg", "delta"})

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.hiveql.text import parsed
 from pysync.model.names import TableName
-from pysync.views.text import parsed
-from pysync.views.types import CannotTranslate
 
 Rename = Callable[[TableName], TableName]
 
