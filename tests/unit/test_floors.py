@@ -72,6 +72,23 @@ def test_so_does_a_room_of_the_targets(room: str) -> None:
     assert wrong == []
 
 
+def parts() -> set[str]:
+    """What the core does without, as the table of docs/architecture.md names it: rooms, and a kind of target."""
+    table = (ROOT.parent / "docs" / "architecture.md").read_text().partition("| part |")[2].partition("\n\n")[0]
+    return {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w/]+)`", row.split("|")[1])}
+
+
+def test_the_core_imports_no_part_that_only_some_users_need() -> None:
+    found, height = set(), floors()
+    for file in files():
+        name = file.relative_to(ROOT).as_posix()
+        if height[room_of(file)] <= height["sidecar"] and not name.startswith(tuple(f"{it}/" for it in parts())):
+            imported = {*imports(file), *(f"targets/{it}" for it in imports(file, "pysync.targets"))}
+            found |= {(name, it) for it in imported & parts()}
+    # docs/decisions/optional-parts.md
+    assert found == {("targets/glue/views.py", "views")}
+
+
 def test_the_docstring_of_a_package_names_only_modules_that_it_has() -> None:
     known = {*metadata("pysync").get_all("Provides-Extra", []), *entry_points(group="pysync.targets").names}
     wrong = []
