@@ -53,8 +53,11 @@ $(PACKER_SETUP): .ci/build.txt
 	@$(PACKER)/bin/python -m pip install --quiet --require-hashes -r .ci/build.txt
 	@touch $@
 
-$(JARS) &: $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
+build/pysync-listener.jar: $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
 	@$(PACKER)/bin/python listener-java/build.py --output build
+
+build/pysync-copy.jar: build/pysync-listener.jar  # both are built at once
+	@test -f $@ || $(PACKER)/bin/python listener-java/build.py --output build
 
 $(ARCHIVE): $(SETUP)
 	@echo "keeping the classes of the embedded metastore (once; a third of each of its starts)"
