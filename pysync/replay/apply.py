@@ -167,15 +167,16 @@ class Applier:
 
         What is missing because it is removed at the source as well is not missed: the event of its drop will come.
         """
+        is_gone = False
         try:
             if isinstance(missing, MissingDatabase) and (refresh := self._refresher.database(operation)) is not None:
                 self._try(lane, job, refresh)
                 return self._outcome(lane, job, operation, has_database=True)
         except MissingDatabase:
-            return Outcome.STALE
+            is_gone = True  # the source has just been asked for it
         except Missing as error:
             missing = error
-        if not self._is_removed(job, operation, missing):
+        if not is_gone and not self._is_removed(job, operation, missing):
             raise missing
         left = leftover(operation)
         return self._try(lane, job, left) if left else Outcome.STALE

@@ -105,6 +105,18 @@ _TABLE_OF_A_HELD_PARTITION_DROPPED: History = (
     Step("decide", 0, 192, 170, 218),
     Step("client", 1, 33, 1, 56),
 )
+_RENAMED_INTO_A_DROPPED_DATABASE: History = (
+    Step("client", 0, 0, 0, 77),
+    Step("client", 0, 0, 0, 103),
+    Step("settle"),
+    Step("client", 0, 239, 3, 54),
+    Step("client", 1, 189, 1, 136),
+    Step("ship", 1, 161, 172, 180),
+    Step("replay", 1, 102, 169, 102),
+    Step("client", 1, 27, 0, 71),
+    Step("replay", 1, 188, 187, 198),
+    Step("client", 0, 203, 3, 16),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -135,6 +147,7 @@ FOUND: dict[str, tuple[str, int, History]] = {
         60000117,
         _TABLE_OF_A_HELD_PARTITION_DROPPED,
     ),
+    "a replica is renamed into a database that its home drops": ("pair", 70002326, _RENAMED_INTO_A_DROPPED_DATABASE),
 }
 
 

@@ -26,6 +26,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
+    RequestReread,
 )
 from pysync.replay.window.fold import DatabaseState, Folded, Gone, TableState
 from pysync.replay.window.order import EVERYTHING
@@ -58,11 +59,17 @@ def plan(folded: Iterable[Folded], writer: Writer) -> list[Work]:
 def leftover(operation: Operation) -> Operation | None:
     """What is left to do for an operation whose database is gone at source and target; None if nothing.
 
-    Of a rename into that database, the table under its old name is left.
+    Of a rename into that database, the table under its old name is left. Both ways its home says whether it stays.
     """
-    if isinstance(operation, RenameTable):
-        return DropTable(table=operation.table, mark=operation.mark, visited=operation.visited)
-    return None
+    if not isinstance(operation, RenameTable):
+        return None
+    origin: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+    if operation.condition is None:
+        return DropTable(table=operation.table, **origin)
+    name, chain_length = operation.table, 1 + operation.condition.chain_length
+    return RequestReread(
+        database=name.database, table=name.table, home=operation.mark.source, chain_length=chain_length, **origin
+    )
 
 
 def _work(item: Folded, writer: Writer) -> Work:
