@@ -24,6 +24,7 @@ from pysync.lab import EmbeddedMetastore, ports
 from pysync.lab.aws import EmbeddedAws
 from tests.support.drains import Bench, FaultyDrain, shorten_waits
 from tests.support.examples import EXAMPLES
+from tests.support.jitter import Jitter
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
 
@@ -43,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MODULE:CLASS",
         help="run the conformance suite with this harness, and no other: docs/contributing.md",
     )
+    parser.addoption("--jitter", type=int, metavar="SEED", help="delay the threads of tests: docs/testing.md")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (seed := config.getoption("--jitter")) is not None:
+        config.pluginmanager.register(Jitter(seed))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
