@@ -37,6 +37,16 @@ except SystemExit as end:
 print("modules", *sorted(sys.modules))
 """
 MAIN = "from pysync.cli import main; sys.argv[:1] = ['pysync']; main()"
+EACH = """
+from pysync.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["pysync", *line.split()]
+    try:
+        main()
+    except SystemExit as end:
+        print("exit code", end.code)
+"""
+EACH = EACH.replace("\n", "\n    ")
 
 OF_AWS = {"boto3", "botocore"}
 HEAVY = OF_AWS | {"asyncio", "hmsclient", "persistqueue", "py4j", "pyspark", "rich", "sqlite3", "structlog", "tenacity"}
