@@ -125,7 +125,7 @@ def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monk
     bench.append(create("db.bad"), create("db.bad"), create("db.a"))
     bench.run()
     assert (bench.position(), bench.parked()) == (3, [(2, "db.bad", "bug")])
-    assert bench.target.positions() == [1, 3]
+    assert sorted(bench.target.positions()) == [1, 3]
 
 
 def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> bytes:
