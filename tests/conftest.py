@@ -18,12 +18,15 @@ from typing import Any
 
 import pytest
 import structlog
+from argon2 import PasswordHasher
 from hypothesis import settings as hypothesis_settings
 
 from pysync.lab import EmbeddedMetastore, ports
 from pysync.lab.aws import EmbeddedAws
+from pysync.web import passwords
 from tests.support.drains import Bench, FaultyDrain, shorten_waits
 from tests.support.examples import EXAMPLES
+from tests.support.jitter import Jitter
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
 
@@ -43,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MODULE:CLASS",
         help="run the conformance suite with this harness, and no other: docs/contributing.md",
     )
+    parser.addoption("--jitter", type=int, metavar="SEED", help="delay the threads of tests: docs/testing.md")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (seed := config.getoption("--jitter")) is not None:
+        config.pluginmanager.register(Jitter(seed))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -129,6 +138,12 @@ def logging_as_before() -> Iterator[None]:
 def logging_restored(logging_as_before: None) -> None:
     """For a test that looks at all that is logged: without pytest's own handlers."""
     logging.getLogger().handlers.clear()
+
+
+@pytest.fixture
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of passwords that take no time: pysync's own take 64 MiB and a fifth of a second for each look."""
+    monkeypatch.setattr(passwords, "_hasher", lambda: PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 
 @pytest.fixture

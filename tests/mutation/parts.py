@@ -34,7 +34,7 @@ PARTS = {
         Part(
             "plan",
             ("pysync/replay/window/plan.py",),
-            (*_units("plan", "fold_both_ways", "view_renaming", "refresh", "holds"), _PROPERTIES, _HISTORIES),
+            (*_units("plan", "fold_both_ways", "view_renaming", "refresh", "pins"), _PROPERTIES, _HISTORIES),
         ),
         Part(
             "policy",

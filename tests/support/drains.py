@@ -71,13 +71,11 @@ class _Stand:
         self.drain.start()
         return self.drain
 
-    def finish(self, seconds: float = 10.0) -> None:
+    def finish(self) -> None:
         """Wait until the target's position is the queue's end, and the drain has counted and recorded all before it."""
-        wait_until(
-            lambda: self.queue.target(self.name).depth().queued == 0, seconds=seconds, what="the end of the queue"
-        )
+        wait_until(lambda: self.queue.target(self.name).depth().queued == 0, what="the end of the queue")
         if self.position() != self._began_at:
-            wait_until(lambda: self._noted_at() == self.position(), seconds=seconds, what="counting what is done")
+            wait_until(lambda: self._noted_at() == self.position(), what="counting what is done")
 
     def _noted_at(self) -> int | None:
         """The position that the drain has reported last: after counts and records."""

@@ -126,7 +126,7 @@ def test_nothing_can_be_changed(program: Program) -> None:
 
 
 @pytest.fixture
-def users(tmp_path: Path) -> Path:
+def users(tmp_path: Path, cheap_hashes: None) -> Path:
     path = tmp_path / "passwords"
     for user in ("alice", "carol"):
         set_password(path, user, RIGHT)

@@ -15,7 +15,7 @@ from pysync.replay.brake import Brake
 from pysync.replay.limits import Limits
 from pysync.replay.removal_index import RemovalIndex
 
-DROPS = 20_000
+DROPS = 2_000
 DATABASES = 20
 
 

@@ -6,40 +6,64 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pysync.cli import main
+
+Answer = Callable[..., str]
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answer:
+    """What the command prints when a shell asks by these variables, without a process for it."""
+
+    def ask(**variables: str) -> str:
+        for name, value in {**variables, "COLUMNS": "80"}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["pysync"])
+        with pytest.raises(SystemExit):
+            main()
+        output, errors = capsys.readouterr()
+        assert errors == ""
+        return output
+
+    return ask
+
 
 @pytest.mark.parametrize("words", ["pysync st", "pysync parked l", "pysync d", "pysync check --", "pysync dump --"])
-def test_the_sentence_beside_a_command_is_whole(words: str) -> None:
-    environment = {**os.environ, "_PYSYNC_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    environment["_TYPER_COMPLETE_ARGS"] = words
-    command = Path(sys.executable).parent / "pysync"
-    done = subprocess.run([command], env=environment, capture_output=True, text=True, timeout=60, check=True)
-    for line in done.stdout.splitlines():
+def test_the_sentence_beside_a_command_is_whole(answer: Answer, words: str) -> None:
+    offered = answer(
+        _PYSYNC_COMPLETE="complete_fish", _TYPER_COMPLETE_FISH_ACTION="get-args", _TYPER_COMPLETE_ARGS=words
+    )
+    assert offered
+    for line in offered.splitlines():
         assert re.fullmatch(r"[a-z-]+\t[A-Z-].*[^.]\.", line), line
 
 
 CONF = '[source]\nname = "onprem"\n[[targets]]\nname = "dr"\nkind = "hms"\n[[targets]]\nname = "lake"\nkind = "glue"\n'
 
 
-def completed(words: str, **more: str) -> list[str]:
-    """What bash offers for the last of the words; a space after them begins another one."""
-    environment = {**os.environ, **more, "_PYSYNC_COMPLETE": "complete_bash", "COMP_WORDS": words}
-    environment["COMP_CWORD"] = str(len(words.split(" ")) - 1)
+def of_bash(words: str) -> dict[str, str]:
+    """The variables by which bash asks for the last of the words; a space after them begins another one."""
+    return {"_PYSYNC_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+
+
+def test_a_shell_gets_the_answer_of_the_command() -> None:
     command = Path(sys.executable).parent / "pysync"
+    environment = {**os.environ, **of_bash("pysync st")}
     done = subprocess.run([command], env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr == ""
-    return done.stdout.split()
+    assert (done.stdout, done.stderr) == ("status\n", "")
 
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("pysync st", ["status"]), ("pysync parked re", ["retry"]), ("pysync status --j", ["--json"])],
+    [("pysync parked re", ["retry"]), ("pysync status --j", ["--json"])],
 )
-def test_commands_and_options_are_completed(words: str, offered: list[str]) -> None:
-    assert completed(words) == offered
+def test_commands_and_options_are_completed(answer: Answer, words: str, offered: list[str]) -> None:
+    assert answer(**of_bash(words)).split() == offered
 
 
 @pytest.mark.parametrize(
@@ -52,14 +76,14 @@ def test_commands_and_options_are_completed(words: str, offered: list[str]) -> N
         ("pysync pause x", []),
     ],
 )
-def test_targets_and_values_are_completed(tmp_path: Path, words: str, offered: list[str]) -> None:
+def test_targets_and_values_are_completed(answer: Answer, tmp_path: Path, words: str, offered: list[str]) -> None:
     (tmp_path / "pysync.toml").write_text(CONF)
-    assert completed(words, PYSYNC_CONFIG=str(tmp_path / "pysync.toml")) == offered
     if " pause " in words:
-        assert completed(words.replace(" pause ", f" pause -c {tmp_path}/pysync.toml ")) == offered
+        assert answer(**of_bash(words.replace(" pause ", f" pause -c {tmp_path}/pysync.toml "))).split() == offered
+    assert answer(**of_bash(words), PYSYNC_CONFIG=str(tmp_path / "pysync.toml")).split() == offered
 
 
-def test_without_a_configuration_no_target_is_offered(tmp_path: Path) -> None:
+def test_without_a_configuration_no_target_is_offered(answer: Answer, tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("[[targets")
     for file in ("absent.toml", "broken.toml", ""):
-        assert completed("pysync pause ", PYSYNC_CONFIG=str(tmp_path / file)) == []
+        assert answer(**of_bash("pysync pause "), PYSYNC_CONFIG=str(tmp_path / file)).split() == []

@@ -56,16 +56,13 @@ def without_a_field() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{kind} {role} {field}", {"kind": kind, **found}
 
 
-ODD = dict(without_a_field())
-
-
-@pytest.mark.parametrize("what", ODD)
 @pytest.mark.parametrize(
     "values", [{}, {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}], ids=["", "renamed"]
 )
-def test_an_object_without_one_of_its_fields_hinders_no_other(what: str, values: dict[str, Any]):
-    refused = among_good_ones(encode_event(event(sequence=2, **ODD[what])), **values)
-    assert refused is None or refused[0] == "rejected", f"nobody has thought of it: {refused[1]}"
+def test_an_object_without_one_of_its_fields_hinders_no_other(values: dict[str, Any]):
+    for what, odd in without_a_field():
+        refused = among_good_ones(encode_event(event(sequence=2, **odd)), **values)
+        assert refused is None or refused[0] == "rejected", f"nobody has thought of {what}: {refused[1]}"
 
 
 @given(st.data())
@@ -125,7 +122,7 @@ def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monk
     bench.append(create("db.bad"), create("db.bad"), create("db.a"))
     bench.run()
     assert (bench.position(), bench.parked()) == (3, [(2, "db.bad", "bug")])
-    assert bench.target.positions() == [1, 3]
+    assert sorted(bench.target.positions()) == [1, 3]
 
 
 def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> bytes:

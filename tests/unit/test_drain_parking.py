@@ -338,7 +338,7 @@ def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_only(benc
     others = [create(f"db.t{at}") for at in range(40)]
     bench.append(create("db.slow"), *others)
     bench.run()
-    assert bench.target.positions() == list(range(2, 42))
+    assert sorted(bench.target.positions()) == list(range(2, 42))
     assert [key for _, key, _ in bench.parked()] == ["db.slow"]
 
 

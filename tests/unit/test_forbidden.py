@@ -16,7 +16,7 @@ def test_one_forbidden_table_is_parked_and_all_others_arrive(faulty_drains):
     bench.start()
     wait_for_value(lambda: {f"db.{it}" for it in bench.tables()}, {*names}, seconds=20, what="the others")
     bench.append(create("db.later"))
-    bench.finish(30)
+    bench.finish()
     assert "later" in bench.tables()
     ((position, key, kind),) = bench.parked()
     assert (position, key, kind) == (12, "db.secret", "rejected")
@@ -29,7 +29,7 @@ def test_where_nothing_succeeds_the_target_waits_and_nothing_is_parked(faulty_dr
     bench.start()
     wait_until(lambda: bench.status()["state"] == "waiting", what="the target waiting")
     assert bench.parked() == []
-    bench.finish(30)  # somebody has granted it
+    bench.finish()  # somebody has granted it
     assert (len(bench.tables()), bench.parked()) == (5, [])
 
 
@@ -49,5 +49,5 @@ def test_what_was_parked_comes_once_it_is_granted(faulty_drains):
     bench.append(*(create(f"db.t{number}") for number in range(5)))
     names = {"secret", *(f"t{number}" for number in range(5))}
     wait_for_value(lambda: set(bench.tables()), names, what="all of them")
-    bench.finish(30)
+    bench.finish()
     wait_until(lambda: bench.parked() == [], what="nothing parked")

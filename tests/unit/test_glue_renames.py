@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,10 +12,18 @@ from pysync.model.operation import Operation
 from pysync.replay.window.whole import from_events
 from pysync.targets.apply.renames import RENAMING_KEY
 from pysync.targets.base import Incomplete, Outcome, OutcomeUnknown, Unavailable
+from pysync.targets.glue import partition_batches
 from tests.conformance.objects import Source, partition, table
 from tests.support.glue import Bench, broken_off
 
-PARTS = [f"{number:03}" for number in range(130)]
+PARTS = [f"{number:03}" for number in range(13)]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of Glue's, so that a tenth of the partitions takes several calls, too."""
+    for name, size in (("_CREATE", 10), ("_UPDATE", 10), ("_DELETE", 2)):
+        monkeypatch.setattr(partition_batches, name, replace(getattr(partition_batches, name), size=size))
 
 
 class World(NamedTuple):
@@ -149,7 +158,7 @@ def test_the_old_table_stays_until_all_of_it_is_copied() -> None:
 
     found.bench.before = count
     found.bench.target().apply(found.rename)
-    assert seen == [(130, 0), (130, 0), (130, 100), (130, 130), (130, 130)]
+    assert seen == [(13, 0), (13, 0), (13, 10), (13, 13), (13, 13)]
 
 
 def test_a_copy_that_is_short_drops_nothing() -> None:
@@ -159,10 +168,10 @@ def test_a_copy_that_is_short_drops_nothing() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(found.bench, "batch_create_partition", lambda **_: {"Errors": []}, raising=False)
         with pytest.raises(
-            Unavailable, match=r"\.new has only 0 of the 130 partitions of .*\.old; they are copied again"
+            Unavailable, match=r"\.new has only 0 of the 13 partitions of .*\.old; they are copied again"
         ):
             found.bench.target().apply(found.rename)
-    assert sum(1 for _ in found.bench.target().partitions(found.old)) == 130
+    assert sum(1 for _ in found.bench.target().partitions(found.old)) == 13
     found.bench.target().apply(found.rename)
     is_right(found)
 

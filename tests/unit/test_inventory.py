@@ -12,7 +12,7 @@ import pytest
 from pysync.base.errors import PysyncError
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.sidecar.why import inventory
-from tests.support import wait_until
+from tests.support import wait_for_value, wait_until
 from tests.support.drains import create, create_database, drop
 from tests.support.events import database
 from tests.support.journaled import Place
@@ -90,11 +90,10 @@ def test_a_drop_that_the_brake_holds_is_held(tmp_path: Path) -> None:
         place.drain.pause("one window")
         place.bench.append(*(drop(f"shop.t{number}") for number in range(3)))
         place.drain.resume()
-        wait_until(lambda: len(place.drain.brake.held()) == 3, what="the hold")
-        found = states(place.tables())
-        assert {found[f"shop.t{number}"] for number in range(3)} == {"held"}
+        dropped = [f"shop.t{number}" for number in range(3)]
+        wait_for_value(lambda: [states(place.tables()).get(name) for name in dropped], ["held"] * 3, what="the hold")
         place.drain.decide(["dr_shop"], keep=True)
-        assert {states(place.tables())[f"shop.t{number}"] for number in range(3)} == {"kept"}
+        assert {states(place.tables())[name] for name in dropped} == {"kept"}
 
 
 def test_what_had_drifted_is_drifted_until_it_is_written_again(place: Place) -> None:

@@ -61,7 +61,7 @@ def run(bench: Any, *makers: Maker) -> Any:
     bench.append(*makers)
     if bench.drain is None:
         bench.start()
-    bench.finish(30)
+    bench.finish()
     return bench
 
 

@@ -14,6 +14,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,14 +28,18 @@ from pysync.targets.spark.session import silence_loggers
 
 ROOT = Path(pysync.__file__).parent
 _LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
-TREES = {file: ast.parse(file.read_text()) for file in sorted(ROOT.rglob("*.py"))}
 _BY_ITSELF = "library_logged"
 DOCS = (ROOT.parent / "docs" / "logs.md").read_text()
 
 
+@cache  # not as a constant: every worker collects this file, and one runs it
+def trees() -> dict[Path, ast.Module]:
+    return {file: ast.parse(file.read_text()) for file in sorted(ROOT.rglob("*.py"))}
+
+
 def calls() -> Iterator[tuple[Path, ast.Call]]:
     """Every call of a module's logger."""
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEVELS:
                 named = node.func.value
@@ -82,7 +87,7 @@ def test_no_level_of_a_logger_is_kept_for_later_so_that_its_event_is_in_no_list(
     called = {id(call.func) for _, call in calls()}
     kept = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "log"
         if node.attr in _LEVELS and id(node) not in called

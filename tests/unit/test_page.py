@@ -41,7 +41,7 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sidecar() -> FakeSidecar:
+def sidecar(cheap_hashes: None) -> FakeSidecar:
     return FakeSidecar(in_trouble())
 
 

@@ -16,13 +16,15 @@ RIGHT = "correct horse battery"
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path, cheap_hashes: None) -> Path:
     path = tmp_path / "passwords"
     set_password(path, "alice", RIGHT)
     return path
 
 
-def test_the_file_holds_a_hash_of_a_known_kind_and_is_its_owners(file: Path) -> None:
+def test_the_file_holds_a_hash_of_a_known_kind_and_is_its_owners(tmp_path: Path) -> None:
+    file = tmp_path / "passwords"
+    set_password(file, "alice", RIGHT)
     text = file.read_text()
     assert text.startswith("alice:$argon2id$v=19$m=65536,t=3,p=4$")
     assert RIGHT not in text

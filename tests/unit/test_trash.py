@@ -44,9 +44,9 @@ def bench(tmp_path: Path) -> Iterator[FaultyDrain]:
 
 def put_into_trash(bench: FaultyDrain, *names: str) -> None:
     bench.append(create_database(), *map(create, names))
-    bench.finish(60)
+    bench.finish()
     bench.append(*map(drop, names))
-    bench.finish(60)
+    bench.finish()
 
 
 def tables_in_trash(bench: FaultyDrain) -> list[str]:
@@ -106,10 +106,10 @@ def test_every_name_is_one_that_every_metastore_accepts(database: str, table: st
 def test_drop_create_and_drop_in_one_window(bench: FaultyDrain) -> None:
     put_into_trash(bench, "db.a")
     bench.append(create("db.a"), drop("db.a"), create("db.a"))
-    bench.finish(60)
+    bench.finish()
     assert bench.tables() == ["a"]
     bench.append(drop("db.a"))
-    bench.finish(60)
+    bench.finish()
     assert set(tables_in_trash(bench)) == {"db.a"}
     assert len(tables_in_trash(bench)) >= 2
 
@@ -122,25 +122,25 @@ def test_a_table_that_is_dropped_and_made_otherwise_at_once_is_kept(bench: Fault
         return lambda sequence: event(Kind.CREATE_TABLE, after=[wanted], sequence=sequence)
 
     bench.append(create_database(), make([], 10))
-    bench.finish(60)
+    bench.finish()
     bench.append(drop("db.a", created=10), make(keys, 20))
-    bench.finish(60)
+    bench.finish()
     assert (tables_in_trash(bench), bench.tables()) == (["db.a"], ["a"])
     assert len(bench.target.table(TableName("db", "a")).partitionKeys or ()) == len(keys)
 
 
 def test_a_table_is_kept_from_which_another_takes_the_name(bench: FaultyDrain) -> None:
     bench.append(create_database(), create("db.a"), create("db.b"))
-    bench.finish(60)
+    bench.finish()
     bench.append(drop("db.b"), rename("db.a", "db.b"))
-    bench.finish(60)
+    bench.finish()
     assert (tables_in_trash(bench), bench.tables()) == (["db.b"], ["b"])
 
 
 def test_many_lanes_at_once_make_one_database(bench: FaultyDrain) -> None:
     names = [TableName("db", f"t{number}") for number in range(20)]
     bench.append(create_database(), *(create(str(name)) for name in names))
-    bench.finish(60)
+    bench.finish()
 
     def dropped(name: TableName) -> str:
         return str(bench.open_target().apply(DropTable(table=name, mark=Mark("onprem", 2**50, 1))))

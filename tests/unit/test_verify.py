@@ -14,7 +14,6 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.lab.faulty import KIND, FaultySettings
-from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
@@ -22,9 +21,8 @@ from pysync.model.operation import DropTable, PutDatabase, PutFunction, PutParti
 from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
-from pysync.verify import pool
+from pysync.verify import partitions, pool
 from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, ComparedObject, Comparison, Selection
-from pysync.verify.partitions import FEW
 from pysync.verify.report import Report, junit
 from tests.support import partition, table
 from tests.support.events import database
@@ -34,6 +32,8 @@ ORC = "org.apache.hadoop.hive.ql.io.orc."
 MARK = Mark("onprem", 5, 1, 0)
 LATER = Mark("onprem", 5, 9, 0)
 AT_WEST = Mark("west", 3, 7, 10)
+AT_ONCE, FEW = 5, 20
+"""Partitions of a batch, and of a table that is compared at once; pysync has 500 and 2,000."""
 _NUMBERS = itertools.count()
 
 
@@ -134,7 +134,14 @@ def function(name: str, kind: str = "org.F") -> Any:
 
 
 @pytest.fixture(autouse=True)
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_comparisons(monkeypatch)
+
+
+def shrink_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No wait between retries, and batches of a few partitions."""
+    monkeypatch.setattr(partitions, "PARTITIONS_PER_CALL", AT_ONCE)
+    monkeypatch.setattr(partitions, "FEW", FEW)
     monkeypatch.setattr(pool, "_FIRST_WAIT_SECONDS", 0.0)
     monkeypatch.setattr(pool, "_LONGEST_WAIT_SECONDS", 0.0)
 
@@ -422,7 +429,7 @@ def test_partitions_whose_files_are_written_anew_are_compared_as_their_table_tel
     assert found.fields[0].startswith("partition day=00001: sd.inputFormat: ")
 
 
-@pytest.mark.parametrize("count", [3, FEW, FEW + 1, FEW + 700])
+@pytest.mark.parametrize("count", [3, FEW, FEW + 1, FEW + 7])
 def test_partitions_are_read_in_batches_however_many_and_each_difference_is_counted(count: int) -> None:
     place = Place()
     name = TableName("db", "t")
@@ -439,7 +446,7 @@ def test_partitions_are_read_in_batches_however_many_and_each_difference_is_coun
         f"partition {names[-1]}: parameters.x: nothing instead of 'y'",
         "partition day=new: missing",
     }
-    assert max(place.source.batches) <= PARTITIONS_PER_CALL
+    assert max(place.source.batches) <= AT_ONCE
     assert sum(place.source.batches) == count
 
 

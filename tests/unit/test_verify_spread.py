@@ -24,12 +24,10 @@ from pysync.model.operation import DropPartitions, DropTable
 from pysync.sections import SourceConfig, SparkConfig
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
-from pysync.verify import pool
 from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.compare import ComparedObject, Comparison
-from pysync.verify.partitions import FEW
 from pysync.verify.pool import WorkerPool
-from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
+from tests.unit.test_verify import FEW, LATER, Place, anew, function, left_as_they_are, shrink_comparisons
 
 SOURCE = SourceConfig(name="onprem", metastore="thrift://source:9083")
 
@@ -68,9 +66,8 @@ class Executors:
 
 
 @pytest.fixture(autouse=True)
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_FIRST_WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(pool, "_LONGEST_WAIT_SECONDS", 0.0)
+def small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_comparisons(monkeypatch)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def signed(authority: Authority) -> Signed:
 
 
 @pytest.fixture
-def users(tmp_path: Path) -> Path:
+def users(tmp_path: Path, cheap_hashes: None) -> Path:
     set_password(tmp_path / "passwords", "alice", RIGHT)
     return tmp_path / "passwords"
 
