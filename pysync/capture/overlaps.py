@@ -80,8 +80,10 @@ class _Came:
     def may_belong_before(self, last: _Came) -> bool:
         """Whether it may be older than `last`, or than the last event of another thread, though it came after both."""
         other = last if self.origin != last.origin else last.other
+        if other is None:
+            return False
         # However much later it comes: it may have waited in its spool.
-        return other is not None and (self.at - other.at < CLOSE_SECONDS or self.time_ms < other.time_ms)
+        return min(self.at - other.at, (self.time_ms - other.time_ms) / 1000) < CLOSE_SECONDS
 
     def after(self, last: _Came | None) -> _Came:
         """The same event, as the one that came after `last`."""

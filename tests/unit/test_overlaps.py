@@ -37,6 +37,10 @@ class Clock:
     def time(self) -> float:
         return self.now + 1e9
 
+    @property
+    def time_ms(self) -> int:
+        return round(self.now * 1000)
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
@@ -75,9 +79,9 @@ def due(overlaps: Overlaps, *events: Event, after: float = 100.0, **options: Any
 def test_what_came_before_a_restart_is_recalled_as_it_came(tmp_path: Path, clock: Clock, apart: float) -> None:
     """A kill must not make forget that a table has to be read."""
     with EventQueue(tmp_path, min_free_bytes=0, clock=clock.time) as queue:
-        append(queue, of_thread(create_table("db.t", sequence=1), 1))
+        append(queue, of_thread(create_table("db.t", sequence=1), 1, time_ms=clock.time_ms))
         clock.now += apart
-        append(queue, of_thread(create_table("db.t", sequence=2), 2))
+        append(queue, of_thread(create_table("db.t", sequence=2), 2, time_ms=clock.time_ms))
         queue.intake.append("jvm", 3, "onprem", b"not an event")
         again = Overlaps()
         again.recall(queue)
@@ -107,6 +111,16 @@ def test_events_that_come_far_apart_are_in_order(overlaps: Overlaps, clock: Cloc
     overlaps.seen(of_thread(create_table("db.t"), 1, time_ms=1000))
     clock.now += CLOSE_SECONDS
     assert due(overlaps, of_thread(create_table("db.t"), 2, time_ms=7000)) == []
+
+
+def test_events_that_were_close_are_in_no_order_though_one_was_delivered_later(
+    overlaps: Overlaps, clock: Clock
+) -> None:
+    """The sidecar was away between the deliveries: the drop that was committed first comes last."""
+    overlaps.seen(of_thread(event(Kind.CREATE_DATABASE, after=[database("db")]), 1, time_ms=1000))
+    clock.now += CLOSE_SECONDS
+    gone = event(Kind.DROP_DATABASE, before=[database("db")])
+    assert due(overlaps, of_thread(gone, 2, time_ms=1000)) == ["db."]
 
 
 def test_an_event_that_is_older_than_the_last_one_is_not_however_late_it_comes(
@@ -326,11 +340,11 @@ def test_one_thread_that_goes_on_is_in_order_again_once_the_other_is_long_ago(ov
     assert overlaps.due(clock.now + 100) == [TableName("db", "t")]
     for _ in range(20):
         clock.now += 1
-        overlaps.seen(of_thread(create_table("db.t"), 1))
+        overlaps.seen(of_thread(create_table("db.t"), 1, time_ms=clock.time_ms))
     assert overlaps.due(clock.now + 100) == [TableName("db", "t")], "those that were close to the other's"
     for _ in range(20):
         clock.now += 1
-        overlaps.seen(of_thread(create_table("db.t"), 1))
+        overlaps.seen(of_thread(create_table("db.t"), 1, time_ms=clock.time_ms))
     assert overlaps.due(clock.now + 100) == []
 
 
