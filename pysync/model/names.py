@@ -32,7 +32,7 @@ _QUOTED = re.compile("^`(.*)`$")
 _PARTITION = re.compile(r"/(?=\*|[^/]*=)")
 
 # Hive's FileUtils escapes these in partition names, besides the control characters.
-_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0x20)}
+_ESCAPES = {code: f"%{code:02X}" for code in (*range(1, 0x20), *map(ord, "\"#%'*/:=?\\{[]^\x7f"))}
 
 
 def normalized(identifier: str) -> str:
@@ -97,6 +97,4 @@ def partition_values(name: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    if not text:
-        return DEFAULT_PARTITION
-    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
+    return text.translate(_ESCAPES) if text else DEFAULT_PARTITION

@@ -94,7 +94,7 @@ class Brake:
             most = max(self._limits.window, self._limits.drops) + 1
             with self._reading() as ends:
                 lost = lost_by_window(draft, flights, ends, seconds=self._limits.seconds, most=most)
-                self._judge(lost, ends, put=flight_of(draft).ever_put)
+                self._judge(lost, ends, put=flight_of(draft).ever_put())
         with self._lock:
             self._flights = flights if parked else [*flights, flight_of(draft)]
 
@@ -177,6 +177,8 @@ class Brake:
 
     def put(self, names: Iterable[str], position: int) -> None:
         """The source has these objects since the event at `position`: what was held or decided before of them ends."""
+        if not self._rows:
+            return
         with self._lock:
             rows = (row for row in map(self._rows.get, names) if row is not None)
             self._rows.change((), [it.object for it in rows if it.state != "passed" and it.position < position])
@@ -262,7 +264,7 @@ class Brake:
 
     def _to_be(self, view: ObjectsAtEnds) -> Mapping[str, Set[str]]:
         """What databases and partitioned tables have once all windows under way are applied."""
-        ever_put = set[str]().union(*(it.ever_put for it in self._flights))
+        ever_put = set[str]().union(*(it.ever_put() for it in self._flights))
         others = ever_put - tables_among(ever_put)
         return {
             name: there | ever_put if "." in name else self._after_flights(name, there) | others

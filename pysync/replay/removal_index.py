@@ -15,8 +15,8 @@ _Named = dict[str, Removal]
 class RemovalIndex:
     """What is known of objects, by name, by state and database, and in order of time; all of it is in the queue's file.
 
-    One thread at a time may change it, or ask for more than one object; `get`, `state` and `keeps_within` may be asked
-    at any time.
+    One thread at a time may change it, or ask for more than one object; `get`, `state`, `keeps_within` and whether
+    anything is known may be asked at any time.
     """
 
     def __init__(self, removals: Removals) -> None:
@@ -27,6 +27,10 @@ class RemovalIndex:
         self._ages: list[tuple[int, str]] = []  # when what has passed has done so; some has not, any more
         self.passed = 0  # how many objects have passed
         self._put(removals.all())
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self._rows)
 
     def get(self, name: str) -> Removal | None:
         """What is known of an object."""

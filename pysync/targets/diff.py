@@ -200,8 +200,10 @@ def _parameters(
 
 def _basic(parameters: Mapping[str, str]) -> Mapping[str, str]:
     """The parameters without the names of columns that have statistics: each metastore writes those that it has."""
+    if ACCURATE not in parameters:
+        return parameters
     try:
-        statistics = json.loads(parameters.get(ACCURATE, ""))
+        statistics = json.loads(parameters[ACCURATE])
         del statistics["COLUMN_STATS"]
     except (ValueError, TypeError, KeyError):
         return parameters

@@ -49,23 +49,26 @@ class TargetReads(Protocol):
 class Flight:
     """The tables that a window under way, up to the event `last`, puts and removes, by their names at the end of it.
 
-    Those that it puts have their createTime at the source (s; 0: not known). `ever_put` are all objects that it puts,
-    whether they stay or not.
+    Those that it puts have their createTime at the source (s; 0: not known). `operations` are all of the window.
     """
 
     last: int
     put: Mapping[str, int] = field(default_factory=dict)
     removed: Set[str] = frozenset()
-    ever_put: Set[str] = frozenset()
+    operations: Sequence[Operation] = ()
+
+    def ever_put(self) -> set[str]:
+        """All objects that it puts, whether they stay or not. Not for each window: it may put many partitions."""
+        tables = {it.key for it in self.operations if isinstance(it, PutTable)}
+        return tables.union(*map(put_by, self.operations))
 
 
 def flight_of(draft: Draft) -> Flight:
     """What a window does to the lists of tables."""
-    put, removed, ever_put = dict[str, int](), set[str](), set[str]()
-    for operation in (it for work in draft.works for it in work.operations):
-        ever_put.update(put_by(operation))
+    put, removed = dict[str, int](), set[str]()
+    operations = [it for work in draft.works for it in work.operations]
+    for operation in operations:
         if isinstance(operation, PutTable):
-            ever_put.add(operation.key)
             put[operation.key] = operation.mark.created
             removed.discard(operation.key)
         elif isinstance(operation, RenameTable):
@@ -74,7 +77,7 @@ def flight_of(draft: Draft) -> Flight:
         if isinstance(operation, DropTable | RenameTable):
             put.pop(operation.key, None)
             removed.add(operation.key)
-    return Flight(draft.events[-1].position, put, removed, ever_put)
+    return Flight(draft.events[-1].position, put, removed, operations)
 
 
 def lost_by_window(

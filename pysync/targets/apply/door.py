@@ -411,8 +411,8 @@ class Door:
 
     def note_put(self) -> None:
         """The operation is done, and the source has what it puts: nothing decided of a former object lasts."""
-        if self._operation is not None and (names := list(put_by(self._operation))):
-            self._guard.put(names, self._position)
+        if self._operation is not None:
+            self._guard.put(put_by(self._operation), self._position)
 
     def keeps_part(self, name: str) -> bool:
         """Whether a person has decided that the target keeps a function or partition of this name."""
