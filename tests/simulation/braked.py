@@ -135,6 +135,7 @@ def _different(world: World) -> str | None:
     held += [_name(row) for row in rows]
     dropped = {_name(row) for row in rows if row.table.endswith(".*")}
     kept = [it.object for _, feed in world.person.feeds() for it in feed.brake.kept()]
+    kept += [it for _, feed in world.person.feeds() for it in feed.released]  # the next comparison drops these
     found = [
         f"what is not held differs: {one} and {other}, held {sorted(set(held))}, kept {sorted(kept)}: {line}"
         for one, other in combinations(states, 2)

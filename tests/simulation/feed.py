@@ -72,6 +72,11 @@ class Feed:
         self._replayer.restart_retries()
 
     @property
+    def released(self) -> list[str]:
+        """The objects that a person keeps no longer, and that no comparison has dropped yet."""
+        return [it.object for it in self._queue.target(self.name).removals.all() if it.state == "released"]
+
+    @property
     def parked_rows(self) -> list[Parked]:
         """The first thousand of what it has refused."""
         return self._queue.target(self.name).parked.events(limit=1000)

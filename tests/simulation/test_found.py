@@ -117,6 +117,21 @@ _RENAMED_INTO_A_DROPPED_DATABASE: History = (
     Step("replay", 1, 188, 187, 198),
     Step("client", 0, 203, 3, 16),
 )
+_KEPT_TABLE_MADE_ANEW: History = (
+    Step("fill"),
+    Step("settle"),
+    Step("client", 0, 33, 2, 26),
+    Step("kill", 1, 50, 225, 209),
+    Step("client", 1, 23, 5, 210),
+    Step("client", 0, 24, 10, 245),
+    Step("ship", 1, 120, 208, 150),
+    Step("client", 1, 31, 3, 112),
+    Step("ship", 0, 248, 143, 114),
+    Step("replay", 0, 169, 177, 191),
+    Step("ship", 1, 71, 199, 190),
+    Step("decide", 0, 205, 159, 73),
+    Step("client", 0, 1, 2, 133),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -147,6 +162,7 @@ FOUND: dict[str, tuple[str, int, History]] = {
         60000117,
         _TABLE_OF_A_HELD_PARTITION_DROPPED,
     ),
+    "both ways a kept table's home makes another one of that name": ("braked-pair", 70005147, _KEPT_TABLE_MADE_ANEW),
     "a replica is renamed into a database that its home drops": ("pair", 70002326, _RENAMED_INTO_A_DROPPED_DATABASE),
 }
 

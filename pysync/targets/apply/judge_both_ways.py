@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from pysync.model.home import Stance, births_of, home_of, with_births
-from pysync.model.mark import MARK_KEYS, Mark
+from pysync.model.mark import KEPT_KEY, MARK_KEYS, Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import (
     DatabaseOperation,
@@ -199,6 +199,14 @@ class BothWaysJudge(Judge):
     def cascades_to_partitions(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
         """Also if the table is unchanged: a crash may have come between it and its partitions."""
         return outcome in {Outcome.APPLIED, Outcome.UNCHANGED}
+
+    def is_predecessor(self, operation: TableOperation, existing: Any) -> bool:
+        """Only a table that a person has kept: its home has dropped it, and has made another one of that name."""
+        written = Mark.read(existing.parameters)
+        is_birth = isinstance(operation, PutTable) and operation.creates
+        if not is_birth or written is None or KEPT_KEY not in existing.parameters:
+            return False
+        return 0 < written.created != operation.mark.created > 0
 
     def outcome_without_replacement(self, operation: TableOperation, existing: Any) -> Outcome | None:
         """Only the table's home may drop it. After a request the home sends which of the two it is."""
