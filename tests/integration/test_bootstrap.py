@@ -19,7 +19,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.hanging import stopped
-from tests.support.sidecars import Place, assert_one_line, command, pysync
+from tests.support.sidecars import Place, assert_one_line, command, pysync_here
 from tests.support.stages import NO_BRAKE, assert_converges, ddl_stream, unequal
 
 pytestmark = pytest.mark.smoke
@@ -152,7 +152,7 @@ def test_what_cannot_be_ends_in_one_line(stage: Stage, tmp_path: Path) -> None:
     for number, (source, target, words) in enumerate(cases):
         place = tmp_path / str(number)
         place.mkdir()
-        done = pysync("bootstrap", "-c", configured(place, source, target))
+        done = pysync_here("bootstrap", "-c", configured(place, source, target))
         assert_one_line(done, 1, words)
     file = configured(tmp_path, f'metastore = "{there}"', stage.target.uri)
-    assert_one_line(pysync("bootstrap", "-c", file, "--target", "nobody"), 2, "no target 'nobody'")
+    assert_one_line(pysync_here("bootstrap", "-c", file, "--target", "nobody"), 2, "no target 'nobody'")

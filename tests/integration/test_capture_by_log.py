@@ -13,7 +13,7 @@ from tests.support import new_database, table, wait_until
 from tests.support.events import create_table
 from tests.support.logged import LoggedMetastore
 from tests.support.notifications import ServedLog, recorded, row, served
-from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
+from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, pysync_here, send, sidecar, wait_for
 
 pytestmark = pytest.mark.smoke
 
@@ -73,7 +73,7 @@ def test_what_the_log_tells_reaches_the_target_also_after_a_restart(place, log):
         wait_until(lambda: followed(running)["position"] == last, what="the log's end")
         before = wait_for(running, queued=0)["position"]
         assert before >= 1
-        assert "notification log: running" in pysync("status", "-c", place.file).stdout
+        assert "notification log: running" in pysync_here("status", "-c", place.file).stdout
         assert running.stop() == 0
     more = put(log, 5)
     with sidecar(place) as running:
@@ -84,12 +84,12 @@ def test_what_the_log_tells_reaches_the_target_also_after_a_restart(place, log):
 
 def test_check_says_where_the_log_is_or_what_is_wrong_with_it(place, log):
     place.polled(log.uri)
-    found = {it["what"]: it for it in json.loads(pysync("check", "-c", place.file, "--json").stdout)}
+    found = {it["what"]: it for it in json.loads(pysync_here("check", "-c", place.file, "--json").stdout)}
     assert found["notification log"]["ok"]
     assert "token file" not in found
     log.log.rows.clear()
     log.log.newest = 0
-    found = {it["what"]: it for it in json.loads(pysync("check", "-c", place.file, "--json").stdout)}
+    found = {it["what"]: it for it in json.loads(pysync_here("check", "-c", place.file, "--json").stdout)}
     assert not found["notification log"]["ok"]
     assert "DbNotificationListener" in found["notification log"]["detail"]
 
@@ -129,7 +129,7 @@ def is_whole(running) -> bool:
 def done_to(running, name: str, what: str = "--table") -> set[tuple[str, str]]:
     """The operations on a table (or database) at the target, and their outcomes."""
     running.wait_for_journal()
-    answer = json.loads(pysync("actions", what, name, "-c", running.place.file, "--json").stdout)
+    answer = json.loads(pysync_here("actions", what, name, "-c", running.place.file, "--json").stdout)
     return {(it["operation"], it["outcome"]) for it in answer["records"]}
 
 

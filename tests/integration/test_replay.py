@@ -16,7 +16,7 @@ from pysync.base.crashpoints import VARIABLE
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
-from tests.support.sidecars import assert_one_line, command, pysync
+from tests.support.sidecars import assert_one_line, command, pysync_here
 from tests.support.stages import assert_converges, unequal, wait_until_compared
 
 pytestmark = pytest.mark.smoke
@@ -57,13 +57,11 @@ def lose(stage: Stage, database: str, *names: str) -> None:
 
 
 def newest(stage: Stage) -> int:
-    return int(json.loads(pysync("events", "-c", stage.config_file, "--json").stdout)["last"])
+    return int(json.loads(pysync_here("events", "-c", stage.config_file, "--json").stdout)["last"])
 
 
-def replay(stage: Stage, *arguments: object, crash: str = "") -> subprocess.CompletedProcess[str]:
-    line = command(["replay", "replica", "-c", stage.config_file, *arguments])
-    environment = {**os.environ, VARIABLE: crash}
-    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)
+def replay(stage: Stage, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return pysync_here("replay", "replica", "-c", stage.config_file, *arguments)
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -88,10 +86,10 @@ def test_lost_tables_come_back_and_older_history_is_left_alone(stage: Stage) -> 
     one = result(replay(stage, "--from", "1d", "--table", f"{older}.kept", "--json"))
     assert (one["scope"]["table"], one["total"]) == (f"{older}.kept", 1)
     assert unequal(stage) == []
-    shown = pysync("status", "replica", "-c", stage.config_file).stdout
+    shown = pysync_here("status", "replica", "-c", stage.config_file).stdout
     assert f"of {older}.kept: 1 object refreshed" in shown
     wait_until(lambda: not stage.status()["journal"]["waiting"], what="the journal")
-    acts = json.loads(pysync("actions", "-c", stage.config_file, "--json").stdout)["records"]
+    acts = json.loads(pysync_here("actions", "-c", stage.config_file, "--json").stdout)["records"]
     assert [it["reason"] for it in acts if it["operation"] == "Replay"][-1].startswith(f"events {begin} to ")
 
 
@@ -113,7 +111,9 @@ def test_without_a_sidecar_it_goes_on_after_kills_and_ends_equal(stage: Stage) -
         planned = result(replay(stage, "--from", begin, "--dry-run", "--json"))
         assert len(planned["objects"]) == 7
         for crash in ("apply.done:3", "advance.committed:1"):
-            assert replay(stage, "--from", begin, crash=crash).returncode == -signal.SIGKILL
+            line = command(["replay", "replica", "-c", stage.config_file, "--from", begin])
+            killed = subprocess.run(line, env={**os.environ, VARIABLE: crash}, timeout=120, check=False)
+            assert killed.returncode == -signal.SIGKILL
         assert result(replay(stage, "--from", begin, "--json"))["state"] == "finished"
         assert unequal(stage) == []
     finally:

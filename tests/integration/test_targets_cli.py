@@ -16,7 +16,7 @@ import pytest
 from pysync.control.client import ask
 from tests.support import wait_until
 from tests.support.drains import create_database
-from tests.support.sidecars import FaultyPlace, Sidecar, assert_one_line, command, pysync, send, sidecar
+from tests.support.sidecars import FaultyPlace, Sidecar, assert_one_line, command, pysync, pysync_here, send, sidecar
 
 pytestmark = pytest.mark.smoke
 
@@ -29,6 +29,13 @@ def place(tmp_path: Path) -> FaultyPlace:
 @pytest.fixture
 def running(place: FaultyPlace) -> Iterator[Sidecar]:
     with sidecar(place) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """A sidecar of all tests whose commands must change nothing."""
+    with sidecar(FaultyPlace(tmp_path_factory.mktemp("unchanged"))) as it:
         yield it
 
 
@@ -89,17 +96,18 @@ def test_a_disabled_target_keeps_its_events_and_is_no_problem(place: FaultyPlace
     assert ask(place.queue, "status")["targets"][0]["counts"]["applied"] >= 2
 
 
-def test_a_broken_result_changes_nothing(place: FaultyPlace, running: Sidecar) -> None:
-    text, before = place.file.read_text(), running.status()["started_at"]
+def test_a_broken_result_changes_nothing(unchanged: Sidecar) -> None:
+    place = unchanged.place
+    text, before = place.file.read_text(), unchanged.status()["started_at"]
     line = len(text.splitlines()) + 1
-    broken = pysync("target", "set", "try", "lanes=0", "-c", place.file)
+    broken = pysync_here("target", "set", "try", "lanes=0", "-c", place.file)
     assert_one_line(broken, 2, f"{place.file}:{line}:1: targets[0].lanes: 0 is too small", "nothing was changed")
-    assert_one_line(pysync("target", "remove", "try", "--yes", "-c", place.file), 2, "at least one target")
-    assert_one_line(pysync("target", "set", "nobody", "lanes=1", "-c", place.file), 2, "no target 'nobody'")
-    secret = pysync("target", "set", "try", "spark.secret.key=hunter2", "-c", place.file)
+    assert_one_line(pysync_here("target", "remove", "try", "--yes", "-c", place.file), 2, "at least one target")
+    assert_one_line(pysync_here("target", "set", "nobody", "lanes=1", "-c", place.file), 2, "no target 'nobody'")
+    secret = pysync_here("target", "set", "try", "spark.secret.key=hunter2", "-c", place.file)
     assert_one_line(secret, 2, "looks like a secret")
     assert "hunter2" not in secret.stderr
-    assert (place.file.read_text(), running.status()["started_at"]) == (text, before)
+    assert (place.file.read_text(), unchanged.status()["started_at"]) == (text, before)
 
 
 @pytest.mark.crash
@@ -168,10 +176,11 @@ def test_without_a_sidecar_the_queue_is_renamed_and_forgotten_with_the_file(plac
         assert [it["act"] for it in running.status()["acts"]] == ["removed", "renamed"]
 
 
-def test_another_file_than_the_sidecars_is_refused(place: FaultyPlace, running: Sidecar) -> None:
+def test_another_file_than_the_sidecars_is_refused(unchanged: Sidecar) -> None:
+    place = unchanged.place
     other = place.directory / "other.toml"
     other.write_text(place.file.read_text())
-    assert_one_line(pysync("target", "set", "try", "lanes=2", "-c", other), 1, "another file", str(place.file))
+    assert_one_line(pysync_here("target", "set", "try", "lanes=2", "-c", other), 1, "another file", str(place.file))
     assert "lanes" not in other.read_text()
 
 
@@ -179,7 +188,11 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(place: FaultyPlace) 
     text = place.file.read_text()
     diff = target(place, "rename", "try", "b", "--dry-run")["diff"]
     assert [it for it in diff if it[0] in "+-" and it[1] not in "+-"] == ['-name = "try"', '+name = "b"']
-    assert pysync("target", "enable", "try", "--dry-run", "-c", place.file).stdout.strip().endswith("would not change")
+    assert (
+        pysync_here("target", "enable", "try", "--dry-run", "-c", place.file)
+        .stdout.strip()
+        .endswith("would not change")
+    )
     assert place.file.read_text() == text
 
 

@@ -23,7 +23,7 @@ from tests.conformance.objects import Source, partition, table
 from tests.support import wait_until
 from tests.support.certificates import PASSWORD, Authority, Signed
 from tests.support.proxy import Proxy
-from tests.support.sidecars import pysync
+from tests.support.sidecars import pysync_here
 from tests.support.tls_front import tls_front
 
 pytestmark = pytest.mark.smoke
@@ -259,7 +259,7 @@ kind = "hms"
 metastore = "{target}"
 include = ["b"]
 """)
-        done = pysync("check", "-c", file, "--json")
+        done = pysync_here("check", "-c", file, "--json")
         assert done.returncode == 1
         return {item["what"]: item for item in json.loads(done.stdout)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import wait_for_value, wait_until
 from tests.support.drains import create, create_database, drop
-from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
+from tests.support.sidecars import FaultyPlace, assert_one_line, pysync_here, send, sidecar, wait_for
 
 pytestmark = pytest.mark.smoke
 
@@ -48,17 +48,17 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
             lambda: why("db.b")["code"] == "dropped", seconds=30, what="the end of the comparison of a new target"
         )
         assert why("db.b")["hint"] == f"pysync trash restore try {kept['db.b']}"
-        assert "db.a" in pysync("trash", "list", "try", "-c", place.file).stdout
+        assert "db.a" in pysync_here("trash", "list", "try", "-c", place.file).stdout
         moved = f"table db.a moved to the trash as {kept['db.a']}"
         wait_until(
-            lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal"
+            lambda: moved in pysync_here("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal"
         )
         assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
         wait_until(lambda: "it was restored at" in why("db.a")["text"], seconds=30, what="the act in the journal")
         assert why("db.a")["hint"] is None, "a person has it already"
-        saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
+        saved = pysync_here("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
         assert saved.stdout == "restored: db.saved\n"
-        refused = pysync("trash", "restore", "try", kept["db.b"], "-c", place.file)
+        refused = pysync_here("trash", "restore", "try", kept["db.b"], "-c", place.file)
         assert_one_line(refused, 1, f"the trash has no table {kept['db.b']}", "pysync trash list try")
         assert place.ask("trash", "empty", "try", "--older-than", "1h", "--yes")["removed"] == 0
         assert place.ask("trash", "empty", "try", "--yes")["removed"] == 1
@@ -82,8 +82,8 @@ def test_without_a_sidecar_this_process_does_it_and_the_journal_knows(place: Fau
     place.queue.mkdir(mode=0o700)
     assert tables(place) == []
     assert place.ask("trash", "empty", "try", "--yes") == {"target": "try", "removed": 0}
-    assert_one_line(pysync("trash", "restore", "try", "t1", "-c", place.file), 1, "the trash has no table t1")
+    assert_one_line(pysync_here("trash", "restore", "try", "t1", "-c", place.file), 1, "the trash has no table t1")
     acts = place.ask("actions")["records"]
     assert [(it["operation"], it["outcome"]) for it in acts] == [("RestoreTrash", "refused"), ("EmptyTrash", "done")]
     assert all(it["who"].endswith("(command line)") for it in acts)
-    assert_one_line(pysync("trash", "list", "nope", "-c", place.file), 2, "has no target 'nope'")
+    assert_one_line(pysync_here("trash", "list", "nope", "-c", place.file), 2, "has no target 'nope'")
