@@ -19,7 +19,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import BridgeConfig, NotifyConfig, QueueConfig, Sections, SourceConfig, WebConfig, taken_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
-from pysync.targets.spark_request import SparkRequest
+from pysync.targets.spark_request import SparkConfig
 
 _ANY = "any_name"  # stands for whatever a pattern matches
 
@@ -122,6 +122,8 @@ def _targets(
     """The targets, None for one that cannot be read; all that is wrong with them, each and together, is a problem."""
     checked_targets = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
     targets = tuple(target for target in checked_targets if target)
+    for it in targets:
+        it.use_spark(sections.spark if sections else SparkConfig())
     for at, target in enumerate(checked_targets):
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     # From the raw tables: a name that is given twice is reported even where such a target has another fault.
@@ -209,43 +211,16 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
 
 
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, live_source: bool) -> list[str]:
-    """What keeps files from being copied: events of inserts say too little, and one sidecar has one Spark."""
+    """What keeps files from being copied: events of inserts say too little, and one Spark has one catalog."""
     copying = [target for target in targets if target.copy_files is not None]
-    problems = _sparks([request for target in targets if (request := target.spark_request())])
-    problems += _exposed_sessions(sections, targets)
+    problems = []
+    if len({request.settings for it in targets if (request := it.spark_request()) and request.catalog}) > 1:
+        problems.append("targets.metastore: this must be the same for all targets of kind spark")
     if live_source and copying and sections is not None and sections.source.metastore is None:
         problems.append(
             "source.metastore: missing; targets with copy read there which table or partition an insert changed"
         )
     return problems
-
-
-def _sparks(requests: list[SparkRequest]) -> list[str]:
-    """Why one Spark session cannot serve all targets. A target of kind spark decides which session it is."""
-    catalogs = {request for request in requests if request.catalog}
-    others = {request for request in requests if not request.catalog}
-    if len(catalogs) > 1:
-        return ["targets.metastore, .master, .spark: these must be the same for all targets of kind spark"]
-    if catalogs and any(not request.is_any for request in others):
-        return [
-            "targets.copy.master, .spark: a sidecar has one Spark session; set master and spark of the target of kind "
-            "spark instead"
-        ]
-    if not catalogs and len(others) > 1:
-        return ["targets.copy.master, .spark: these must be the same for all targets"]
-    return []
-
-
-def _exposed_sessions(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
-    """Why somebody without a secret could get into a Spark session."""
-    requests = [target.spark_request() for target in targets]
-    exposures = [
-        f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in requests if it and it.exposure
-    ]
-    if sections is not None and (sections.spark.master or sections.spark.settings):
-        spread = [sections.spark.request(it or SparkRequest(None, ())) for it in requests if not (it and it.catalog)]
-        exposures += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
-    return list(dict.fromkeys(exposures))
 
 
 def _meeting(targets: Sequence[TargetSettings]) -> list[str]:

@@ -31,7 +31,7 @@ from pysync.metastore.settings import (
     assert_one_login,
 )
 from pysync.targets.settings import Name
-from pysync.targets.spark_request import SparkConf, SparkRequest
+from pysync.targets.spark_request import SparkConfig
 
 
 def _host(text: str) -> str:
@@ -268,22 +268,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-class SparkConfig(_Section):
-    """`[spark]`: the session over which `pysync verify --on-spark` is spread."""
-
-    master: str | None = Field(
-        default=None,
-        description="yarn, spark://host:7077, … Default: the master of the target's `copy`, else local[*].",
-    )
-    settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
-
-    def request(self, copying: SparkRequest) -> SparkRequest:
-        """The session: as set here, else as the target's files are copied, else all cores of this machine."""
-        return SparkRequest(
-            self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings
-        )
 
 
 class LogConfig(_Section):

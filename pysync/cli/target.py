@@ -60,8 +60,8 @@ def add(
 ) -> None:
     """Add a target to pysync.toml. The sidecar compares it with the source, and fills it.
 
-    KEY is a key as in pysync.toml: include, copy.master, locations."hdfs://nn". VALUE is a value of TOML, as true, 4 or
-    ["sales", "crm"]; anything else is a text. A secret is refused: other users see command lines.
+    KEY is a key as in pysync.toml: include, copy.rewrite, locations."hdfs://nn". VALUE is a value of TOML, as true, 4
+    or ["sales", "crm"]; anything else is a text. A secret is refused: other users see command lines.
     """
     change_or_show(Edit(config, name, "added", added(name, kind, settings or [])), dry_run=dry_run, as_json=as_json)
     if not dry_run and not as_json:

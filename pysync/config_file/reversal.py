@@ -15,7 +15,7 @@ _ONE_WAY = ("policies", "include_schemes", "parameters", "drop_parameters")
 _BY_HAND = "write the configuration of the way back by hand: docs/operating.md"
 _HEAD = """\
 # The way back after `pysync promote`: to be pysync.toml beside the metastore that is the source now.
-# The sections [bridge], [queue], [web] and others are as by default: conf/pysync.toml explains them.
+# The sections [bridge], [queue], [spark], [web] and others are as by default: conf/pysync.toml explains them.
 """
 
 

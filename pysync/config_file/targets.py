@@ -45,13 +45,13 @@ def setting_of(text: str) -> Setting:
 
 
 def key_of(text: str) -> Key:
-    """A key of a target: `include`, `copy.master`, `locations."hdfs://nn"`. Raises UsageError."""
+    """A key of a target: `include`, `copy.rewrite`, `locations."hdfs://nn"`. Raises UsageError."""
     try:
         key = parts(text)
     except ValueError:
         raise UsageError(
             f"{quoted(text)} is no key of a target",
-            'write include, copy.master, or with quotes locations."hdfs://nn/warehouse"',
+            'write include, copy.rewrite, or with quotes locations."hdfs://nn/warehouse"',
         ) from None
     if key == _NAME:
         raise UsageError("the name is changed by another command", "pysync target rename OLD NEW")

@@ -43,7 +43,7 @@ class Copies:
         self._out_of = out_of
         wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
         self._host = _host(known, directory)
-        workers = SparkWorkers.of(self._host) if self._host else None
+        workers = SparkWorkers(self._host) if self._host else None
         self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
         self._reencoders = {
             name: Reencoder(self.copiers[name], workers, it.settle_seconds)
@@ -95,7 +95,7 @@ def _host(targets: Sequence[TargetSettings], directory: Path) -> SparkHost | Non
     requests = [request for it in targets if (request := it.spark_request())]
     if not requests:
         return None
-    # The one with a catalog decides: the configuration was refused if the others could not use it.
+    # A session with a catalog serves the others, too.
     request = next((it for it in requests if it.catalog), requests[0])
     threads = max(it.threads for it in requests)
     copies = any(it.copy_files for it in targets)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pysync.targets.base import Unavailable
-from pysync.targets.settings import CopySettings
 from pysync.targets.spark.session import SparkHost, reason
 
 if TYPE_CHECKING:
@@ -26,16 +24,9 @@ class Workers(Protocol):
 class SparkWorkers:
     """Tasks of one Spark session; any number of threads may call, a call is a job of one task."""
 
-    def __init__(self, settings: CopySettings, jar: Path, directory: Path) -> None:
-        """`directory` is for Spark's log and its scratch files. Raises UsageError when pyspark is not installed."""
-        self.host = SparkHost(settings.spark_request(), directory, [jar])
-
-    @classmethod
-    def of(cls, host: SparkHost) -> SparkWorkers:
-        """Tasks of a session that others use, too; it has the jar of `copy_jar`."""
-        made = cls.__new__(cls)
-        made.host = host
-        return made
+    def __init__(self, host: SparkHost) -> None:
+        """The session may have other users, too; it has the jar of `copy_jar`."""
+        self.host = host
 
     def call(self, method: str, request: str) -> str:
         """Run a method of the Java class in a Spark task. Raises Unavailable when Spark cannot."""

@@ -34,7 +34,7 @@ class Lister:
     @classmethod
     @contextmanager
     def opened(cls, config: Config) -> Iterator[Lister]:
-        """With the Spark settings of the first target that copies files. Raises UsageError without pyspark."""
+        """With the copy settings of the first target that copies files. Raises UsageError without pyspark."""
         with opened_copier(config) as (copier, scratch):
             empty = scratch / "empty"
             empty.mkdir()
@@ -57,6 +57,7 @@ def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path
     """
     copies_as = next((it.copy_files for it in config.targets if it.copy_files), CopySettings())
     settings = TargetSettings(name=_NAME, kind=_NAME, copy=copies_as.model_copy(update=changes))
+    settings.use_spark(config.spark)
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-dump-")))
         copies = stack.enter_context(closing(Copies([settings], place)))

@@ -143,17 +143,17 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Wor
 
 
 def _spark_request(config: Config, settings: TargetSettings) -> SparkRequest:
-    """The session: as [spark] says, else as the target's files are copied, else all cores of this machine.
+    """The session of [spark], with all cores of this machine if that names no master.
 
     Raises UsageError for a target that is reached by a session of its own.
     """
-    wanted = settings.spark_request() or SparkRequest(None, ())
-    if wanted.catalog:
+    wanted = settings.spark_request()
+    if wanted and wanted.catalog:
         raise UsageError(
             f"--on-spark does not work with target {settings.name} of kind spark",
             "run pysync verify without --on-spark",
         )
-    request = config.spark.request(wanted)
+    request = SparkRequest(config.spark.master or "local[*]", tuple(config.spark.settings.items()))
     if request.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
     return request

@@ -10,6 +10,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     SerializerFunctionWrapHandler,
     field_validator,
     model_serializer,
@@ -21,7 +22,7 @@ from pysync.base.throttle import Limit
 from pysync.base.validation import Finite, Interval, Rate, Seconds, matching, rate
 from pysync.model.event import Kind, replicator
 from pysync.model.table_formats import TableFormat
-from pysync.targets.spark_request import SparkConf, SparkRequest
+from pysync.targets.spark_request import SparkConfig, SparkRequest
 
 if TYPE_CHECKING:
     from pysync.metastore.settings import KerberosSettings, TlsSettings
@@ -65,9 +66,6 @@ class CopySettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    master: str | None = Field(
-        default=None, description="Spark master: yarn, spark://host:7077, … Default: threads of this machine."
-    )
     parallelism: int = Field(default=2, ge=1, le=4096, description="Number of Spark tasks that copy in parallel.")
     max_mb_per_second: Finite = Field(
         default=0.0, ge=0, description="Limit for all tasks together, MB = 10^6; 0: no limit."
@@ -82,11 +80,6 @@ class CopySettings(BaseModel):
         default=None,
         description="Format for re-encoding files that Spark can read. Default: files are copied as they are.",
     )
-    spark: SparkConf = Field(default={}, description="More Spark properties.")
-
-    def spark_request(self) -> SparkRequest:
-        """The Spark session that copies so."""
-        return SparkRequest(self.master, tuple(sorted(self.spark.items())), threads=self.parallelism)
 
 
 class PolicySettings(BaseModel):
@@ -173,6 +166,8 @@ class TargetSettings(PolicySettings):
 
     has_listener: ClassVar[bool] = False  # whether a kind can have pysync's listener, so that it can replicate back
     has_trash: ClassVar[bool] = False  # whether a kind can rename a table into another database and back
+
+    _spark: SparkConfig = PrivateAttr(default_factory=SparkConfig)
 
     name: Name = Field(
         description="Name of the target. The queue keeps its position by it: to change it, use pysync target rename."
@@ -408,7 +403,11 @@ class TargetSettings(PolicySettings):
 
     def spark_request(self) -> SparkRequest | None:
         """The Spark session that it needs; None if it needs no Spark."""
-        return self.copy_files.spark_request() if self.copy_files else None
+        return SparkRequest.of(self._spark, self.copy_files.parallelism) if self.copy_files else None
+
+    def use_spark(self, spark: SparkConfig) -> None:
+        """Have the target use the session of this `[spark]`, that of its pysync.toml."""
+        self._spark = spark
 
     @property
     def call_limit(self) -> Limit:

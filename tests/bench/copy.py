@@ -22,6 +22,8 @@ from pysync.copy.workers import SparkWorkers
 from pysync.lab.java import find_java, find_spark_jars
 from pysync.model.file_differences import Pair
 from pysync.targets.settings import CopySettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkRequest
 from tests.bench.frame import Row, Say
 
 _LARGE_FILES = 16
@@ -67,8 +69,8 @@ class _Bench:
     def __init__(self, directory: Path, say: Say) -> None:
         self._directory = directory
         self._say = say
-        settings = CopySettings(master="local[2]", parallelism=2)
-        self._workers = SparkWorkers(settings, copy_jar(), directory)
+        settings = CopySettings(parallelism=2)
+        self._workers = SparkWorkers(SparkHost(SparkRequest("local[2]", ()), directory, [copy_jar()]))
         self._copier = Copier(self._workers, settings)
 
     def close(self) -> None:

@@ -23,6 +23,8 @@ from pysync.copy.workers import SparkWorkers
 from pysync.lab.java import find_java
 from pysync.model.file_differences import Pair
 from pysync.targets.settings import CopySettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkRequest
 from tests.bench.frame import Row, Say
 from tests.versions.hadoop.hdfs import MiniHdfs
 from tests.versions.hadoop.jars import HadoopJars, bring
@@ -90,7 +92,7 @@ class _Bench:
     def _start(self) -> None:
         directory = self._directory / f"spark-{time.monotonic_ns()}"
         directory.mkdir()
-        self._workers = SparkWorkers(self._settings, copy_jar(), directory)
+        self._workers = SparkWorkers(SparkHost(SparkRequest(None, ()), directory, [copy_jar()]))
         self._copier = Copier(self._workers, self._settings)
 
     def _make(self, what: str, number: int, size: int) -> None:

@@ -13,6 +13,7 @@ from pysync.model.names import TableName
 from pysync.targets.spark import SparkSettings, spark_target
 from pysync.targets.spark.session import SparkHost
 from pysync.targets.spark.store import SparkStore
+from pysync.targets.spark_request import SparkConfig
 from pysync.targets.target import StoreTarget
 from tests.conformance.harness import features_of
 
@@ -40,8 +41,10 @@ class SparkHarness:
 
     def settings(self, **values: Any) -> SparkSettings:
         """The settings of a target called `dr`."""
-        place = {"metastore": self._uri, "spark": {**SHORT_LIFE, "spark.sql.warehouse.dir": f"file:{self._root}"}}
-        return SparkSettings.model_validate({"name": "dr", "kind": "spark", **place, **values})
+        spark = SparkConfig(settings={**SHORT_LIFE, "spark.sql.warehouse.dir": f"file:{self._root}"})
+        made = SparkSettings.model_validate({"name": "dr", "kind": "spark", "metastore": self._uri, **values})
+        made.use_spark(spark)
+        return made
 
     def open(self, **values: Any) -> StoreTarget:
         settings = self.settings(**values)

@@ -18,6 +18,8 @@ from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkRequest
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +41,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory, lake: Path) -> Iterator[Spar
         "spark.hadoop.fs.viewfs.mounttable.lake.linkFallback": f"file://{lake}",
         "spark.hadoop.fs.viewfs.mounttable.all.link./mounted": f"file://{lake}/behind",
     }
-    workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), tmp_path_factory.mktemp("spark"))
+    workers = SparkWorkers(
+        SparkHost(SparkRequest(None, tuple(settings.items())), tmp_path_factory.mktemp("spark"), [copy_jar()])
+    )
     yield workers
     workers.close()
 

@@ -32,7 +32,11 @@ KEYS = [("day", "string")]
 CHANGES = int(os.environ.get("PYSYNC_COPY_CHANGES", "30"))
 SECONDS = 180 + 3 * CHANGES
 SHORT_LIFE = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-COPY = f'copy = {{ settle_seconds = 0.5, spark = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }} }}\n'
+COPY = f"""\
+copy = {{ settle_seconds = 0.5 }}
+[spark]
+settings = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }}
+"""
 
 
 @pytest.fixture(scope="module")

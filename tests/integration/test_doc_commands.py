@@ -195,12 +195,15 @@ def test_with_files_only(shown: Shown, tmp_path: Path) -> None:
 
 # --- with Spark, an AWS of this machine, or servers of their own
 
-_SMALL = 'spark = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" }'
+_SMALL = """\
+copy = true
+[spark]
+settings = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" }"""
 
 
 @pytest.fixture(scope="module")
 def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with Running(tmp_path_factory.mktemp("copying"), f"copy = {{ {_SMALL} }}\n") as world:
+    with Running(tmp_path_factory.mktemp("copying"), f"{_SMALL}\n") as world:
         yield world
 
 
@@ -229,7 +232,7 @@ def test_with_a_target_that_copies(shown: Shown, copying: Running, tmp_path: Pat
 def test_dumps_are_carried_with_files(section: str, copying: Running, tmp_path: Path) -> None:
     source, target = copying.stage.source, copying.stage.target
     locations = f'locations = {{ "file:{source.warehouse}" = "file:{target.warehouse}/carried" }}'
-    shell = carried(tmp_path, source.uri, target.uri, f"{locations}\ncopy = {{ {_SMALL} }}")
+    shell = carried(tmp_path, source.uri, target.uri, f"{locations}\n{_SMALL}")
     shell = shell.at(nameservice=f"file:{source.warehouse}")
     for shown in of(section):
         run(shown, shell, seconds=300)

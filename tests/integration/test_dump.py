@@ -26,7 +26,11 @@ from tests.support.dumps import Ends, create, fill
 from tests.support.logged import LoggedMetastore
 from tests.support.sidecars import assert_one_line
 
-COPY = 'copy = { spark = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" } }'
+COPY = """\
+copy = true
+[spark]
+settings = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" }
+"""
 PAGES = 520
 """Partitions of one table, that they come in more than one page."""
 

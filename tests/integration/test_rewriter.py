@@ -25,7 +25,9 @@ COPY = f"""
 [targets.copy]
 rewrite = "parquet"
 settle_seconds = 0.2
-spark = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }}
+
+[spark]
+settings = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }}
 """
 JSON = "org.apache.hive.hcatalog.data.JsonSerDe"
 COLUMNS = [("id", "int"), ("name", "string"), ("paid", "decimal(8,2)"), ("ok", "boolean")]

@@ -18,6 +18,8 @@ from pysync.model.file_differences import Pair
 from pysync.model.locations import Form
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkRequest
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -36,7 +38,9 @@ TEXT = Form("text", "parquet", tuple(TYPES), "\x01", "\\N")
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
     settings = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
-    workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), tmp_path_factory.mktemp("spark"))
+    workers = SparkWorkers(
+        SparkHost(SparkRequest(None, tuple(settings.items())), tmp_path_factory.mktemp("spark"), [copy_jar()])
+    )
     yield workers
     workers.close()
 

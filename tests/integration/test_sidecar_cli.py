@@ -271,10 +271,10 @@ def test_status_without_a_sidecar_says_how_to_start_one(place):
 
 
 def test_check_names_a_spark_into_which_anybody_could_get(place):
-    place.write(more='copy = { master = "yarn" }\n')
+    place.write(more='[spark]\nmaster = "yarn"\n')
     done = pysync("check", "-c", place.file)
     assert done.returncode != 0
-    assert "targets.copy.spark: whoever reaches Spark's driver could have it run code" in done.stderr
+    assert "spark: whoever reaches Spark's driver could have it run code" in done.stderr
     assert "set spark.authenticate = true" in done.stderr
 
 

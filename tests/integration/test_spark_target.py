@@ -22,6 +22,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.spark import SparkSettings, spark_target
 from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkConfig
 from tests.conformance.harness_spark import SHORT_LIFE
 from tests.conformance.objects import Source, partition, table, view
 from tests.support import wait_until
@@ -32,7 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 NAME = TableName("db", "t")
 JAVA = SHORT_LIFE["spark.driver.defaultJavaOptions"]
-OPTIONS = f'copy = {{ settle_seconds = 0.5 }}\nspark = {{ "spark.driver.defaultJavaOptions" = "{JAVA}" }}\n'
+OPTIONS = f'copy = {{ settle_seconds = 0.5 }}\n[spark]\nsettings = {{ "spark.driver.defaultJavaOptions" = "{JAVA}" }}\n'
 
 
 class Place:
@@ -42,9 +43,8 @@ class Place:
         self.server = EmbeddedMetastore(directory / "hms", name="spark", database="disk")
         self.server.start()
         (directory / "spark").mkdir()
-        self.settings = SparkSettings.model_validate(
-            {"name": "lake", "kind": "spark", "metastore": self.server.uri, "spark": SHORT_LIFE}
-        )
+        self.settings = SparkSettings.model_validate({"name": "lake", "kind": "spark", "metastore": self.server.uri})
+        self.settings.use_spark(SparkConfig(settings=SHORT_LIFE))
         self.host = SparkHost(self.settings.spark_request(), directory / "spark")
         self.settings.use(self.host)
         self.target = spark_target(self.settings)

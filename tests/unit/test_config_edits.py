@@ -70,7 +70,7 @@ def lines_changed(before: str, after: str) -> tuple[list[str], list[str]]:
         ("enabled", False, [], ["  enabled = false"]),
         ("kind", "glue", ["  kind = 'hms'"], ['  kind = "glue"']),
         ("include", ["c"], ["  include = [", '    "a",  # with = and ]', '    "b",', "  ]"], ['  include = ["c"]']),
-        ("copy.master", "yarn", [], ['  copy.master = "yarn"']),
+        ("copy.rewrite", "orc", [], ['  copy.rewrite = "orc"']),
         ("copy", True, ["  copy.parallelism = 3"], ["  copy = true"]),
         ("tls.key_file", "y", [], ['key_file = "y"']),
         (
@@ -231,7 +231,7 @@ def test_the_statements_are_all_of_the_text_that_is_no_comment(text: str) -> Non
         ("metastore=thrift://dr:9083", ("metastore",), "thrift://dr:9083"),
         ('max_drops="0"', ("max_drops",), "0"),
         ('locations."hdfs://a=b"=hdfs://c', ("locations", "hdfs://a=b"), "hdfs://c"),
-        ("copy.master = yarn", ("copy", "master"), "yarn"),
+        ("copy.rewrite = orc", ("copy", "rewrite"), "orc"),
         ("name2=1\nother = 2", ("name2",), "1\nother = 2"),
         ("policy=", ("policy",), ""),
     ],

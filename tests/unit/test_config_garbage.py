@@ -9,13 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from pysync.config import load_partial
-from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, SparkConfig, VerifyConfig, WebConfig
+from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, VerifyConfig, WebConfig
 from pysync.setup.check import check_config
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hms.settings import HmsSettings
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.targets.spark.settings import SparkSettings
+from pysync.targets.spark_request import SparkConfig
 from tests.support.examples import some
 
 VALUES = [

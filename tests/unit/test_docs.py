@@ -24,7 +24,6 @@ from pysync.sections import (
     QueueConfig,
     Sections,
     SourceConfig,
-    SparkConfig,
     VerifyConfig,
     WebConfig,
 )
@@ -32,6 +31,7 @@ from pysync.targets.aws.settings import AssumeRole
 from pysync.targets.hms import HmsSettings
 from pysync.targets.kinds import GROUP
 from pysync.targets.settings import CopySettings, TargetSettings
+from pysync.targets.spark_request import SparkConfig
 from tests.support import commandtable
 
 ROOT = Path(__file__).parents[2]

@@ -18,6 +18,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import PutConstraint
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.spark import SparkSettings, spark_target
+from pysync.targets.spark_request import SparkConfig
 
 URIS = "spark.hadoop.hive.metastore.uris"
 HEAD = '[source]\nname = "here"\nmetastore = "thrift://h:1"\n'
@@ -30,7 +31,9 @@ def settings(**values: Any) -> SparkSettings:
 
 
 def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
-    request = settings(metastore="thrift://a:9083", spark={"spark.x": "y"}, copy={"parallelism": 7}).spark_request()
+    target = settings(metastore="thrift://a:9083", copy={"parallelism": 7})
+    target.use_spark(SparkConfig(settings={"spark.x": "y"}))
+    request = target.spark_request()
     assert request.catalog
     assert dict(request.settings) == {"spark.x": "y", URIS: "thrift://a:9083"}
     assert request.threads == 7
@@ -39,34 +42,30 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"spark": {"fs.s3a.endpoint": "x"}}, "not a Spark property"),
-        ({"spark": {"spark.sql.catalogImplementation": "in-memory"}}, "must be hive"),
-        ({"copy": {"master": "yarn"}}, "the session of the target copies the files"),
-        ({"copy": {"spark": {"spark.x": "y"}}}, "the session of the target copies the files"),
-        ({"metastore": "thrift://a:1", "spark": {URIS: "thrift://b:1"}}, "set only one of them"),
-        ({"metastore": "a:1"}, "metastore"),
-        ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "looks like a secret"),
-        ({"spark": {"spark.ssl.keyPassword": "x"}}, "looks like a secret"),
-        ({"spark": {"spark.master": "yarn"}}, "set master"),
+        ({"fs.s3a.endpoint": "x"}, "not a Spark property"),
+        ({"spark.sql.catalogImplementation": "in-memory"}, "the kinds of the targets decide about it"),
+        ({URIS: "thrift://b:1"}, "set metastore of the target of kind spark"),
+        ({"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}, "looks like a secret"),
+        ({"spark.ssl.keyPassword": "x"}, "looks like a secret"),
+        ({"spark.master": "yarn"}, "set master"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(values: dict[str, Any], words: str) -> None:
+def test_settings_that_cannot_be_are_refused(values: dict[str, str], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
-        settings(**values)
+        SparkConfig(settings=values)
 
 
 @pytest.mark.parametrize("key", ["secret.key", "access.key", "session.token"])
-def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> None:
-    """And are not told again."""
-    text = f'copy = {{ spark = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }} }}'
-    words = problems(tmp_path, HMS.format(more=text))
+def test_secrets_are_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
+    words = problems(tmp_path, HMS.format(more=f'[spark]\nsettings = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }}'))
+    assert "spark.settings: " in words
     assert "looks like a secret; put it into a file in SPARK_CONF_DIR" in words
     assert "hush" not in words
     paths = {
         "spark.hadoop.hadoop.security.credential.provider.path": "jceks://x",
         "spark.authenticate.secret.file": "/x",
     }
-    assert settings(spark=paths).spark == paths, "paths are no secrets"
+    assert SparkConfig(settings=paths).settings == paths, "paths are no secrets"
 
 
 CLOSED = {"spark.authenticate": "true", "spark.driver.host": "10.0.0.7"}
@@ -97,23 +96,28 @@ LOOPBACK = "Spark on this machine is to listen on loopback; leave out spark.driv
 def test_a_session_into_which_anybody_could_get_is_refused(
     tmp_path: Path, master: str | None, spark: dict[str, str], words: str
 ) -> None:
-    """Wherever it is set: for a target, for its copies, and for a comparison that is spread over Spark."""
     set_here = f"master = {json.dumps(master)}\n" if master else ""
     values = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in spark.items())
-    inline = ", ".join([*([set_here.strip()] if set_here else []), f"spark = {{ {values} }}"])
-    places = {
-        "targets.spark": SPARK.format(name="lake", more=f"{set_here}spark = {{ {values} }}"),
-        "targets.copy.spark": HMS.format(more=f"copy = {{ {inline} }}"),
-        "spark.settings": HMS.format(more="") + f"[spark]\n{set_here}settings = {{ {values} }}\n",
-    }
-    for key, text in places.items():
-        found = problems(tmp_path, text)
-        assert (f"{key}: {words}" in found) if words else (found == ""), key
+    found = problems(tmp_path, HMS.format(more="") + f"[spark]\n{set_here}settings = {{ {values} }}\n")
+    assert (f": spark: {words}" in found) if words else (found == "")
 
 
-def test_a_master_of_its_own_with_the_settings_of_the_copies(tmp_path: Path) -> None:
-    copying = HMS.format(more='copy = { spark = { "spark.authenticate" = "true" } }')
-    assert f"spark.settings: {EVERYWHERE}" in problems(tmp_path, copying, '[spark]\nmaster = "yarn"\n')
+@pytest.mark.parametrize("more", ['master = "yarn"', "spark = {}", "copy.master = 'yarn'", "copy.spark = {}"])
+def test_a_target_has_no_spark_of_its_own(tmp_path: Path, more: str) -> None:
+    for target in (SPARK, HMS):
+        assert ": unknown key" in problems(tmp_path, target.format(name="lake", more=more))
+
+
+def test_every_target_uses_the_session_of_the_section(tmp_path: Path) -> None:
+    section = '[spark]\nmaster = "local[8]"\nsettings = { "spark.x" = "y" }\n'
+    assert (
+        problems(tmp_path, SPARK.format(name="lake", more="copy = true"), HMS.format(more="copy = true"), section) == ""
+    )
+    requests = [it.spark_request() for it in load_config(tmp_path / "pysync.toml").targets]
+    assert [(it.master, dict(it.settings), it.catalog) for it in requests if it] == [
+        ("local[8]", {"spark.x": "y"}, True),
+        ("local[8]", {"spark.x": "y"}, False),
+    ]
 
 
 def problems(directory: Path, *targets: str) -> str:
@@ -128,14 +132,13 @@ def problems(directory: Path, *targets: str) -> str:
 
 def test_one_process_has_one_session(tmp_path: Path) -> None:
     one, other = (
-        SPARK.format(name=name, more=f'metastore = "thrift://a:1"\ninclude = ["{name}"]') for name in ("a", "b")
+        SPARK.format(name=name, more=f'metastore = "thrift://a:1"\ninclude = ["{name}"]\ncopy.parallelism = {threads}')
+        for name, threads in (("a", 2), ("b", 3))
     )
     assert problems(tmp_path, one, other) == ""
     assert problems(tmp_path, one, HMS.format(more="copy = true")) == ""
     third = SPARK.format(name="c", more='metastore = "thrift://c:1"')
-    assert "these must be the same for all targets of kind spark" in problems(tmp_path, one, third)
-    copying = HMS.format(more='copy = { master = "local[8]" }')
-    assert "a sidecar has one Spark session" in problems(tmp_path, one, copying)
+    assert "this must be the same for all targets of kind spark" in problems(tmp_path, one, third)
 
 
 def test_copiers_and_targets_share_the_session_and_nothing_is_started(tmp_path: Path) -> None:

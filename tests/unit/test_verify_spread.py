@@ -21,9 +21,10 @@ from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, DropTable
-from pysync.sections import SourceConfig, SparkConfig
+from pysync.sections import SourceConfig
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
+from pysync.targets.spark_request import SparkConfig
 from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.compare import ComparedObject, Comparison
 from pysync.verify.pool import WorkerPool
@@ -147,9 +148,8 @@ def test_files_that_are_written_anew_are_known_there_too(patch: pytest.MonkeyPat
 
 def test_what_is_sent_are_names_and_settings_without_those_of_spark(patch: pytest.MonkeyPatch) -> None:
     executors = Executors(drifted(), patch)
-    executors.place.settings = executors.place.settings.model_copy(
-        update={"copy_files": CopySettings(master="yarn", spark={"spark.hadoop.said": "hush"}, rewrite="orc")}
-    )
+    executors.place.settings = executors.place.settings.model_copy(update={"copy_files": CopySettings(rewrite="orc")})
+    executors.place.settings.use_spark(SparkConfig(settings={"spark.hadoop.said": "hush"}))
     executors.compare()
     text = executors.asked[0].model_dump_json()
     sent = json.loads(text)
@@ -210,14 +210,10 @@ def test_what_an_executor_lacks_is_named_with_where(tmp_path) -> None:
     assert "out of disk" in str(other)
 
 
-def test_the_session_is_that_of_the_settings_of_the_copy_or_of_this_machine(patch: pytest.MonkeyPatch) -> None:
+def test_the_session_is_that_of_its_section_or_of_all_cores_of_this_machine(patch: pytest.MonkeyPatch) -> None:
     patch.delenv("PYSPARK_PYTHON", raising=False)
-    target = TargetSettings(name="dr", kind="hms")
-    copying = TargetSettings(name="dr", kind="hms", copy=CopySettings(master="yarn", spark={"spark.a": "b"}))
-    spark = SparkConfig(master="spark://x:7077", settings={"spark.c": "d"})
-    config = Config(source=SOURCE, targets=(target,))
-    of_both = Config(source=SOURCE, targets=(target,), spark=spark)
-    of_copying, of_section = _spark_request(config, copying), _spark_request(of_both, copying)
-    assert (of_copying.master, of_copying.settings) == ("yarn", (("spark.a", "b"),))
-    assert (of_section.master, of_section.settings) == ("spark://x:7077", (("spark.c", "d"),))
-    assert _spark_request(config, target).master == "local[*]"
+    target = TargetSettings(name="dr", kind="hms", copy=CopySettings(parallelism=7))
+    spark = SparkConfig(master="local[3]", settings={"spark.c": "d"})
+    request = _spark_request(Config(source=SOURCE, targets=(target,), spark=spark), target)
+    assert (request.master, request.settings) == ("local[3]", (("spark.c", "d"),))
+    assert _spark_request(Config(source=SOURCE, targets=(target,)), target).master == "local[*]"

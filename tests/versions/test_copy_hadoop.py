@@ -22,6 +22,8 @@ from pysync.lab.aws.server import EmbeddedAws
 from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_request import SparkRequest
 from tests.support import wait_until
 from tests.versions.conftest import Report
 from tests.versions.hadoop.hdfs import MiniHdfs
@@ -76,7 +78,7 @@ def field(jars: HadoopJars, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             "spark.hadoop.fs.viewfs.mounttable.all.link./one": f"{one.uri}/mounted",
         }
         directory = made("spark")
-        workers = SparkWorkers(CopySettings(spark=settings), copy_jar(), directory)
+        workers = SparkWorkers(SparkHost(SparkRequest(None, tuple(settings.items())), directory, [copy_jar()]))
         workers.call("survey", "time\t.pysync-copy-\n")
         yield Field(workers, (one.uri, other.uri), aws.client("s3"), directory)
         workers.close()
