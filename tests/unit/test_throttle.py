@@ -203,8 +203,7 @@ def test_the_lanes_of_a_target_keep_to_it_together(benches: Any) -> None:
     bench.append(create_database(), *(create(f"db.t{number}") for number in range(100)))
     bench.finish()
     seconds = time.monotonic() - began
-    reported = bench.status()["throttle"]
-    assert (reported["limit"], reported["seconds"] > 0) == (100.0, True)
+    assert bench.status()["throttle"]["limit"] == 100.0
     assert seconds > 1.0, "two calls a table at least, and a second's worth of them at once"
     assert len(bench.tables()) == 100
 
