@@ -142,7 +142,7 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     empty = {key for key in promise if key.startswith(EMPTY)}
     assert sorted(promise - found - empty) == [], "promised and not there"
     leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
-    leaves += ("config.targets", "targets[].held[]")
+    leaves += ("config.targets", "targets[].pinned[]")
     leaves += ("config.changes[]", "targets[].calls.", "targets[].errors.", "targets[].latency.")
     names = {"acts", "bridge", "credentials", "queue", "gaps", "instances", "journal", "listeners", "problems"}
     names |= {"receivers", "targets", "workers"}

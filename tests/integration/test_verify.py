@@ -131,7 +131,8 @@ def marked(name: str) -> Callable[[Metastore], None]:
 
 def marked_database(hms: Metastore) -> None:
     of = hms.database("db").parameters
-    create_database(hms, "db_left", parameters={key: value for key, value in of.items() if key.startswith("pysync.")})
+    mark = {key: value for key, value in of.items() if key.startswith("pysync.")}
+    create_database(hms, "db_left", parameters={**mark, "pysync.object": "db_left"})
 
 
 def alter_database(hms: Metastore) -> None:

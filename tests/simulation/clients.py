@@ -47,7 +47,7 @@ class Client:
         self.renamed: dict[str, str] = {}
         """The tables that it has renamed, each with its last new name."""
         self.made = Counter[str]()
-        """How often it has made each table, or renamed one to it."""
+        """How often it has made each database and table, or renamed a table to it."""
 
     def fill(self, database: str) -> str:
         """Create a database with tables, every other of which has partitions."""
@@ -87,6 +87,7 @@ class Client:
 
     def _create_database(self, name: str) -> str:
         made = hive.Database(name=name, parameters={})
+        self.made[name] += 1
         return self._call(lambda client: client.create_database(made), f"create database {name}")
 
     def _drop_database(self, name: str, _: int) -> str:
