@@ -461,8 +461,8 @@ class Replayer:
         """Whether a work waits behind events that were refused since its draft was made."""
         _, change = job.batch.draft.changes[min(job.work.positions)]
         if change.comes_alone:
-            return job.batch.blocks.block(change)
-        return job.batch.blocks.block_at(max(job.work.positions), job.work.keys)
+            return job.batch.blocks.is_blocked(change)
+        return job.batch.blocks.is_blocked_at(max(job.work.positions), job.work.keys)
 
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""

@@ -83,17 +83,17 @@ def test_a_refused_refresh_makes_nothing_good():
 def test_a_work_waits_behind_earlier_refused_events_only():
     found = Blocks()
     found.refuse(5, TABLE)
-    assert not found.block_at(4, TABLE), "windows overlap: what is refused came later"
-    assert found.block_at(6, TABLE)
+    assert not found.is_blocked_at(4, TABLE), "windows overlap: what is refused came later"
+    assert found.is_blocked_at(6, TABLE)
 
 
 def test_what_a_refresh_makes_good_still_holds_up_works_before_it():
     for found in (blocks({1: TABLE}), blocks({})):
         found.heal(3, covering("db.t"))
         found.refuse(1, TABLE)
-        assert found.block_at(2, TABLE), "it would be applied to a table that lacks an earlier change"
-        assert not found.block_at(3, TABLE)
-        assert not found.block_at(4, TABLE)
+        assert found.is_blocked_at(2, TABLE), "it would be applied to a table that lacks an earlier change"
+        assert not found.is_blocked_at(3, TABLE)
+        assert not found.is_blocked_at(4, TABLE)
 
 
 def test_what_is_settled_blocks_as_parked_and_its_refreshes_are_over():

@@ -190,3 +190,13 @@ def test_it_goes_if_the_settings_say_so(now: dict[str, str], of_others: bool, dr
     former = json.dumps([{"databases": {"db": "c"}}])
     apply(Hms("db.t"), target, {"former": former, "upto": "0"}, databases=now)
     assert target.dropped() == dropped
+
+
+def test_only_what_may_have_left_is_read_at_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    target, read = Target(), list[TableName]()
+    for name in ("db.stays", "db.tmp_t"):
+        target.has(name, copied=name)
+    table_of = target.table
+    monkeypatch.setattr(target, "table", lambda name: read.append(name) or table_of(name))
+    apply(Hms("db.stays", "db.tmp_t"), target, {"former": json.dumps([{}]), "upto": "0"}, **LEAVING)
+    assert (target.dropped(), read) == (["db.tmp_t"], [TableName("db", "tmp_t")])

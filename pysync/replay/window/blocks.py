@@ -91,7 +91,7 @@ class Blocks:
             self.healing[position] = covers
             self._heal()
 
-    def block(self, change: Change) -> bool:
+    def is_blocked(self, change: Change) -> bool:
         """Whether the change, which is newer than all refused events, waits behind one of them."""
         if not self.keys:
             return False
@@ -99,7 +99,7 @@ class Blocks:
             return change.database + EVERYTHING in self.keys
         return holds_back(self.keys, change.keys)
 
-    def block_at(self, position: int, keys: Collection[str]) -> bool:
+    def is_blocked_at(self, position: int, keys: Collection[str]) -> bool:
         """Whether a work of these keys, whose last event is at `position`, waits behind an earlier event."""
         # Windows overlap: later events may have been refused already, and later refreshes make good what they cover
         # for what comes after them only.

@@ -94,7 +94,7 @@ def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
     # Before the check: what the refresh makes good must not block the refresh.
     if each.covers is not None:
         blocks.heal(each.event.position, each.covers)
-    return Refusal.waiting(each.event, each.translation.keys) if blocks.block(each.translation) else None
+    return Refusal.waiting(each.event, each.translation.keys) if blocks.is_blocked(each.translation) else None
 
 
 def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:

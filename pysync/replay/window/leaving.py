@@ -39,7 +39,9 @@ class Leaving:
         """The tables of a target's database that have left the scope, sorted."""
         for table in self.target.tables(database):
             name = TableName(database, table)
-            if any(it.holds(name) for it in self.former) and self._has_left(name, self.target.table(name)):
+            former = {source for it in self.former for source in it.sources_of(name)}
+            # A table is read only if the name was given to other objects: most tables stay.
+            if not former.issubset(self.now.sources_of(name)) and self._has_left(name, self.target.table(name)):
                 yield name
 
     def has_left(self, database: str, gone: Sequence[TableName]) -> bool:

@@ -96,7 +96,7 @@ class Extent:
 
     def holds(self, name: TableName) -> bool:
         """Whether a table of the source in scope would have this name."""
-        return bool(self._sources_of(name))
+        return bool(self.sources_of(name))
 
     def former_object(self, name: TableName | str, mark: Mark | None) -> str:
         """The object of the source that the target's `name` is a copy of, if this scope does not give it that name.
@@ -107,10 +107,11 @@ class Extent:
         if isinstance(name, str):
             is_named = not copied or self._leads(copied.partition(".")[0], name)
         else:
-            is_named = "." not in copied or TableName.parse(copied) in self._sources_of(name)
+            is_named = "." not in copied or TableName.parse(copied) in self.sources_of(name)
         return "" if is_named else copied
 
-    def _sources_of(self, name: TableName) -> list[TableName]:
+    def sources_of(self, name: TableName) -> list[TableName]:
+        """The tables of the source in scope that would have this name, whether they exist or not."""
         return [it for it in self.mapping.sources_of(name) if self.policy.takes_table(it) and self.only(it)]
 
     def _leads(self, source: str, name: str) -> bool:
