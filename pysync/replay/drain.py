@@ -228,7 +228,7 @@ class Drain:
         chosen = [at for at, tables in names.items() if at == position or table in tables]
         if not chosen:
             raise self._not_parked(position, table, names)
-        self._target_queue.parked.remove_at(chosen)
+        self.pending.skip(chosen)
         log.warning("events_skipped", target=self.name, positions=chosen)
         freed = {key for at in chosen for key in names[at]}
         return self._try(lanes, freed, skipped=len(chosen))

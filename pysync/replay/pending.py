@@ -1,18 +1,22 @@
 """Pending: what a target has taken from the queue and not finished, and the position that moves past what is done.
 
-The drain's thread changes it. Other threads ask up to which event objects are at the target.
+It alone writes what is parked and finished in the queue's file. The drain's thread changes it. Other threads ask up to
+which event objects are at the target.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
+from pysync.queue import Parked
 from pysync.queue.target_queue import TargetQueue
 from pysync.replay.batch import Batch, Job
 from pysync.replay.parking import parks_of
-from pysync.replay.retries import Retry
+from pysync.replay.retries import MakeDraft, Retry
 from pysync.replay.window.blocks import Blocks, Refusal, is_covered
 from pysync.replay.window.concerns import Concerns
 
@@ -144,6 +148,47 @@ class Pending:
                 self._windows.popleft()
         return refused
 
+    def begin_retry(
+        self,
+        trying: Set[str] | None,
+        draft: MakeDraft,
+        attempts: int,
+        note_refused: Callable[[Sequence[Refusal]], object],
+    ) -> Retry:
+        """Parked events of the keys `trying` (None: all) are tried again, beside the windows under way.
+
+        `attempts` is how often an unclassified error is tried; `note_refused` gets what is refused again.
+        """
+
+        def store(rows: Sequence[Parked], refused: Sequence[Refusal]) -> None:
+            self._store_retried(rows, refused)
+            note_refused(refused)
+
+        self.retry = Retry(self._queue.parked, self.blocks_stored(trying=trying), draft, attempts, store)
+        return self.retry
+
+    def _store_retried(self, rows: Sequence[Parked], refused: Sequence[Refusal]) -> None:
+        """Remove the rows of events that were not refused again, and update the reasons of the others.
+
+        Of a comparison that the brake holds in part, the objects may be others than before.
+        """
+        again = {refusal.event.position: refusal for refusal in refused}
+        held = [it for it in again.values() if it.kind == "held"]
+        gone = [row for row in rows if not _is_refused(row, again)]
+        self._queue.parked.replace(gone, parks_of(self._queue.name, held))
+        now = int(time.time() * 1000)
+        self._queue.parked.update(
+            [
+                replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
+                for row in rows
+                if _is_refused(row, again) and (why := again[row.position]).kind != "waits"
+            ]
+        )
+
+    def skip(self, positions: Collection[int]) -> None:
+        """The parked events at these positions are given up for good."""
+        self._queue.parked.remove_at(positions)
+
     def forget(self) -> int:
         """Forget what is not stored: everything after the position, which is returned, is replayed again."""
         self.blocks = self._no_blocks()
@@ -184,6 +229,12 @@ class Pending:
                 finished |= batch.finished
                 batch.finished = set()
         return finished
+
+
+def _is_refused(row: Parked, again: Mapping[int, Refusal]) -> bool:
+    """Whether the event was refused again because of this row's object."""
+    refusal = again.get(row.position)
+    return refusal is not None and (refusal.kind != "held" or row.table in refusal.keys)
 
 
 def _ended(windows: deque[Batch]) -> Iterator[Batch]:

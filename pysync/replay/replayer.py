@@ -406,10 +406,8 @@ class Replayer:
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self._review()
-        blocks, remember = self.pending.blocks_stored(trying=keys), partial(note, self.progress)
         attempts = attempts or self.settings.retry_attempts
-        retry = Retry(self.target_queue.parked, blocks, self._redraft, attempts, remember)
-        self.pending.retry = retry
+        retry = self.pending.begin_retry(keys, self._redraft, attempts, partial(note, self.progress))
         self._take_parked()
         return retry
 

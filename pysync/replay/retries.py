@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
 from pysync.queue import Parked, ParkedEvents, Queued
 from pysync.replay.batch import Batch
-from pysync.replay.parking import parks_of
 from pysync.replay.window.blocks import Blocks, Refusal
 from pysync.replay.window.draft import Draft
 from pysync.replay.window.run import refreshes_all
 from pysync.targets.settings import TargetSettings
+
+MakeDraft = Callable[[Sequence[Queued], Blocks], Draft]
+"""Makes the draft of some events, behind what is blocked."""
 
 _FIRST_SECONDS = 2.0
 _WINDOW_EVENTS = 500
@@ -69,20 +69,20 @@ class Retry:
     """Parked events that are tried again, some hundred at a time, in order; each batch is done before the next.
 
     `parked` are the target's. `blocks` are the keys that are not tried; what is refused again blocks, too. `draft`
-    makes the draft of some events, `attempts` is how often an unclassified error is tried, and `note_refused` gets
-    what was refused again. Used by one thread.
+    makes the draft of some events, `attempts` is how often an unclassified error is tried, and `store` gets the rows of
+    a batch that is done, with what of it was refused again. Used by one thread.
     """
 
     def __init__(
         self,
         parked: ParkedEvents,
         blocks: Blocks,
-        draft: Callable[[Sequence[Queued], Blocks], Draft],
+        draft: MakeDraft,
         attempts: int,
-        note_refused: Callable[[Sequence[Refusal]], object],
+        store: Callable[[Sequence[Parked], Sequence[Refusal]], object],
     ) -> None:
         self._parked, self._blocks, self._draft, self._attempts = parked, blocks, draft, attempts
-        self._note_refused = note_refused
+        self._store = store
         self._batches = self._all_batches()
         self._begun: Batch | None = None
         self._next: Batch | None = None
@@ -137,28 +137,3 @@ class Retry:
             last = batch[-1]
             if rows := [row for row in batch if row.table not in self._blocks.keys]:
                 yield rows
-
-    def _store(self, rows: Sequence[Parked], refused: Sequence[Refusal]) -> None:
-        """Remove the rows of events that were not refused again, and update the reasons of the others.
-
-        Of a comparison that the brake holds in part, the objects may be others than before.
-        """
-        again = {refusal.event.position: refusal for refusal in refused}
-        now = int(time.time() * 1000)
-        held = [it for it in again.values() if it.kind == "held"]
-        gone = [row for row in rows if not _is_refused(row, again)]
-        self._parked.replace(gone, parks_of(self._parked.target, held))
-        self._parked.update(
-            [
-                replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
-                for row in rows
-                if _is_refused(row, again) and (why := again[row.position]).kind != "waits"
-            ]
-        )
-        self._note_refused(refused)
-
-
-def _is_refused(row: Parked, again: Mapping[int, Refusal]) -> bool:
-    """Whether the event was refused again because of this row's object."""
-    refusal = again.get(row.position)
-    return refusal is not None and (refusal.kind != "held" or row.table in refusal.keys)

@@ -9,7 +9,6 @@ import pytest
 from pysync.queue import EventQueue, Queued
 from pysync.replay.parking import parks_of, related
 from pysync.replay.pending import Pending
-from pysync.replay.retries import Retry
 from pysync.replay.window.blocks import Blocks, Refusal
 from pysync.replay.window.draft import Draft
 
@@ -44,8 +43,7 @@ def retry(
         refused = [again[it.position] for it in events if again and it.position in again]
         return Draft(events, (), {}, refused, 0, {})
 
-    blocks = Pending(queue.target("dr")).blocks_stored(trying=trying)
-    retrying = Retry(queue.target("dr").parked, blocks, draft, 1, lambda _: None)
+    retrying = Pending(queue.target("dr")).begin_retry(trying, draft, 1, lambda _: None)
     tried = []
     while (batch := retrying.next()) is not None:
         retrying.begin(batch)
