@@ -65,6 +65,28 @@ PARTS = {
             (*_MEMORY, "--ignore=tests/conformance/test_example.py", "--ignore=tests/conformance/test_outages.py"),
         ),
         Part(
+            "pending",
+            tuple(f"pysync/replay/{it}.py" for it in ("pending", "retries", "parking", "scheduler", "batch")),
+            (
+                *_units("drain", "drain_parking", "parked_retry", "parking", "pins", "lanes", "queue_parking"),
+                *_units("brake_decisions", "refreshes", "resync_history"),
+                _PROPERTIES,
+                _HISTORIES,
+            ),
+        ),
+        Part(
+            "resync",
+            ("pysync/resync/*.py",),
+            (
+                *_units("resync_job", "resync_history", "bootstrap", "healing", "left_scope", "overlaps", "refreshes"),
+                *_units(
+                    "refresh_properties", "scope", "ranges", "reconfiguring", "disabled", "last_ids", "load_places"
+                ),
+                *_units("dump_load", "partition_filter"),
+                _HISTORIES,
+            ),
+        ),
+        Part(
             "queue",
             ("pysync/queue/*.py",),
             (
