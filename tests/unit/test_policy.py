@@ -206,7 +206,20 @@ def test_what_is_no_policy_is_refused_by_name(text):
     assert repr(text) in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["a.'('", "a.'b'.'['", "a.'b{99999999999}'"])
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("expression", ["([a-z]+_?)+", "(a|a)*", "(.*)*", "(a*)*b", "([a-z]*[a-z]*)*2"])
+def test_no_name_keeps_an_expression_from_its_end(expression):
+    taken = policy(policy=f"d.['{expression}']").takes_table
+    assert not taken(TableName("d", f"{'a' * 61}1?")) or expression == "(.*)*"
+
+
+def test_half_a_character_in_a_name_stops_nothing():
+    taken = policy(policy="d.['t.*']").takes_table
+    assert not taken(TableName("d", "u\ud800"))
+    assert taken(TableName("d", "t1"))
+
+
+@pytest.mark.parametrize("text", ["a.'('", "a.'b'.'['", "a.'b{99999999999}'", "a.'(?!tmp)x'"])
 def test_a_regular_expression_that_is_none_is_refused_with_its_policy(text):
     with pytest.raises(UsageError, match="not a regular expression") as refused:
         policy(policy=text)

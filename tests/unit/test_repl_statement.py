@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from pysync.base.errors import UsageError
+from pysync.replay.window.name_expression import NameExpression
 from pysync.replay.window.repl_policy import ReplPolicy, parse_policy
 from pysync.replay.window.repl_statement import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
 
@@ -149,8 +150,8 @@ def test_a_directory_in_quotes_comes_back(directory: str) -> None:
 
 
 def _compiles(text: str) -> bool:
-    with suppress(re.error):
-        return re.compile(text) is not None
+    with suppress(UsageError):
+        return NameExpression(text) is not None
     return False
 
 

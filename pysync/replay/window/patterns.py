@@ -11,6 +11,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import as_written
 from pysync.model.catalogs import catalog_of
 from pysync.model.names import TableName, normalized
+from pysync.replay.window.name_expression import NameExpression
 from pysync.replay.window.repl_policy import parse_policy
 
 _NO_TABLE = re.compile("(?!)")
@@ -25,13 +26,13 @@ class Pattern:
     """
 
     database: re.Pattern[str]
-    table: re.Pattern[str] | None = None
+    table: re.Pattern[str] | NameExpression | None = None
     rule: str = field(default="", compare=False)
     catalog: str | None = None
 
     def takes(self, name: TableName) -> bool:
         """Whether it matches the table."""
-        whole = self.table is None or self.table.fullmatch(name.table) is not None
+        whole = self.table is None or bool(self.table.fullmatch(name.table))
         return whole and self.database.fullmatch(name.database) is not None
 
     def takes_all_of(self, database: str) -> bool:
@@ -45,13 +46,13 @@ def repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patte
         return (), ()
     text = parse_policy(policy)
     whole = Pattern(_database_glob(text.database), None, f"policy {as_written(policy)}", catalog_of(text.database))
-    exclude = tuple(replace(whole, table=_regex(it, policy)) for it in text.exclude)
+    exclude = tuple(replace(whole, table=_expression(it, policy)) for it in text.exclude)
     if text.table is not None:
         return (replace(whole, table=_glob(text.table)),), exclude
     if text.include is None:
         return (whole,), exclude
     # Without a table the database is in scope all the same, for its functions.
-    include = tuple(replace(whole, table=_regex(it, policy)) for it in text.include)
+    include = tuple(replace(whole, table=_expression(it, policy)) for it in text.include)
     return include or (replace(whole, table=_NO_TABLE),), exclude
 
 
@@ -74,11 +75,10 @@ def _glob(text: str) -> re.Pattern[str]:
     return re.compile(translate(normalized(text)), re.IGNORECASE)
 
 
-def _regex(text: str, policy: str) -> re.Pattern[str]:
+def _expression(text: str, policy: str) -> NameExpression:
     try:
-        return re.compile(text, re.IGNORECASE)
-    # OverflowError: a repetition like a{99999999999}.
-    except (re.error, OverflowError) as error:
+        return NameExpression(text)
+    except UsageError as error:
         raise UsageError(
             f"policy {as_written(policy)}: {as_written(text)} is not a regular expression: {error}"
         ) from error

@@ -11,12 +11,13 @@ quotes a backslash stands before a quote or another backslash; before anything e
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.replay.window.cursor import Cursor
+from pysync.replay.window.name_expression import NameExpression
 
 _DIRECTORY = re.compile(r"[^\s;'\"]+")
 
@@ -166,24 +167,11 @@ def _expressions(cursor: Cursor) -> str:
 def _expression(cursor: Cursor) -> str:
     at = cursor.position()
     text = cursor.string("an expression in quotes")
-    if wrong := _fault(text):
-        cursor.refuse(f"{quoted(text)} is not a regular expression: {wrong}", at)
+    try:
+        NameExpression(text)
+    except UsageError as error:
+        cursor.refuse(f"{quoted(text)} is not a regular expression: {error.message}", at)
     quote = "'" if "'" not in text else '"'
     if quote in text:
         cursor.refuse("an expression cannot have both kinds of quotes", at)
     return f"{quote}{text}{quote}"
-
-
-def _fault(expression: str) -> str | None:
-    """What is wrong with a regular expression; None if nothing is."""
-    try:
-        with warnings.catch_warnings():
-            # Python warns of what is a set within a set in Java, and so in Hive, and is none here.
-            warnings.simplefilter("error", FutureWarning)
-            re.compile(expression)
-    # OverflowError: a repetition like a{99999999999}.
-    except (re.error, OverflowError) as error:
-        return str(error)
-    except FutureWarning:
-        return "sets within sets, and &&, are not supported"
-    return None
