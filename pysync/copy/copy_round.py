@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pysync.copy.requests import is_reencoded
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 
 Step = tuple[str, ...]
@@ -95,8 +96,12 @@ class Round:
         return bool(self.extras(difference)) or any(file.replaces for file in difference.copies)
 
     def extras(self, difference: FileDifference) -> list[FileStatus]:
-        """What is to be removed: nothing where the source has no such directory."""
-        return difference.extras if self.delete and difference.exists else []
+        """What is to be removed: nothing where the source has no such directory.
+
+        Re-encoded files go, whether `delete` or not: else their rows would be there twice.
+        """
+        extras = difference.extras if difference.exists else []
+        return extras if self.delete else [it for it in extras if is_reencoded(it.name)]
 
     def stages(self, changed: Collection[Pair]) -> list[list[list[Step]]]:
         """Calls to publish all but the changed ones. Those of one stage are made at once, and before the next stage.

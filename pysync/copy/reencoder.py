@@ -17,7 +17,7 @@ import structlog
 
 from pysync.copy.copier import Copier, classified
 from pysync.copy.copy_round import Copied, Removed, Step, is_hidden, notes
-from pysync.copy.requests import CopyRefused, differences, encode, files_missing
+from pysync.copy.requests import REENCODED_MARKER, CopyRefused, differences, encode, files_missing, is_reencoded
 from pysync.copy.spark_reading import prepared, read
 from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
@@ -32,7 +32,6 @@ log = structlog.get_logger(__name__)
 
 _PAIRS_PER_CALL = 50
 _ROUNDS = 10
-_MARKER = ".pysync-remaining-"
 _UNFINISHED = ".pysync-copy-"  # as the Java class knows it
 # Faults of the network or the file system, which say nothing about the files.
 _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apache.hadoop.ipc.")
@@ -80,18 +79,18 @@ class ReencodingJob:
 
     def marker(self, written: Iterable[FileStatus]) -> str:
         """The name of the hidden file that names this job and the files that it has written."""
-        return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
+        return f"{REENCODED_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
     def superseded(self, current: Iterable[str], delete: bool) -> list[str]:
         """What to remove once `current` are there: files of earlier jobs, and with `delete` copied files."""
         copied = {file.name for file in self.at_target.extras} if delete else set()
         names = {file.name for file in self.files} - set(current)
-        return sorted(name for name in names if _is_written(name) or name in copied)
+        return sorted(name for name in names if is_reencoded(name) or name in copied)
 
     @property
     def foreign(self) -> tuple[str, ...]:
         """The locations of files at the target that neither a job nor a copy has written."""
-        return tuple(file.target for file in self.at_target.foreign if not _is_written(file.name))
+        return tuple(file.target for file in self.at_target.foreign)
 
     def removals(self, names: Sequence[str]) -> list[Step]:
         """Steps that remove files at the target."""
@@ -258,11 +257,3 @@ def _first(job: ReencodingJob, old: Sequence[str]) -> str:
 
 def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-def _is_written(name: str) -> bool:
-    """Whether a job has written the file: a name that no other writer gives."""
-    start, _, rest = name.rpartition("-")
-    digest, dot, end = rest.partition(".")
-    is_data = start.startswith("part-") and len(start) == 10 and len(digest) == 16
-    return name.startswith(_MARKER) or (is_data and bool(dot) and end in {"snappy.parquet", "snappy.orc"})

@@ -8,6 +8,9 @@ from urllib.parse import quote_plus, unquote_plus
 from pysync.base.errors import PysyncError
 from pysync.model.file_differences import FileDifference, FileStatus, Pair
 
+REENCODED_MARKER = ".pysync-remaining-"
+"""How the name of the hidden file begins that names the files which a re-encoding has written."""
+
 
 class CopyRefused(PysyncError):
     """These files cannot be copied, however often it is tried."""
@@ -41,7 +44,8 @@ def differences(pairs: Sequence[Pair], answer: str) -> list[FileDifference]:
             )
             difference.copies.append(file)
         elif kind in {"extra", "foreign"}:
-            target_only = difference.extras if kind == "extra" else difference.foreign
+            is_own = kind == "extra" or is_reencoded(values[0])
+            target_only = difference.extras if is_own else difference.foreign
             target_only.append(FileStatus(difference.pair, values[0], int(values[1]), 0))
         elif kind in {"link", "unrecorded", "stale"}:
             names = {"link": difference.links, "unrecorded": difference.unrecorded, "stale": difference.stale}
@@ -50,6 +54,14 @@ def differences(pairs: Sequence[Pair], answer: str) -> list[FileDifference]:
             difference.exists = values[0] == "true"
             difference.fingerprint, difference.same = values[1], int(values[2])
     return result
+
+
+def is_reencoded(name: str) -> bool:
+    """Whether a re-encoding has written the file: no other writer gives such a name."""
+    start, _, rest = name.rpartition("-")
+    digest, dot, end = rest.partition(".")
+    is_data = start.startswith("part-") and len(start) == 10 and len(digest) == 16
+    return name.startswith(REENCODED_MARKER) or (is_data and bool(dot) and end in {"snappy.parquet", "snappy.orc"})
 
 
 def files_missing(answer: str) -> list[bool]:

@@ -49,9 +49,10 @@ class FileStatus:
 class FileDifference:
     """The `copies` that a target directory lacks. `fingerprint` is of the source.
 
-    Files that only the target has are `extras` if pysync copied them there, else `foreign`. The names of copied files
-    are recorded at the target: `unrecorded` are files that are the same but not in that record, `stale` are names in it
-    without a file. `links` are the locations of symbolic links at both ends: they are not copied, removed or followed.
+    Files that only the target has are `extras` if pysync copied or re-encoded them, else `foreign`. The names of copied
+    files are recorded at the target: `unrecorded` are files that are the same but not in that record, `stale` are names
+    in it without a file. `links` are the locations of symbolic links at both ends: they are not copied, removed or
+    followed.
     """
 
     pair: Pair

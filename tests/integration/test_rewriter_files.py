@@ -159,6 +159,16 @@ def test_what_cannot_be_read_is_refused_and_the_target_stays_as_it_was(place: Pl
     assert place.names() == before
 
 
+def test_files_that_are_copied_as_they_are_again_replace_the_re_encoded_ones(place: Place) -> None:
+    (place.here / "a").write_text("1\n")
+    place.anew(TEXT)
+    done = place.copier.copy([Pair(f"file:{place.here}", f"file:{place.there}")], delete=False)
+    assert (done.files, done.removed, done.foreign) == (1, 2, ())
+    assert place.names() == ["a"]
+    assert place.anew(TEXT).removed == 1
+    assert len(place.rows()) == 1
+
+
 def test_an_emptied_directory_is_empty_at_the_target(place: Place) -> None:
     (place.here / "a").write_text("1\n")
     place.anew(TEXT)

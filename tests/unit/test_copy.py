@@ -128,6 +128,15 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
     assert then == [[("delete", "s3a://b/t/old", PAIR.target), forget]]
 
 
+@pytest.mark.parametrize("name", ["part-00000-0123456789abcdef.snappy.parquet", ".pysync-remaining-0123456789abcdef-0"])
+def test_re_encoded_files_go_when_files_are_copied_as_they_are_again(name):
+    answer = encode([("foreign", 0, name, 7), ("foreign", 0, "theirs", 7), ("pair", 0, "true", 1, 0)])
+    found = differences([PAIR], answer)
+    run = Round(found, delete=False, prefix=".p")
+    assert [it.name for it in run.extras(found[0])] == [name]
+    assert run.came_to(()).foreign == ("s3a://b/t/theirs",)
+
+
 @pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
 def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
     run = Round([Survey(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")

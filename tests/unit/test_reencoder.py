@@ -258,8 +258,8 @@ COPIED = "000000_0"
 
 def job(source="f1", there=(), form=FORM):
     files = [FileStatus(PAIR, name, size, 0) for name, size in there]
-    copied = [it for it in files if it.name == COPIED]
-    target = FileDifference(PAIR, extras=copied, foreign=[it for it in files if it.name != COPIED])
+    foreign = [it for it in files if it.name == "theirs"]
+    target = FileDifference(PAIR, extras=[it for it in files if it not in foreign], foreign=foreign)
     return ReencodingJob(form, FileDifference(PAIR, exists=True, fingerprint=source), target)
 
 
