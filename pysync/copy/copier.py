@@ -66,7 +66,7 @@ class Copier:
 
         Raises Unavailable or Rejected.
         """
-        _refuse_reencoding(pairs)
+        refuse_reencoding(pairs)
         with classified():
             return self._survey(pairs, keeps_unfinished=True)
 
@@ -78,7 +78,7 @@ class Copier:
         called for each removal, also if this raises; if a removal failed midway, with what was to be removed.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
-        _refuse_reencoding(pairs)
+        refuse_reencoding(pairs)
         total = Copied()
         remaining = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
@@ -214,7 +214,7 @@ def _patiently(do: Callable[[A], B], item: A) -> B:
     return retrying(do, item)
 
 
-def _refuse_reencoding(pairs: Sequence[Pair]) -> None:
+def refuse_reencoding(pairs: Sequence[Pair]) -> None:
     """Raises Rejected for files that are rewritten on the way: source and target have none in common."""
     reencoded = next((it for it in pairs if it.form is not None), None)
     if reencoded is not None:

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from pysync.base.errors import UsageError
 from pysync.config import Config
-from pysync.copy.copier import Copier
+from pysync.copy.copier import Copier, refuse_reencoding
 from pysync.copy.copies import Copies
-from pysync.copy.copy_round import Copied
+from pysync.copy.copy_round import Copied, Round
 from pysync.copy.files import refuse_shared
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
@@ -60,8 +60,9 @@ def copy_now(
 ) -> tuple[Copied, list[RefusedTable]]:
     """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
 
-    Refused are tables that the target has from elsewhere, unless it adopts them, and those whose directory there is not
-    theirs alone. Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
+    Refused are tables that the target has from elsewhere, unless it adopts them, those whose directory there is not
+    theirs alone, and those whose files are re-encoded. Raises UsageError for a target that copies nothing, and for a
+    named table that it does not take; Unavailable and Rejected as the copier does.
     """
     total, refused = Copied(), list[RefusedTable]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
@@ -143,21 +144,7 @@ def _survey(copier: Copier, pairs: list[Pair]) -> list[FileDifference]:
 
 def _surveyed(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     """What a copy would come to."""
-    total = Copied()
-    for it in copier.survey(pairs):
-        extras = it.extras if delete and it.exists else []
-        copied = Copied(
-            files=len(it.copies),
-            bytes=sum(file.size for file in it.copies),
-            same=it.same,
-            removed=len(extras),
-            missing=() if it.exists else (it.pair,),
-            links=tuple(it.links),
-            foreign=tuple(file.target for file in it.foreign),
-            first_removed=extras[0].target if extras else "",
-        )
-        total = total.plus(copied)
-    return total
+    return Round(copier.survey(pairs), delete, prefix="").came_to(())
 
 
 def _own_pairs(
@@ -170,6 +157,7 @@ def _own_pairs(
         try:
             refuse_unless_own(work.settings, there, target.table(there), mark)
             for pairs in _batches(_pairs_of(work, table)):
+                refuse_reencoding(pairs)
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
@@ -182,13 +170,15 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
 
 
 def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[TableName, Any]]:
-    """These tables of the source, or all in scope. Raises UsageError for one that was named and is not there."""
+    """These tables of the source, or all in scope. Raises UsageError for one that was named and is not among those."""
+    policy = work.translator.policy
     for name in tables or _in_scope(work.source, work.translator):
         table = work.source.table(name.database, name.table)
-        if table is None:
-            if tables:
-                raise UsageError(f"the source has no table {name}")
-        elif not is_index(table) and work.translator.policy.rule_against_definition(table) is None:
+        rule = policy.rule_against(name) or (table and policy.rule_against_definition(table))
+        if tables and (table is None or rule):
+            why = f"target {work.settings.name!r} does not take {name}: {rule}" if rule else f"the source has no {name}"
+            raise UsageError(why)
+        if table is not None and not is_index(table) and not rule:
             yield name, table
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pysync.base.errors import UsageError
 from pysync.config import Config
 from pysync.copy.copy_round import Copied
 from pysync.jobs import copying
@@ -32,13 +33,14 @@ class Housed(Target):
 
 
 class Source:
-    """Has tables db.good and db.NAME, of which the second is at `location`."""
+    """Has tables db.good, which is never re-encoded, and db.odd, which is at `location`."""
 
     def __init__(self, location: str) -> None:
         self.places = {"good": "file:/here/good", "odd": location}
 
     def table(self, database: str, name: str) -> Any:
-        return table(database, name, location=self.places[name])
+        parameters = {"skip.footer.line.count": "1"} if name == "good" else {}
+        return table(database, name, location=self.places[name], parameters=parameters)
 
     def close(self) -> None:
         pass
@@ -77,6 +79,26 @@ def test_no_file_is_copied_by_hand_to_a_directory_that_other_tables_share(copied
     places, refused = copied(location, databases={"db": "new"})
     assert places == ["file:/there/good"]
     assert "is not the directory of one table alone" in refused["db.odd"]
+
+
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"exclude": ["db.odd"]}, "exclude 'db.odd'"),
+        ({"include_types": ["VIRTUAL_VIEW"]}, "include_types does not have"),
+    ],
+)
+def test_a_named_table_that_the_target_does_not_take_is_not_copied(
+    copied: Any, values: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(UsageError, match=f"target 'dr' does not take db\\..*: {rule}"):
+        copied("file:/here/odd", **values)
+
+
+def test_a_table_that_is_re_encoded_does_not_keep_others_from_being_copied(copied: Any) -> None:
+    places, refused = copied("file:/here/odd", copy={"rewrite": "parquet"})
+    assert (places, list(refused)) == (["file:/there/good"], ["db.odd"])
+    assert "re-encoded files cannot be compared byte for byte" in refused["db.odd"]
 
 
 def test_other_tables_are_copied_by_hand(copied: Any) -> None:
