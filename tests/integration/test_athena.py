@@ -413,7 +413,7 @@ def test_a_statement_that_hangs_is_cancelled_and_run_again(
 
 
 def test_nobody_there(source: Source, harness: AthenaHarness) -> None:
-    lake = harness.open(endpoint_url="http://127.0.0.1:1", connect_timeout_seconds=1.0)
+    lake = harness.open(endpoint_url="http://127.0.0.1:1")
     for call in (lake.check, lambda: lake.tables("x"), lambda: lake.apply(source.put_database("x"))):
         with pytest.raises(Unavailable, match="target 'dr'"):
             call()

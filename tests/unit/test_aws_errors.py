@@ -132,7 +132,7 @@ def a_server(answer: bytes | None, *, reset: bool = False) -> Iterator[str]:
 
 
 def a_target(url: str) -> StoreTarget:
-    settings = {"timeout_seconds": 0.3, "connect_timeout_seconds": 0.3, "region": "eu-west-1", "endpoint_url": url}
+    settings = {"timeout_seconds": 0.3, "region": "eu-west-1", "endpoint_url": url}
     return glue_target(GlueSettings(name="lake", kind="glue", **settings))
 
 

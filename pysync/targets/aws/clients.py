@@ -29,6 +29,9 @@ ATTEMPTS = 3
 """How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation again,
 which a single throttled call of a thousand should not cause."""
 _SENT_ONCE = frozenset({"athena"})
+_CONNECT_SECONDS = 5
+_SESSION_NAME = "pysync"
+"""What CloudTrail shows of calls with an assumed role."""
 _BEFORE_SEND = "before-send."  # and the service's name, and that of the call
 T = TypeVar("T")
 
@@ -81,7 +84,7 @@ def provide(settings: TargetSettings, **clients: Any) -> None:
 
 def _build(settings: AwsSettings, service: str) -> Any:
     config = Config(
-        connect_timeout=settings.connect_timeout_seconds,
+        connect_timeout=_CONNECT_SECONDS,
         read_timeout=settings.timeout_seconds,
         retries={"mode": "standard", "total_max_attempts": 1 if service in _SENT_ONCE else ATTEMPTS},
         max_pool_connections=settings.lanes * settings.parallel,
@@ -144,7 +147,7 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         credentials = session.get_credentials()
         if role is None or credentials is None:
             return None
-        request = {"RoleSessionName": role.session_name}
+        request = {"RoleSessionName": _SESSION_NAME}
         request |= {"ExternalId": role.external_id} if role.external_id else {}
         fetcher = AssumeRoleCredentialFetcher(session.create_client, credentials, role.arn, extra_args=request)
         return DeferredRefreshableCredentials(method=self.METHOD, refresh_using=fetcher.fetch_credentials)

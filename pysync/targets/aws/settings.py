@@ -24,9 +24,6 @@ class AssumeRole(BaseModel):
         matching(r"arn:[a-z-]+:iam::\d{12}:role/\S+", 'the ARN of a role; write "arn:aws:iam::123456789012:role/NAME"'),
     ] = Field(description="ARN of the role: arn:aws:iam::ACCOUNT:role/NAME.")
     external_id: str | None = Field(default=None, description="External ID that the role's trust policy asks for.")
-    session_name: Annotated[
-        str, matching(r"[\w+=,.@-]{2,64}", "a session name; use 2 to 64 letters, digits and _+=,.@-")
-    ] = Field(default="pysync", description="Session name that CloudTrail shows.")
 
 
 class AwsSettings(TargetSettings):
@@ -84,7 +81,6 @@ class AwsSettings(TargetSettings):
         "NULLs, in ways of their own. Default: views that all versions read alike are translated.",
     )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
-    connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(
         default=None,
         gt=0,

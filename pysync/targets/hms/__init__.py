@@ -27,8 +27,7 @@ def hms_target(settings: HmsSettings) -> StoreTarget:
 
 
 def _connection(settings: HmsSettings, access: MetastoreAccess, user: str | None) -> Metastore:
-    wait = {"timeout": settings.timeout_seconds, "connect_timeout": settings.connect_timeout_seconds}
-    return Metastore(access.as_user(user), **wait)
+    return Metastore(access.as_user(user), timeout=settings.timeout_seconds)
 
 
 KIND = TargetKind(settings=HmsSettings, open=hms_target)

@@ -47,7 +47,6 @@ class HmsSettings(TargetSettings):
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
     timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
-    connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
     def place(self) -> str | None:
         """The addresses of the metastore."""
