@@ -204,13 +204,8 @@ class WebConfig(_Section):
 
     proxy_socket: PlainPath | None = Field(
         default=None,
-        description="Unix socket, mode 0660, for a proxy that signs users in: what comes there is from the user whom "
-        "proxy_user_header names. Default: none, and no header is believed.",
-    )
-    proxy_user_header: str = Field(
-        default="X-Forwarded-User",
-        pattern=r"^[A-Za-z0-9-]{1,64}$",
-        description="Header in which the proxy names the user, in place of any that the browser sent.",
+        description="Unix socket, mode 0660, for a proxy that signs users in: what comes there is from the user "
+        "whom the header X-Forwarded-User names. Default: none, and no header is believed.",
     )
     operators: tuple[str, ...] | None = Field(
         default=None, description="Users who may act; the others only look. Default: everybody who is signed in."

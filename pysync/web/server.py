@@ -142,8 +142,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
             return health_response([])  # a new start would not help
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
-    header = settings.proxy_user_header if settings.proxy_socket else ""
-    site = Site(status, commands, passwords, port=port, proxy_header=header, operators=settings.operators)
+    site = Site(status, commands, passwords, port=port, operators=settings.operators)
     machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
     api = Api(site, settings.api_token_file).routes() if settings.api_token_file else ()
     names = [*_NAMES, settings.host, *settings.allowed_hosts]

@@ -33,6 +33,8 @@ THEMES = ("auto", "light", "dark")
 
 STATIC = Path(__file__).parent / "static"
 
+_USER = "x-forwarded-user"
+"""The header in which the proxy names the user."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_BODY = 16 * 1024
 
@@ -54,8 +56,8 @@ class CommandAnswer:
 class Site:
     """Whom the pages ask. `commands` are those of the control socket, `passwords` those who may sign in.
 
-    On the Unix socket the header `proxy_header` names the user; empty: it is believed nowhere. `operators` may act;
-    None: everybody who is signed in.
+    On the Unix socket a header names the user; elsewhere it is not believed. `operators` may act; None: everybody who
+    is signed in.
     """
 
     status: Status
@@ -64,7 +66,6 @@ class Site:
     sessions: Sessions = field(default_factory=Sessions)
     attempts: Attempts = field(default_factory=Attempts)
     port: int = 0
-    proxy_header: str = ""
     proxied: ProxySessions = field(default_factory=ProxySessions)
     operators: Collection[str] | None = None
     clock: Callable[[], float] = time.time
@@ -89,8 +90,8 @@ class Site:
 
     def session(self, request: Request) -> Session | None:
         """The visitor's session; None also if the user was removed, or has another password since."""
-        if self.proxy_header and is_by_proxy(request):
-            return self.proxied.of(request.headers.getlist(self.proxy_header))
+        if is_by_proxy(request):
+            return self.proxied.of(request.headers.getlist(_USER))
         secret = request.cookies.get(self.cookie)
         session = self.sessions.get(secret)
         if session is None or self.passwords is None:
