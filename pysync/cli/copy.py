@@ -46,7 +46,8 @@ def copy(
     Only files that differ are copied. No metadata is written. For targets with copy = true the sidecar copies files
     itself before it writes metadata; use this command for the initial copy, and for changes that cause no event
     (docs/copy.md). Exit code 1 if directories are missing at the source, if symbolic links were skipped, or if tables
-    were refused: those that the target has from elsewhere, or whose directory there is not theirs alone.
+    were refused: those that the target has from elsewhere, whose directory there is not theirs alone, or whose files
+    are re-encoded.
     """
     loaded = load_config(config)
     name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
