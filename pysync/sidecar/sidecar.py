@@ -300,25 +300,28 @@ class Sidecar:
     def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.resyncs, self._roll
-        ends = EndsReader(self._open_source())
-        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=ends)
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=self._ends())
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})
+
+    def _ends(self) -> EndsReader:
+        return EndsReader(self._open_source())
 
     def _capture(self) -> Capture:
         return Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
 
     def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
-        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture())
+        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture(), self._ends())
         return LastIds(drain, objects, refreshes, source=partial(reading, self._source))
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What says where objects are at targets, and waits for them."""
         capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
-        waits = Waits(self.queue, drains, capture)
-        return {"object": ObjectStatus(self.queue, drains, capture), "wait": waits.ask, "wait end": waits.end}
+        waits = Waits(self.queue, drains, capture, self._ends())
+        status = ObjectStatus(self.queue, drains, capture, self._ends())
+        return {"object": status, "wait": waits.ask, "wait end": waits.end}
 
     def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
         return Healer(

@@ -20,6 +20,7 @@ from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.resync.refreshes import Refreshes
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus
+from pysync.sidecar.why.ends import EndsReader
 from pysync.targets.diff import same
 from pysync.targets.hms import HmsSettings
 from tests.support.drains import FaultyDrain, create, create_database, drop_database
@@ -52,7 +53,7 @@ class Ids:
         self.log, drain = Log(), bench.drain
         assert drain is not None
         read = Capture(bench.queue, GapWatch(bench.queue, 15.0), lambda _: frozenset(), self.log)  # type: ignore[arg-type]
-        objects = ObjectStatus(bench.queue, {bench.name: drain}, read)
+        objects = ObjectStatus(bench.queue, {bench.name: drain}, read, EndsReader(None))
         self.refreshes = Refreshes(bench.queue, "onprem")
         self.worker = LastIds(
             drain, objects, self.refreshes, source=bench.source if has_source else partial(reading, None)

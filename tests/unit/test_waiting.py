@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pysync.sidecar.waiting import reaching as reaching_module
 from pysync.sidecar.waiting import waits as waits_module
 from pysync.sidecar.waiting.capture import Arrival
 from pysync.sidecar.waiting.verdict import WaitVerdict
+from pysync.sidecar.why.ends import EndsReader
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database
 from tests.support.queues import Reopener, fill
@@ -181,13 +182,13 @@ def bench(tmp_path: Path) -> Iterator[FaultyDrain]:
 class Asked:
     """What a sidecar answers that has this drain, and whose log is read whenever it is asked."""
 
-    def __init__(self, bench: FaultyDrain) -> None:
+    def __init__(self, bench: FaultyDrain, ends: EndsReader | None = None) -> None:
         source, self.poller, _, self.unsettled = capture(bench.queue)
         assert bench.drain is not None
         drains = {bench.name: bench.drain}
         self.name = bench.name
-        self.waits = Waits(bench.queue, drains, source)
-        self.objects = ObjectStatus(bench.queue, drains, source)
+        self.waits = Waits(bench.queue, drains, source, ends or EndsReader(None))
+        self.objects = ObjectStatus(bench.queue, drains, source, ends or EndsReader(None))
 
     def wait(self, name: str, **more: Any) -> dict[str, Any]:
         """The answer that is not `waits`."""
@@ -236,6 +237,49 @@ def test_a_parked_event_ends_the_wait_for_its_table_alone(bench: FaultyDrain) ->
 def test_what_is_out_of_scope_is_said_at_once(bench: FaultyDrain) -> None:
     bench.start()
     assert Asked(bench).wait("db.tmp_1")["code"] == "out_of_scope"
+
+
+class Living:
+    """A source that has the database `db` with the tables `t` and `gone_there`."""
+
+    def database(self, name: str) -> Any:
+        return object() if name == "db" else None
+
+    def databases(self) -> list[str]:
+        return ["db", "default"]
+
+    def tables(self, database: str) -> list[str]:
+        return ["t"] if database == "db" else []
+
+    def table(self, database: str, name: str) -> Any:
+        return object() if (database, name) == ("db", "t") else None
+
+    def functions(self, _: str) -> list[Any]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dbb", "database dbb exists neither at the source nor at a target; did you mean db?"),
+        ("db.tt", "table db.tt exists neither at the source nor at a target; did you mean db.t?"),
+        ("nosuch.x", "table nosuch.x exists neither at the source nor at a target; write db.table, with the name"),
+    ],
+)
+def test_a_name_that_nobody_has_is_refused(bench: FaultyDrain, name: str, message: str) -> None:
+    bench.start()
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living())))
+    for ask in (asked.wait, asked.status):
+        with pytest.raises(UsageError, match=message):
+            ask(name)
+
+
+def test_what_only_the_target_has_is_waited_for_and_so_is_what_only_the_source_has(bench: FaultyDrain) -> None:
+    bench.append(create_database(), create("db.gone_at_source"))
+    bench.start()
+    wait_until(lambda: bench.tables() == ["gone_at_source"], what="the table at the target")
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living())))
+    assert [asked.wait(name)["state"] for name in ("db.gone_at_source", "db.t")] == ["there", "there"]
 
 
 def test_a_consistent_point_holds_the_database_until_it_is_released(bench: FaultyDrain) -> None:

@@ -16,8 +16,10 @@ from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.waiting.capture import Capture
+from pysync.sidecar.waiting.existence import assert_exists
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.sidecar.waiting.waits import Request, name_of
+from pysync.sidecar.why.ends import EndsReader
 
 _CHUNK = 500
 _BYTES = 16 * 1024 * 1024
@@ -47,14 +49,17 @@ class ObjectStatus:
     queue: EventQueue
     drains: Mapping[str, Drain]
     capture: Capture
+    ends: EndsReader
 
     def __call__(self, request: Request) -> dict[str, Any]:
-        """The answer, as in docs/status.md. Raises UsageError for a name that is none, or an unknown target."""
+        """The answer, as in docs/status.md. Raises UsageError for a name that nobody has, and an unknown target."""
         name, wanted = name_of(request.get("object")), request.get("target")
         if wanted is not None and wanted not in self.drains:
             raise UsageError(f"the sidecar has no target {quoted(str(wanted))}", meant(str(wanted), self.drains))
+        drains = [it for it in self.drains.values() if wanted in {None, it.name}]
+        assert_exists(self.ends, drains, name)
         source_id, why_not = self._source_id()
-        targets = [self._of(it, name) for it in self.drains.values() if wanted in {None, it.name}]
+        targets = [self._of(it, name) for it in drains]
         return {"object": name, "source_event_id": source_id, "no_event_id": why_not, "targets": targets}
 
     def _source_id(self) -> tuple[int | None, str | None]:

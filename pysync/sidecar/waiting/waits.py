@@ -19,8 +19,10 @@ from pysync.replay.drain import Drain
 from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.consistent import Consistent
+from pysync.sidecar.waiting.existence import assert_exists
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.sidecar.waiting.verdict import THERE, WAITS, WaitVerdict
+from pysync.sidecar.why.ends import EndsReader
 
 ANSWER_SECONDS = 4.0
 """A request is answered after so long at the latest; whoever waits asks again."""
@@ -87,8 +89,10 @@ class Waits:
         queue: EventQueue,
         drains: Mapping[str, Drain],
         capture: Capture,
+        ends: EndsReader,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._ends = ends
         self._queue = queue
         self._drains = drains
         self._capture = capture
@@ -136,6 +140,7 @@ class Waits:
         target, name = str(request.get("target")), name_of(request.get("object"))
         if target not in self._drains:
             raise UsageError(f"the sidecar has no target {quoted(target)}", meant(target, self._drains, "its targets"))
+        assert_exists(self._ends, [self._drains[target]], name)
         parts = self._drains[target], self._queue, self._capture, name
         seconds = _seconds(request.get("pin")) if request.get("consistent") else 0.0
         if seconds:

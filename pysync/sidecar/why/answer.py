@@ -13,13 +13,12 @@ from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.drain import Drain
-from pysync.replay.progress import DrainState
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.journal_pages import query_of
 from pysync.sidecar.parked import parked_table
-from pysync.sidecar.why.ends import EndsReader
+from pysync.sidecar.why.ends import SILENT, EndsReader
 from pysync.sidecar.why.events import Scan, SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.name_history import Span
@@ -28,7 +27,6 @@ from pysync.sidecar.why.reasons import reasons
 
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
-_SILENT = frozenset({DrainState.WAITING, DrainState.FAILING, DrainState.DISABLED, DrainState.STOPPED})
 _NOTHING = Scan((), 0, True)
 
 Request = Mapping[str, Any]
@@ -90,7 +88,7 @@ class Why:
         here = {"object": mapping.key(spans[0].name), "spans": keyed, "records": records}
         facts = gathered(self.queue, drain, self.reader, {**known, **here})
         if facts.is_unknown:
-            answers = drain.progress.state not in _SILENT
+            answers = drain.progress.state not in SILENT
             ends = self.ends.read(drain.settings, facts.source, facts.object, target_answers=answers)
             facts = replace(facts, ends=ends)
         return _target(facts, self._verified(drain.name, facts))

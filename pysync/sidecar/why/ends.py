@@ -15,9 +15,13 @@ from pysync.base.text import nearest
 from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
+from pysync.replay.progress import DrainState
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+
+SILENT = frozenset({DrainState.WAITING, DrainState.FAILING, DrainState.DISABLED, DrainState.STOPPED})
+"""States of a drain in which its target is not asked: it would not answer."""
 
 _ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
 
