@@ -10,9 +10,11 @@ Requests of other threads (pause, resume, retry, skip) interrupt what is under w
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import chain
 
@@ -22,18 +24,24 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
 from pysync.model.names import TableName
 from pysync.queue import Pause, Removal
-from pysync.replay.lanes import Lanes
+from pysync.replay.lanes import Lane, Lanes
 from pysync.replay.parking import related
 from pysync.replay.progress import DrainState
 from pysync.replay.replayer import Replayer
 from pysync.replay.requests import Requests
 from pysync.replay.window.draft import Draft
-from pysync.targets.base import Target
+from pysync.targets.base import Forbidden, Rejected, Target
 from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker
 
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
+_CONTACT_SECONDS = 30.0
+"""An idle target is asked so often, so that it shows as unavailable before there is anything to apply."""
+_AWAY_SECONDS = 5.0
+"""The same for one that has not answered."""
+_ALWAYS_THERE = "default"
+"""A database that is asked for. Whether it is there does not matter: an answer is what counts."""
 _MOST_LOGGED = 20
 
 log = structlog.get_logger(__name__)
@@ -66,6 +74,8 @@ class Drain:
         if not self.settings.enabled:
             self.progress.state = DrainState.DISABLED
         self._requests: Requests[Lanes] = Requests()
+        self._away_at = -math.inf  # when it has not answered last
+        self._is_asked = False
         self.worker = Worker(
             f"drain-{self.name}",
             self._session,
@@ -107,6 +117,16 @@ class Drain:
                 return target.table(self.translator.mapping.table(name)) is not None
         except PysyncError:
             return True
+
+    def has_answered_since(self, moment: float) -> bool:
+        """Whether the target has answered since then, in seconds since 1970; if not, an idle one is asked at once."""
+        contact = self.progress.last_contact
+        if contact is not None and contact >= moment:
+            return True
+        if not self._is_asked:
+            self._is_asked = True
+            self._target_queue.wake()
+        return False
 
     def paused(self) -> Pause | None:
         """Why nothing is applied; None if it is not paused."""
@@ -198,13 +218,35 @@ class Drain:
         replayer, progress = self._replayer, self.progress
         if not replayer.busy and self._requests.run(lanes):
             return
+        if not (replayer.busy or replayer.shadow):
+            self._ask_idle_target()
         is_paused = self.paused() is not None
         if is_paused:
             progress.state = DrainState.PAUSED
-        elif not (replayer.busy and progress.state is DrainState.WAITING):  # until an operation succeeds
+        elif progress.state is not DrainState.WAITING:  # until it answers
             progress.state = DrainState.SHADOW if replayer.shadow else DrainState.RUNNING
         rest = replayer.step(lanes, takes=not is_paused)
         self._target_queue.wait(min(rest.seconds, _IDLE_SECONDS), after=rest.after)
+
+    def _ask_idle_target(self) -> None:
+        """Ask for an answer, if there was none for a while. May take as long as a call of this kind of target."""
+        if not self._is_asked and time.time() < self._next_contact():
+            return
+        self._is_asked = False
+        try:
+            with closing(Lane(self._open_target)) as lane, suppress(Rejected, Forbidden):
+                lane.target.database(_ALWAYS_THERE)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
+            self._away_at = time.time()
+            self.progress.waits(error)
+        else:
+            self.progress.succeeds()
+
+    def _next_contact(self) -> float:
+        """When an idle target is to be asked, in seconds since 1970."""
+        if self.progress.state is DrainState.WAITING:
+            return self._away_at + _AWAY_SECONDS
+        return (self.progress.last_contact or -math.inf) + _CONTACT_SECONDS
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()

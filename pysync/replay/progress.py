@@ -86,6 +86,7 @@ class Progress:
         self._other_queue: dict[str, Any] | None = None
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
+        self._last_contact: float | None = None
         self._waiting_since: float | None = None
         self._target_outage = _Outage()
         self._source_outage = _Outage()
@@ -146,8 +147,14 @@ class Progress:
         if self._source_outage.is_logged(attempt):
             log.warning("source_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
-    def succeeds(self, *, read_source: bool) -> None:
-        """The target has answered an operation: it is available, and so is the source if it was read."""
+    @property
+    def last_contact(self) -> float | None:
+        """When the target has answered last, in seconds since 1970; None: it has not since the start."""
+        return self._last_contact
+
+    def succeeds(self, *, read_source: bool = False) -> None:
+        """The target has answered: it is available, and so is the source if it was read."""
+        self._last_contact = time.time()
         self.state = DrainState.RUNNING
         self._waiting_since = None
         if (seconds := self._target_outage.end()) is not None:
@@ -185,6 +192,7 @@ class Progress:
                 "waiting_since": self._waiting_since if self.state is DrainState.WAITING else None,
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
+                "last_contact": self._last_contact,
                 "stale_since": self._stale_at[0] if len(self._stale_at) == _MANY_STALE else None,
                 "other_queue": self._other_queue,
                 "last_error": self._last_error,

@@ -194,6 +194,15 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         for it in targets:
             family.add_metric([it["name"]], it[key])
         yield family
+    contacts = GaugeMetricFamily(
+        "pysync_target_last_contact_timestamp_seconds",
+        "When the target has answered last, in seconds since 1970.",
+        labels=["target"],
+    )
+    for it in targets:
+        if it["last_contact"] is not None:
+            contacts.add_metric([it["name"]], it["last_contact"])
+    yield contacts
     held = GaugeMetricFamily(
         "pysync_target_held_drops", "Drops that the brake holds until a person decides.", labels=["target"]
     )

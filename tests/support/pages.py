@@ -35,6 +35,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "waiting_since": None,
         "counts": {"applied": 41873, "unchanged": 310, "skipped": 5120},
         "last_done": {"position": 48213, "at": now - 4, "seconds_after": 0.2},
+        "last_contact": now - 4,
         "stale_since": None,
         "other_queue": None,
         "last_error": None,

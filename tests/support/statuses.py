@@ -28,6 +28,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "waiting_since": None,
         "counts": {"applied": 12, "unchanged": 3},
         "last_done": {"position": 48213, "at": NOW - 12, "seconds_after": 0.1},
+        "last_contact": NOW - 7,
         "stale_since": None,
         "other_queue": None,
         "last_error": None,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
 from pysync.queue import QueueFull
+from pysync.replay import drain as drain_module
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState, Progress
@@ -192,10 +194,51 @@ def test_closing_the_queue_ends_the_drain(bench):
     assert bench.status()["state"] == "stopped"
 
 
-def test_a_target_is_opened_only_when_there_is_something_for_it(bench):
+def test_an_idle_target_that_is_gone_is_seen_to_be_and_one_that_is_back_too(bench, monkeypatch):
+    monkeypatch.setattr(drain_module, "_CONTACT_SECONDS", 0.0)
+    monkeypatch.setattr(drain_module, "_AWAY_SECONDS", 0.0)
+    is_gone = threading.Event()
+
+    def open_target():
+        if is_gone.is_set():
+            raise Unavailable("connection refused")
+        return bench.target.opener()
+
+    bench.open_target = open_target
+    bench.start()
+    wait_until(lambda: bench.status()["state"] == "running" and bench.status()["last_contact"], what="an answer")
+    is_gone.set()
+    wait_until(lambda: bench.status()["state"] == "waiting", what="the target to be seen as gone")
+    assert bench.status()["last_error"]["reason"] == "connection refused"
+    assert bench.status()["waiting_since"] >= bench.status()["last_contact"]
+    is_gone.clear()
+    wait_until(lambda: bench.status()["state"] == "running", what="the target to be seen as back")
+    assert bench.status()["waiting_since"] is None
+
+
+def test_a_target_that_has_just_answered_is_not_asked(bench):
+    bench.settings = bench.settings.model_copy(update={"lanes": 1})
+    bench.append(create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.position() == 1, what="the event")
+    opened = bench.target.opened
+    bench.append(create("db.u"))
+    wait_until(lambda: bench.position() == 2, what="the next event")
+    assert bench.target.opened == opened
+
+
+def test_whoever_asks_whether_it_has_answered_since_now_has_an_idle_target_asked(bench):
+    running = bench.start()
+    wait_until(lambda: bench.status()["last_contact"], what="the first answer")
+    now = time.time()
+    wait_until(lambda: running.has_answered_since(now), what="another answer, long before half a minute is over")
+
+
+def test_a_shadow_is_not_asked(bench):
+    bench.settings = bench.settings.model_copy(update={"mode": "shadow"})
+    bench.append(create("db.t"))
     bench.run()
-    bench.stop()
-    assert bench.target.opened == 0
+    assert (bench.target.opened, bench.status()["last_contact"]) == (0, None)
 
 
 def test_a_drain_that_was_never_started_can_be_stopped(bench):

@@ -198,6 +198,7 @@ def test_a_target_with_all_that_is_known_of_it() -> None:
         ("parked", "3", "/targets/dr/parked"),
         ("position", "48,213", ""),
         ("operations a second", "5.2", ""),
+        ("last answer", "4 s ago", ""),
     ]
     assert view.latency[0] == ("last 10 minutes", ("210 ms", "600 ms", "1.9 s", "318"))
     assert view.latency[-1] == ("at the target", ("140 ms", "", "2.2 s", ""))
@@ -225,11 +226,11 @@ def test_the_curve_of_the_lag_ends_with_the_lag_that_the_figures_show() -> None:
 
 def test_a_target_of_an_older_sidecar_is_shown_as_far_as_it_is_known() -> None:
     old = a_target("dr")
-    for key in ("latency", "calls", "errors", "retries", "backoff_seconds", "rate"):
+    for key in ("latency", "calls", "errors", "retries", "backoff_seconds", "rate", "last_contact"):
         del old[key]
     view = view_of(old, history=None, plan=None)
     assert (view.latency, view.worst, view.calls, view.failures, view.plan) == ((), (), (), (), None)
-    assert view.figures[-1].value == "not known"
+    assert [it.value for it in view.figures[-2:]] == ["not known", "not known"]
     assert all(it.is_empty for it in view.charts)
 
 

@@ -46,6 +46,7 @@ def target(name: str, **values: Any) -> dict[str, Any]:
         "queued": 3,
         "parked": 1,
         "lag_seconds": 2.5,
+        "last_contact": START - 5,
         "verify": None,
         "brake": None,
     }

@@ -73,6 +73,7 @@ class Reaching:
         self._queue = queue.target(drain.name)
         self._clock = clock
         self._parked_since: float | None = None
+        self._began_at = time.time()
 
     def hindered(self) -> WaitVerdict | None:
         """Why the target will not have these objects, whatever comes; None if it will."""
@@ -82,6 +83,8 @@ class Reaching:
             return cannot("out_of_scope", text, "pysync plan --scope")
         if self.drain.settings.mode == "shadow":
             return cannot("shadow", f'{self.drain.name} has mode = "shadow": nothing is written there')
+        if not self.drain.settings.enabled:
+            return cannot("disabled", f"{self.drain.name} is disabled", f"pysync target enable {self.drain.name}")
         return None
 
     def position(self) -> int:
@@ -98,13 +101,13 @@ class Reaching:
         }
 
     def verdict(self, position: int) -> WaitVerdict | None:
-        """What keeps the objects from being at the target up to there; None if nothing does."""
+        """What keeps the objects from being at the target up to there; None if nothing does, and the target answers."""
         if self.position() < position:
             self._parked_since = None
             return self._under_way(position)
         parked = self.parked(position)
         if not parked:
-            return None
+            return self._silent(position)
         now = self._clock()
         self._parked_since = now if self._parked_since is None else self._parked_since
         held = {it.table for it in self.drain.brake.held()}
@@ -115,6 +118,12 @@ class Reaching:
         if now - self._parked_since < _PATIENCE_SECONDS:
             return waits("parked", verdict, position=position)
         return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
+
+    def _silent(self, position: int) -> WaitVerdict | None:
+        """A target that has everything has to have answered since this was made: one that is gone has nothing."""
+        if self.drain.has_answered_since(self._began_at):
+            return None
+        return waits("target_away", f"{self.drain.name} has not answered yet", "pysync status", position)
 
     def _under_way(self, position: int) -> WaitVerdict:
         name, pause = self.drain.name, self.drain.paused()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.resync_text import resync_so_far
-from pysync.base.text import count, duration, number
+from pysync.base.text import ago, count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
 from pysync.web.views.overview import state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
@@ -99,7 +99,7 @@ def target_view(
         pause=pause,
         brake=target.get("brake"),
         kept_objects=target.get("kept") or 0,
-        figures=figures(target),
+        figures=figures(target, now),
         charts=(
             lag_chart(history or {}, now, hours, latest=target.get("lag_seconds")),
             rate_chart(history or {}, now, hours),
@@ -117,7 +117,7 @@ def target_view(
     )
 
 
-def figures(target: Mapping[str, Any]) -> tuple[Figure, ...]:
+def figures(target: Mapping[str, Any], now: float) -> tuple[Figure, ...]:
     """The numbers at the head of the page."""
     parked = f"/targets/{segment(target['name'])}/parked" if target["parked"] else ""
     return (
@@ -126,6 +126,7 @@ def figures(target: Mapping[str, Any]) -> tuple[Figure, ...]:
         Figure("parked", number(target["parked"]), parked),
         Figure("position", number(target["position"])),
         Figure("operations a second", number(target.get("rate"))),
+        Figure("last answer", ago(target.get("last_contact"), now)),
     )
 
 
