@@ -22,7 +22,7 @@ from tests.simulation.topologies import (
 
 _PART = 100
 FLAWLESS = (
-    (ONE_WAY, 700),
+    (ONE_WAY, 400),
     (BY_HAND, 100),
     (HANGING, 100),
     (LOADS, 100),
