@@ -30,7 +30,7 @@ FLAWLESS = (
     (RING, 100),
     (MESH, 100),
     (LONG_RING, 10),
-    (BRAKED, 30),
+    (BRAKED, 25),
     (BRAKED_PAIR, 30),
 )
 """How many of each, more than a thousand in all. One of LONG_RING costs as much as forty of ONE_WAY."""
