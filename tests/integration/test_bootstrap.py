@@ -15,6 +15,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.crashpoints import VARIABLE
+from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
@@ -143,10 +144,10 @@ def configured(directory: Path, source: str, target: str) -> Path:
     return place.file
 
 
-def test_what_cannot_be_ends_in_one_line(stage: Stage, tmp_path: Path) -> None:
-    there, away = stage.source.uri, "thrift://127.0.0.1:1"
+def test_what_cannot_be_ends_in_one_line(shared_metastore: EmbeddedMetastore, tmp_path: Path) -> None:
+    there, away = shared_metastore.uri, "thrift://127.0.0.1:1"
     cases = [
-        (f'metastore = "{away}"', stage.target.uri, f"cannot read the source at {away}"),
+        (f'metastore = "{away}"', there, f"cannot read the source at {away}"),
         (f'metastore = "{there}"', away, "'dr'"),
     ]
     for number, (source, target, words) in enumerate(cases):
@@ -154,5 +155,5 @@ def test_what_cannot_be_ends_in_one_line(stage: Stage, tmp_path: Path) -> None:
         place.mkdir()
         done = pysync_here("bootstrap", "-c", configured(place, source, target))
         assert_one_line(done, 1, words)
-    file = configured(tmp_path, f'metastore = "{there}"', stage.target.uri)
+    file = configured(tmp_path, f'metastore = "{there}"', there)
     assert_one_line(pysync_here("bootstrap", "-c", file, "--target", "nobody"), 2, "no target 'nobody'")

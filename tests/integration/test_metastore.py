@@ -140,16 +140,15 @@ def test_a_server_that_is_down_is_unavailable_and_back_after_its_restart(metasto
         metastore.databases()
 
 
-def test_a_server_that_hangs_leaves_the_outcome_unknown(metastores: Metastores) -> None:
-    server = metastores("a")
-    with Metastore(server.uri, timeout=0.5) as metastore:
+def test_a_server_that_hangs_leaves_the_outcome_unknown(shared_metastore: EmbeddedMetastore) -> None:
+    with Metastore(shared_metastore.uri, timeout=0.5) as metastore:
         metastore.databases()
-        with stopped(server.pid):
+        with stopped(shared_metastore.pid):
             for _ in range(2):  # on the connection that there is, and on a new one
                 with pytest.raises(MetastoreCallFailed, match="did not answer get_all_databases: timed out"):
                     metastore.databases()
-    with Metastore(server.uri) as metastore:
-        assert metastore.databases() == ["default"]
+    with Metastore(shared_metastore.uri) as metastore:
+        assert "default" in metastore.databases()
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x80\x01\x00\x02\x00\x00\x00\x11get_all", b"SSH-2.0-server\r\n"])

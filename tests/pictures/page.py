@@ -9,11 +9,11 @@ from pathlib import Path
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.web.passwords import set_password
+from tests.pictures import PAGE
 from tests.support import partition
 from tests.support.browser import Browser, chromium
 from tests.support.docworlds import Running, create
 
-PICTURE = Path(__file__).resolve().parents[2] / "docs" / "page.png"
 _USER, _PASSWORD = "alice", "the password of a picture"
 _SIZE = 1280, 900
 
@@ -50,4 +50,4 @@ def _shoot(browser: Browser, running: Running) -> None:
     browser.find("[name=user]").send_keys(_USER)
     browser.find("[name=password]").send_keys(_PASSWORD)
     browser.click("main button.primary")
-    browser.driver.save_screenshot(str(PICTURE))
+    browser.driver.save_screenshot(str(PAGE))

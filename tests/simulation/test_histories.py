@@ -22,7 +22,7 @@ from tests.simulation.topologies import (
 
 _PART = 100
 FLAWLESS = (
-    (ONE_WAY, 700),
+    (ONE_WAY, 400),
     (BY_HAND, 100),
     (HANGING, 100),
     (LOADS, 100),
@@ -30,7 +30,7 @@ FLAWLESS = (
     (RING, 100),
     (MESH, 100),
     (LONG_RING, 10),
-    (BRAKED, 30),
+    (BRAKED, 25),
     (BRAKED_PAIR, 30),
 )
 """How many of each, more than a thousand in all. One of LONG_RING costs as much as forty of ONE_WAY."""

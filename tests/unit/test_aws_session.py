@@ -7,11 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import botocore.loaders
+import botocore.session
 import pytest
 from pydantic import ValidationError
 
@@ -32,6 +35,10 @@ def lake(**values: Any) -> GlueSettings:
     return GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", **values})
 
 
+one_loader = cache(botocore.loaders.create_loader)
+"""Each session would read the models of the services anew, which takes longer than any test here."""
+
+
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -40,6 +47,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(botocore.session, "create_loader", one_loader)
 
 
 # --- settings

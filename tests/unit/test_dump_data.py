@@ -29,7 +29,7 @@ from pysync.sections import SourceConfig
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support.dumped import ASKED
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import assert_one_line, pysync_here
 
 T = TableName("db", "t")
 LOCATION = "hdfs://nn/warehouse/t/day=1"
@@ -243,9 +243,9 @@ def test_a_dump_with_data_files_needs_to_know_where_they_may_be(tmp_path: Path) 
     file = tmp_path / "here.toml"
     target = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "thrift://127.0.0.1:1"\n'
     file.write_text(f'[source]\nname = "onprem"\nmetastore = "thrift://127.0.0.1:1"\n{target}')
-    done = pysync("dump", "-c", file, tmp_path / "dump", "--files", "copy")
+    done = pysync_here("dump", "-c", file, tmp_path / "dump", "--files", "copy")
     assert_one_line(done, 2, "which directories of the source have data files", "--data-under PREFIX", "locations")
-    done = pysync("dump", "-c", file, tmp_path / "dump", "--data-under", "hdfs://nn")
+    done = pysync_here("dump", "-c", file, tmp_path / "dump", "--data-under", "hdfs://nn")
     assert_one_line(done, 2, "--data-under needs --files copy")
     assert not (tmp_path / "dump").exists()
 

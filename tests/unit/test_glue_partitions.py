@@ -82,7 +82,7 @@ def test_batches_are_as_large_as_glue_takes(bench: Bench, source: Source, owner:
 
 
 def test_batches_of_partitions_with_many_columns_are_smaller(bench: Bench, source: Source, owner: Any) -> None:
-    columns = [f"column_{number}_{'x' * 90}:string" for number in range(3000)]
+    columns = [f"column_{number}_{'x' * 240}:string" for number in range(1300)]
     put = source.put_partitions(owner, *parts(owner, [str(number) for number in range(30)], cols=columns))
     assert bench.target().apply(put) == Outcome.APPLIED
     found = [arguments for called, arguments in bench.calls if called == "batch_create_partition"]

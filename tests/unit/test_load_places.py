@@ -18,7 +18,7 @@ from pysync.jobs.dump_carrying import Into
 from pysync.model.file_differences import FileDifference, Pair
 from pysync.resync.wanted import EVERYTHING
 from tests.support.dumped import ASKED, Source
-from tests.support.sidecars import pysync
+from tests.support.sidecars import pysync_here
 
 DAY = [hive.FieldSchema("day", "string", None)]
 
@@ -86,7 +86,7 @@ locations = {{ "file:/here" = "file:{tmp_path}/there", "file:/apart" = "file:{tm
 
 def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Path) -> None:
     dump = dumped(tmp_path / "dump", home)
-    done = pysync("load", "-c", config, dump, "--dry-run", "--json")
+    done = pysync_here("load", "-c", config, dump, "--dry-run", "--json")
     assert done.returncode == 1, done.stdout + done.stderr
     (plan,) = json.loads(done.stdout)["targets"]
     assert plan["put"] == ["db.days", "db.parts"]
@@ -94,15 +94,15 @@ def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Pa
     assert refused.keys() == {"db.apart", "db.odd"}
     assert "the data files of file:/apart/apart are not in the dump" in refused["db.apart"]
     assert f"file:{home} is not below a prefix in locations of target 'dr'" in refused["db.odd"]
-    text = pysync("load", "-c", config, dump, "--dry-run")
+    text = pysync_here("load", "-c", config, dump, "--dry-run")
     assert "target dr refuses db.odd: " in text.stdout
-    metadata = pysync("load", "-c", config, dump, "--dry-run", "--json", "--files", "none")
+    metadata = pysync_here("load", "-c", config, dump, "--dry-run", "--json", "--files", "none")
     assert (metadata.returncode, json.loads(metadata.stdout)["targets"][0]["refused"]) == (0, [])
 
 
 def test_a_load_leaves_out_what_belongs_elsewhere_and_goes_on(tmp_path: Path, home: Path, config: Path) -> None:
     """Before: it replaced the person's file, and deleted another one."""
-    done = pysync("load", "-c", config, dumped(tmp_path / "dump", home), "--json")
+    done = pysync_here("load", "-c", config, dumped(tmp_path / "dump", home), "--json")
     assert done.returncode == 1, done.stderr
     (target,) = json.loads(done.stdout)["targets"]
     refused = {it["table"]: it["reason"] for it in target["parked"]}

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,17 +34,26 @@ DOCS = (ROOT.parent / "docs" / "logs.md").read_text()
 
 @cache  # not as a constant: every worker collects this file, and one runs it
 def trees() -> dict[Path, ast.Module]:
-    return {file: ast.parse(file.read_text()) for file in sorted(ROOT.rglob("*.py"))}
+    """Of the files that may log."""
+    texts = {file: file.read_text() for file in sorted(ROOT.rglob("*.py"))}
+    return {file: ast.parse(text) for file, text in texts.items() if re.search(r"\blog\b", text)}
 
 
-def calls() -> Iterator[tuple[Path, ast.Call]]:
+@cache
+def calls() -> list[tuple[Path, ast.Call]]:
     """Every call of a module's logger."""
-    for file, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEVELS:
-                named = node.func.value
-                if isinstance(named, ast.Name) and named.id == "log":
-                    yield file.relative_to(ROOT), node
+    return [
+        (file.relative_to(ROOT), node)
+        for file, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and is_log_call(node)
+    ]
+
+
+def is_log_call(call: ast.Call) -> bool:
+    method = call.func
+    is_level = isinstance(method, ast.Attribute) and method.attr in _LEVELS
+    return is_level and isinstance(method.value, ast.Name) and method.value.id == "log"
 
 
 def events_in_code() -> dict[str, tuple[set[str], set[str]]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from argon2 import PasswordHasher
 
 from pysync.base.errors import UsageError
 from pysync.web.passwords import Passwords, set_password
+from tests.support.sidecars import pysync_here
 
 RIGHT = "correct horse battery"
 
@@ -108,8 +110,8 @@ def test_a_file_that_is_not_there_is_told_with_the_command(tmp_path: Path) -> No
 
 
 def web_password(*arguments: object, typed: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "pysync", "web-password", *map(str, arguments)]
-    return subprocess.run(line, input=typed, capture_output=True, text=True, check=False, timeout=60)
+    with patch("sys.stdin", StringIO(typed)):
+        return pysync_here("web-password", *arguments)
 
 
 def test_the_command_takes_the_password_from_standard_input(tmp_path: Path) -> None:

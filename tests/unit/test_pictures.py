@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from tests.pictures import page
-from tests.pictures.__main__ import PICTURE, draw
+from tests.pictures import DEMO, PAGE
+from tests.pictures.demo import draw
 
 PRINTED = "\x1b[1mstep\x1b[0m    seconds\nSpark starts  <5 & more\n"
 
@@ -27,13 +27,13 @@ def test_the_same_print_is_the_same_picture():
 
 
 def test_the_picture_of_the_readme_loads_nothing_and_shows_equal_ends():
-    svg = PICTURE.read_text()
+    svg = DEMO.read_text()
     assert set(re.findall(r"https?://[^\"' )]+", svg)) == {"http://www.w3.org/2000/svg"}
     assert re.search(r"(\d+) of \1 objects equal", texts(svg))
-    assert f"docs/{PICTURE.name}" in (PICTURE.parents[1] / "README.md").read_text()
+    assert f"docs/{DEMO.name}" in (DEMO.parents[1] / "README.md").read_text()
 
 
 def test_the_picture_of_the_page_is_in_the_readme_and_is_no_burden():
-    assert page.PICTURE.read_bytes().startswith(b"\x89PNG")
-    assert page.PICTURE.stat().st_size < 300_000
-    assert f"docs/{page.PICTURE.name}" in (PICTURE.parents[1] / "README.md").read_text()
+    assert PAGE.read_bytes().startswith(b"\x89PNG")
+    assert PAGE.stat().st_size < 300_000
+    assert f"docs/{PAGE.name}" in (DEMO.parents[1] / "README.md").read_text()

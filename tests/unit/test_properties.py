@@ -92,7 +92,7 @@ def check(target: ModelTarget, source: Source) -> None:
     assert target.world.plain() == source.world.plain()
 
 
-@examples(600)
+@examples(300)
 @given(HISTORIES, SEEDS)
 def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(steps, seed):
     source, order, target, singly = Source(steps), random.Random(seed), ModelTarget(), ModelTarget()
@@ -271,7 +271,7 @@ def new_replayer(queue: ShortQueue, **values: Any) -> Replayer:
     return Replayer(queue, own, Translator.of(own), pace=0.0)
 
 
-@examples(500)
+@examples(350)
 @given(HISTORIES, SEEDS)
 def test_begun_anew_after_a_death_amid_overlapping_windows_it_ends_as_the_source_is(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
