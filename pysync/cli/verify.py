@@ -42,9 +42,6 @@ _Data = Annotated[
 _Repair = Annotated[
     bool, typer.Option("--repair", help="Have the running sidecar repair the differences, and compare again.")
 ]
-_OnSpark = Annotated[
-    bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
-]
 _Junit = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
@@ -72,7 +69,6 @@ def verify(
     target: Annotated[str | None, one_target("Compare only this target. Default: all targets.")] = None,
     data: _Data = False,
     fix: _Repair = False,
-    on_spark: _OnSpark = False,
     junit_file: _Junit = None,
     html_file: _Html = None,
     as_json: AsJson = False,
@@ -87,9 +83,6 @@ def verify(
     With --data every data file is compared, too, as the copy settings of the target say (name and size, and time or
     checksum). A repair then copies files that are missing or differ, and removes extra files if drops are applied.
 
-    With --on-spark each executor of a Spark session compares some tables, and all of them share a table with many
-    partitions. The result is the same. The executors need pysync, and must reach both ends (docs/verify.md).
-
     Exit code 0 if there is no drift (or none after --repair), 1 if there is drift, 2 for wrong arguments.
     """
     loaded = load_config(config)
@@ -102,7 +95,7 @@ def verify(
         targets = _copying(config, targets)
     if fix:
         ask(loaded.queue.directory, "status")  # there must be a sidecar to do it: fail now, not after the comparison
-    reports = [_verified(Verification(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
+    reports = [_verified(Verification(loaded, it, data=data), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
         write_private(junit_file, junit(reports), "--junit")

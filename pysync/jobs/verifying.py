@@ -8,7 +8,6 @@ from typing import Any
 
 from pysync.config import Config
 from pysync.jobs.copying import CopyRequest, copy_now, survey_now
-from pysync.jobs.spreading import on_spark
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.targets.settings import TargetSettings
@@ -16,28 +15,23 @@ from pysync.verify.compare import DIFFERENT, EQUAL, ComparedObject, OnProgress, 
 from pysync.verify.files import KIND, compared_files
 
 _THERE = frozenset({EQUAL, DIFFERENT})
-_LISTING = 2  # threads here where the executors compare: the names of both ends at once
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A comparison that can be run again; with `data` of the files, too, where the target has them copied.
-
-    With `spread` the executors of a Spark session compare the objects.
-    """
+    """A comparison that can be run again; with `data` of the files, too, where the target has them copied."""
 
     config: Config
     settings: TargetSettings
     data: bool = False
-    spread: bool = False
 
     def run(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[ComparedObject]:
         """Everything, or what is selected: objects first, then the files of the tables among them.
 
-        Raises what Comparison.run, `on_spark` and `survey_now` raise.
+        Raises what Comparison.run and `survey_now` raise.
         """
         drift = []
-        for item in self._objects(selection, on_progress):
+        for item in comparison(self.config, self.settings).run(selection, on_progress):
             drift.append(item)
             yield item
         if self.data:
@@ -57,15 +51,6 @@ class Verification:
                 on_progress("copies", tally["files"], tally["files"] + tally["files_left"])
 
             copy_now(self.config, self.settings.name, wanted, copied)
-
-    def _objects(self, selection: Selection | None, on_progress: OnProgress) -> Iterator[ComparedObject]:
-        if not self.spread:
-            yield from comparison(self.config, self.settings).run(selection, on_progress)
-            return
-        with on_spark(self.config, self.settings) as executor:
-            yield from comparison(self.config, self.settings, threads=_LISTING, executor=executor).run(
-                selection, on_progress
-            )
 
     def _files(self, tables: Sequence[ComparedObject], on_progress: OnProgress) -> Iterator[ComparedObject]:
         names = {it.source: it.name for it in tables}

@@ -157,7 +157,7 @@ class NamedPolicy(PolicySettings):
 
     @model_serializer(mode="wrap")
     def _dump_set_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Read again, a setting at its default would replace the target's.
+        # A setting at its default is another than none, which has it from the target: a reload compares the two.
         return {key: it for key, it in dump(self).items() if key in self.model_fields_set}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
 from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, MISSING, ComparedObject, listed
-from pysync.verify.partitions import Keyed, Owner, PartitionBatch, PartitionTally, compare_batch, excused, owner_of
+from pysync.verify.partitions import excused
 from pysync.verify.pool import ComparedEnds
 from pysync.verify.rules import DEFAULT, Rules
 from pysync.verify.tables import SeenTable, compare_extra, compare_table, compared_with
@@ -49,7 +49,7 @@ class Comparator:
 
     rules: Rules
 
-    def compare_item(self, ends: ComparedEnds, item: Item) -> SeenTable:
+    def compare(self, ends: ComparedEnds, item: Item) -> SeenTable:
         """Compare one object, with its partitions if they are few. Raises as both ends do."""
         if isinstance(item, DatabaseItem):
             return SeenTable(tuple(self._database(ends, item)))
@@ -57,14 +57,6 @@ class Comparator:
             return SeenTable(tuple(self._extra_database(ends, item.new)))
         compare = compare_extra if item.extra else compare_table
         return compare(ends, item.old, item.new, self.rules)
-
-    def owner(self, ends: ComparedEnds, keyed: Keyed) -> Owner:
-        """What it takes to compare partitions of a table that has many. Raises as both ends do."""
-        return owner_of(ends, keyed, self.rules)
-
-    def compare(self, ends: ComparedEnds, owner: Owner, batch: PartitionBatch) -> PartitionTally:
-        """Compare some of them. Raises as both ends do."""
-        return compare_batch(ends, owner, self.rules, batch)
 
     def _database(self, ends: ComparedEnds, item: DatabaseItem) -> Iterator[ComparedObject]:
         rules, name = self.rules, item.sources[0]

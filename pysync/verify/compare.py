@@ -19,7 +19,6 @@ from pysync.model.names import TableName
 from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings
 from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
-from pysync.verify.executor import Executor, LocalExecutor
 from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, ComparedObject, Selection
 from pysync.verify.partitions import PartitionTally, compare_many
 from pysync.verify.pool import ComparedEnds, WorkerPool
@@ -51,12 +50,9 @@ class Comparison:
         *,
         threads: int = THREADS,
         keep_pace: Callable[[], None] = lambda: None,
-        executor: Callable[[WorkerPool, Comparator], Executor] = LocalExecutor,
     ) -> None:
-        """`executor` makes, from the pool of these threads, what compares; it may do so elsewhere, as on Spark."""
-        self._crew = partial(WorkerPool, open_source, open_target, threads, keep_pace)
+        self._open_pool = partial(WorkerPool, open_source, open_target, threads, keep_pace)
         self._rules = Rules.of(settings, source)
-        self._executor = executor
 
     def run(
         self, selection: Selection | None = None, on_progress: OnProgress = lambda *_: None
@@ -66,23 +62,22 @@ class Comparison:
         What only the target has comes as extra, or as foreign if it did not come from the source. In the order of their
         names, databases first. Raises what a target raises, and Unavailable when the source cannot be read.
         """
-        with self._crew() as pool:
+        with self._open_pool() as pool:
             try:
-                yield from self._run(self._executor(pool, Comparator(self._rules)), selection, on_progress)
+                yield from self._run(pool, selection, on_progress)
             except (MetastoreError, TException) as error:
                 raise Unavailable(f"cannot read the source: {error}") from error
 
-    def _run(
-        self, executor: Executor, selection: Selection | None, on_progress: OnProgress
-    ) -> Iterator[ComparedObject]:
-        items = executor.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
-        for done, (item, seen) in enumerate(executor.objects(items)):
+    def _run(self, pool: WorkerPool, selection: Selection | None, on_progress: OnProgress) -> Iterator[ComparedObject]:
+        comparator = Comparator(self._rules)
+        items = pool.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
+        for done, (item, seen) in enumerate(zip(items, pool.each(comparator.compare, items), strict=True)):
             on_progress(str(item.new), done, len(items))
             if seen.many is None:
                 yield from seen.judged()
                 continue
             tally = PartitionTally()
-            for tally, total in compare_many(executor, seen.many, self._rules):
+            for tally, total in compare_many(pool, seen.many, self._rules):
                 on_progress(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
             yield from replace(seen, compared=(with_partitions(seen.compared[0], tally), *seen.compared[1:])).judged()
         on_progress("", len(items), len(items))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.mark import KEPT_KEY
@@ -14,10 +13,8 @@ from pysync.model.reencoding import Frame
 from pysync.replay.window.policy import Keys
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, MOST_FIELDS, ComparedObject
-from pysync.verify.pool import ComparedEnds
+from pysync.verify.pool import ComparedEnds, WorkerPool
 from pysync.verify.rules import Rules
-
-R = TypeVar("R")
 
 FEW = 4 * PARTITIONS_PER_CALL
 """A table with at most so many partitions is compared by one thread, while others compare other tables."""
@@ -75,16 +72,6 @@ class PartitionTally:
                 where.append(what)
 
 
-class Many(Protocol):
-    """Compares many partitions at once (pysync.verify.compare)."""
-
-    def ask(self, read: Callable[[ComparedEnds], R]) -> Future[R]:
-        """Have a thread of this process look."""
-
-    def batches(self, keyed: Keyed, batches: Iterable[PartitionBatch]) -> Iterator[PartitionTally]:
-        """What is found of the batches."""
-
-
 def owner_of(ends: ComparedEnds, keyed: Keyed, rules: Rules) -> Owner:
     """Read from both ends. Raises as they do, and Unavailable where one of them has no such table any more."""
     wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
@@ -107,15 +94,17 @@ def compare_few(ends: ComparedEnds, owner: Owner, rules: Rules) -> PartitionTall
     return tally
 
 
-def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[PartitionTally, int]]:
-    """Compare all partitions of a table by the executor. Yields the findings so far and the total, again and again."""
+def compare_many(pool: WorkerPool, keyed: Keyed, rules: Rules) -> Iterator[tuple[PartitionTally, int]]:
+    """Compare all partitions of a table by all threads. Yields the findings so far and the total, again and again."""
     # Asked for first, and awaited last: both ends list their names at once.
-    theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
-    wanted = _taken(keyed, executor.ask(lambda ends: _source_names(ends, keyed)).result(), rules)
+    theirs = pool.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
+    owner = pool.ask(lambda ends: owner_of(ends, keyed, rules)).result()
+    wanted = _taken(keyed, pool.ask(lambda ends: _source_names(ends, keyed)).result(), rules)
     there = theirs.result()
     tally = _extras(keyed, wanted, there, rules)
     yield tally, len(wanted)
-    for batch in executor.batches(keyed, _batches(wanted, there)):
+    compared = pool.each(lambda ends, batch: compare_batch(ends, owner, rules, batch), _batches(wanted, there))
+    for batch in compared:
         tally.add(batch)
         yield tally, len(wanted)
 

@@ -117,9 +117,8 @@ def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path:
         assert after["2"] == before["2"]
         assert len(after["1"]) == 1
 
-        for how in ([], ["--on-spark"]):
-            clean = pysync("verify", database, *how, "-c", stage.config_file, seconds=180)
-            assert clean.returncode == 0, clean.stdout + clean.stderr
+        clean = pysync("verify", database, "-c", stage.config_file, seconds=180)
+        assert clean.returncode == 0, clean.stdout + clean.stderr
         for refused in (["copy", f"{database}.text"], ["verify", database, "--data"]):
             assert_one_line(pysync(*refused, "-c", stage.config_file, seconds=180), 1, "rewrite")
 

@@ -166,7 +166,6 @@ copy.md: pysync copy
 copy.md: pysync copy sales.orders --delete
 verify.md: pysync verify --data
 verify.md: pysync verify --data --repair sales
-verify.md: pysync verify --on-spark
 """
 """Beside a running sidecar whose target has `copy = true`."""
 

@@ -1,6 +1,6 @@
 """The target kind `spark`: the catalog of a Spark session, whatever metastore that session alone can reach.
 
-Copying and `verify --on-spark` use the same session (`session`), and no target.
+Copying uses the same session (`session`), and no target.
 """
 
 from __future__ import annotations
