@@ -36,7 +36,10 @@ def copy(
     target: Annotated[str | None, one_target("Copy to this target. Needed if several targets copy files.")] = None,
     *,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Remove copied files that the source no longer has.")
+        bool,
+        typer.Option(
+            "--delete", help='Remove copied files that the source no longer has, but not where drops = "suppress".'
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be copied.")] = False,
     as_json: AsJson = False,

@@ -70,12 +70,12 @@ class Copier:
         with classified():
             return self._survey(pairs, keeps_unfinished=True)
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
         """Bring the second directory of each pair to what the first holds now.
 
-        With `delete` files are removed that pysync copied and the first does not have any more; never where the
-        directory itself is not there. Files that pysync did not copy are neither removed nor replaced. `removed` is
-        called for each removal, also if this raises; if a removal failed midway, with what was to be removed.
+        Files are removed where the pair `removes_extras`; never where the first directory itself is not there. Files
+        that pysync did not copy are neither removed nor replaced. `removed` is called for each removal, also if this
+        raises; if a removal failed midway, with what was to be removed.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
         refuse_reencoding(pairs)
@@ -83,16 +83,16 @@ class Copier:
         remaining = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
             with classified():
-                done, remaining = self._round(remaining, delete, removed)
+                done, remaining = self._round(remaining, removed)
             total = total.plus(done)
             if not remaining:
                 return total
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can copy it")
 
-    def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
+    def _round(self, pairs: Sequence[Pair], removed: Removed) -> tuple[Copied, list[Pair]]:
         """Survey, copy and publish once; also returns the pairs to begin again, as their source changed meanwhile."""
         began = time.monotonic()
-        run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
+        run = Round(self._survey(pairs), f"{self._prefix}{next(self._rounds)}-")
         self._log_survey(run)
         _refuse_foreign(run)
         try:

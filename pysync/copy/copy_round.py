@@ -78,7 +78,6 @@ class Round:
     """What a survey found, and what is made of it; `prefix` begins the names of its unfinished files."""
 
     differences: Sequence[FileDifference]
-    delete: bool
     prefix: str
     temporary: dict[FileStatus, str] = field(default_factory=dict)
 
@@ -98,10 +97,10 @@ class Round:
     def extras(self, difference: FileDifference) -> list[FileStatus]:
         """What is to be removed: nothing where the source has no such directory.
 
-        Re-encoded files go, whether `delete` or not: else their rows would be there twice.
+        Re-encoded files always go: else their rows would be there twice.
         """
         extras = difference.extras if difference.exists else []
-        return extras if self.delete else [it for it in extras if is_reencoded(it.name)]
+        return extras if difference.pair.removes_extras else [it for it in extras if is_reencoded(it.name)]
 
     def stages(self, changed: Collection[Pair]) -> list[list[list[Step]]]:
         """Calls to publish all but the changed ones. Those of one stage are made at once, and before the next stage.

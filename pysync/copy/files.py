@@ -33,7 +33,7 @@ _NAME = re.compile(r"\w+", re.ASCII)
 class Copying(Protocol):
     """Copies files: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = ...) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, removed: Removed = ...) -> Copied:
         """As `Copier.copy`."""
 
 
@@ -57,10 +57,9 @@ class FilesFirst:
             return
         table, mark = _name_after(operation), operation.mark
         refuse_shared(places, self._settings, table, mark, [it.target for it in pairs])
-        delete = self._settings.drops != "suppress" and not isinstance(operation, RenameTable)
         removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
         try:
-            self._copier.copy(pairs, delete=delete, removed=lambda files, first: removed.update({first: files}))
+            self._copier.copy(pairs, removed=lambda files, first: removed.update({first: files}))
         finally:
             if removed:
                 files = count(sum(removed.values()), "data file")

@@ -81,9 +81,9 @@ class ReencodingJob:
         """The name of the hidden file that names this job and the files that it has written."""
         return f"{REENCODED_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
-    def superseded(self, current: Iterable[str], delete: bool) -> list[str]:
-        """What to remove once `current` are there: files of earlier jobs, and with `delete` copied files."""
-        copied = {file.name for file in self.at_target.extras} if delete else set()
+    def superseded(self, current: Iterable[str]) -> list[str]:
+        """What to remove once `current` are there: files of earlier jobs, and copied files if the pair says so."""
+        copied = {file.name for file in self.at_target.extras} if self.pair.removes_extras else set()
         names = {file.name for file in self.files} - set(current)
         return sorted(name for name in names if is_reencoded(name) or name in copied)
 
@@ -110,32 +110,32 @@ class Reencoder:
         self._prefix = f"{_UNFINISHED}{uuid.uuid4().hex[:8]}-"
         self._jobs = itertools.count()
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
         """Bring the second directory of each pair to the rows that the first holds now; `removed` as for a copier.
 
-        What an earlier job has written is replaced, whether `delete` or not: else its rows would be there twice.
+        What an earlier job has written is always replaced: else its rows would be there twice.
         Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
         be read by what their definition says.
         """
         remaining = [it for it in dict.fromkeys(pairs) if it.form is not None]
         plain = [it for it in pairs if it.form is None]
-        total = self._copier.copy(plain, delete=delete, removed=removed) if plain else Copied()
+        total = self._copier.copy(plain, removed=removed) if plain else Copied()
         for _ in range(_ROUNDS):
             if not remaining:
                 return total
             with classified():
-                done, remaining = self._round(remaining, delete, removed)
+                done, remaining = self._round(remaining, removed)
             total = total.plus(done)
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can re-encode it")
 
-    def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
+    def _round(self, pairs: Sequence[Pair], removed: Removed) -> tuple[Copied, list[Pair]]:
         """Rewrite every directory once; also returns those whose source changed meanwhile."""
         began = time.monotonic()
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
         jobs = list(itertools.chain.from_iterable(self._copier.each(self._jobs_of, batches)))
         missing = tuple(job.pair for job in jobs if not job.source.exists)
         to_do = [job for job in jobs if job.source.exists]
-        results = self._copier.each(lambda job: self._do(job, delete, began, removed), to_do)
+        results = self._copier.each(lambda job: self._do(job, began, removed), to_do)
         total = Copied(missing=missing)
         for done in results:
             total = total.plus(done or Copied())
@@ -150,11 +150,11 @@ class Reencoder:
         halves = differences[: len(pairs)], differences[len(pairs) :]
         return [ReencodingJob(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 
-    def _do(self, job: ReencodingJob, delete: bool, began: float, removed: Removed) -> Copied | None:
+    def _do(self, job: ReencodingJob, began: float, removed: Removed) -> Copied | None:
         """Write one directory again if need be; None where its source changed meanwhile."""
         if job.is_done():
             written = [it for it in job.files if job.is_of_job(it.name)]
-            old = job.superseded([*(it.name for it in written), job.marker(written)], delete)
+            old = job.superseded([*(it.name for it in written), job.marker(written)])
             self._publish(job, [], old, removed)
             return _came_to(job, old, Copied(same=len(written)))
         hidden = below(job.pair.target, f"{self._prefix}{next(self._jobs)}")
@@ -166,7 +166,7 @@ class Reencoder:
                 self._copier.tally.copied(len(files), size)
             if not self._is_settled(job, began):
                 return None
-            return self._place(job, hidden, delete, removed)
+            return self._place(job, hidden, removed)
         finally:
             # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
@@ -203,7 +203,7 @@ class Reencoder:
         (again,) = self._survey([job.pair], self._prefix)
         return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
 
-    def _place(self, job: ReencodingJob, hidden: str, delete: bool, removed: Removed) -> Copied:
+    def _place(self, job: ReencodingJob, hidden: str, removed: Removed) -> Copied:
         """Give the new files their names, then the marker its own, then remove the old: in one call."""
         out = f"{hidden}/out"
         # What was just written is looked for below the source, too: if it is there, both are one directory.
@@ -220,7 +220,7 @@ class Reencoder:
         top = job.pair.target
         steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
         steps.append(("rename", below(out, "_SUCCESS"), below(top, marker), top))
-        old = job.superseded([*names.values(), marker], delete)
+        old = job.superseded([*names.values(), marker])
         if self._publish(job, steps, old, removed):
             raise Unavailable(
                 f"the re-encoded files of {job.pair.target} have disappeared",

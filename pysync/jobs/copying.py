@@ -40,7 +40,10 @@ OnProgress = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class CopyRequest:
-    """What is to be copied: `tables` are names at the source (none: all in scope)."""
+    """What is to be copied: `tables` are names at the source (none: all in scope).
+
+    With `delete`, copied files that the source no longer has are removed where drops are applied.
+    """
 
     tables: Collection[TableName] = ()
     delete: bool = False
@@ -66,10 +69,10 @@ def copy_now(
     """
     total, refused = Copied(), list[RefusedTable]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
-        for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
-            total = total.plus(
-                work.await_(_surveyed if wanted.dry_run else _done, pairs, wanted.delete, on_progress=on_progress)
-            )
+        own = _own_pairs(work, target, wanted.tables, refused)
+        chosen = own if wanted.delete else (replace(it, removes_extras=False) for it in own)
+        for pairs in _batches(chosen):
+            total = total.plus(work.await_(_surveyed if wanted.dry_run else _done, pairs, on_progress=on_progress))
     return total, refused
 
 
@@ -134,17 +137,17 @@ def _ends(future: Future[Any]) -> bool:
     return True
 
 
-def _done(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
-    return copier.copy(pairs, delete=delete)
+def _done(copier: Copier, pairs: list[Pair]) -> Copied:
+    return copier.copy(pairs)
 
 
 def _survey(copier: Copier, pairs: list[Pair]) -> list[FileDifference]:
     return copier.survey(pairs)
 
 
-def _surveyed(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
+def _surveyed(copier: Copier, pairs: list[Pair]) -> Copied:
     """What a copy would come to."""
-    return Round(copier.survey(pairs), delete, prefix="").came_to(())
+    return Round(copier.survey(pairs), prefix="").came_to(())
 
 
 def _own_pairs(
@@ -186,7 +189,7 @@ def _pairs_of(work: _Work, table: Any) -> Iterator[Pair]:
     for target, files in _sources(work.source, work.translator, table):
         # At the same location both ends read the same files.
         if target.rstrip("/") != files.location.rstrip("/"):
-            yield Pair(files.location, target, files.form)
+            yield Pair(files.location, target, files.form, files.removes_extras)
 
 
 def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pysync.base.errors import PysyncError
@@ -66,7 +66,8 @@ class Into:
 
     def _bring(self, wanted: dict[str, Path]) -> list[str]:
         """Copy what is not there yet; returns what the source does not have either."""
-        pairs = [Pair(it, _location(_unfinished(place))) for it, place in wanted.items()]
+        # Extras: a killed run may have left files there that the source has dropped since.
+        pairs = [Pair(it, _location(_unfinished(place)), removes_extras=True) for it, place in wanted.items()]
         if not pairs:
             return []
         for difference in self._at_rest(pairs):
@@ -84,8 +85,7 @@ class Into:
         """Copy until a second look finds nothing that differs."""
         (self.directory / DATA).mkdir(parents=True, exist_ok=True)
         for _ in range(_TRIES):
-            # With delete: a killed run may have left files there that the source has dropped since.
-            self.copier.copy(pairs, delete=True)
+            self.copier.copy(pairs)
             differences = self.copier.survey(pairs)
             busy = [it for it in differences if it.exists and (it.copies or it.extras or it.foreign)]
             if not busy:
@@ -103,14 +103,14 @@ class OutOf:
     under: Sequence[str]
     copier: Copier
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
         """As `Copier.copy`. What was missing when the dump was made is missing here.
 
         Raises as it does, and Rejected for what the dump has left out: there would be a table without its rows.
         """
         refuse_not_taken((it.source for it in pairs), self.under)
-        moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
-        done = self.copier.copy(moved, delete=delete, removed=removed)
+        moved = [replace(it, source=_location(place_of(self.directory, it.source))) for it in pairs]
+        done = self.copier.copy(moved, removed=removed)
         # Missing for Spark, but not for us: its executors have other disks.
         unseen = next((it for it in done.missing if _path(it.source).exists()), None)
         if unseen is not None:

@@ -45,7 +45,7 @@ class Verification:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
         if tables:
-            wanted = CopyRequest(tables, delete=self.settings.drops != "suppress")
+            wanted = CopyRequest(tables, delete=True)
 
             def copied(tally: dict[str, Any]) -> None:
                 on_progress("copies", tally["files"], tally["files"] + tally["files_left"])
@@ -56,7 +56,6 @@ class Verification:
         names = {it.source: it.name for it in tables}
         wanted = [TableName.parse(it) for it in names]
         surveyed = survey_now(self.config, self.settings.name, wanted, lambda _: None)
-        drops = self.settings.drops != "suppress"
-        for done, item in enumerate(compared_files(surveyed, names, drops=drops)):
+        for done, item in enumerate(compared_files(surveyed, names)):
             on_progress(f"files of {item.name}", done, len(wanted))
             yield item

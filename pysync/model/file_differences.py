@@ -9,11 +9,15 @@ from pysync.model.locations import Form
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two directories: the second shall have the files of the first; with a `form`, their rows in other files."""
+    """Two directories: the second shall have the files of the first; with a `form`, their rows in other files.
+
+    `removes_extras`: copied files that the first does not have any more are removed from the second.
+    """
 
     source: str
     target: str
     form: Form | None = None
+    removes_extras: bool = False
 
 
 @dataclass(frozen=True, slots=True)

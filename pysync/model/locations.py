@@ -72,7 +72,11 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """Files in a directory of the source, and how they are re-encoded; None: they are copied byte for byte."""
+    """Files in a directory of the source, and how they are re-encoded; None: they are copied byte for byte.
+
+    `removes_extras`: copied files that are not among them any more are removed at the target.
+    """
 
     location: str
     form: Form | None = None
+    removes_extras: bool = False

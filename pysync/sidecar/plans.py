@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pysync.model.describe import describe
-from pysync.model.operation import partitions
+from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, partitions
 from pysync.replay.drain import Drain
 from pysync.replay.window.plan import Work
 from pysync.sidecar.held import brake_status
-from pysync.targets.files import may_remove_files
+from pysync.targets.files import pairs_of
 
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
@@ -33,10 +33,23 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         "max_drops_per_window": settings.max_drops_per_window,
         "max_drops": settings.max_drops,
         "max_drop_share": settings.max_drop_share,
-        "removes_files": any(may_remove_files(settings, it) for work in draft.works for it in work.operations),
+        "removes_files": any(_may_remove_files(drain, it) for work in draft.works for it in work.operations),
         "operations": sum(len(work.operations) for work in draft.works),
         "works": [_work(work, settings.cascade) for work in draft.works],
     }
+
+
+def _may_remove_files(drain: Drain, operation: Operation) -> bool:
+    """Whether files that were copied or re-encoded are removed before the operation is applied."""
+    copies = drain.settings.copy_files
+    if copies is None or drain.settings.mode == "shadow":
+        return False
+    if isinstance(operation, Refresh):
+        table = operation.source_table  # None: it reads no table, or only statistics
+        mapping = drain.translator.mapping
+        return table is not None and (bool(copies.rewrite) or mapping.rewriting(table).removes_extras)
+    pairs = pairs_of(operation, shares=True) if isinstance(operation, PutTable | PutPartitions) else ()
+    return any(copies.rewrite or it.removes_extras for it in pairs)
 
 
 def _work(work: Work, cascade: bool) -> dict[str, Any]:

@@ -14,12 +14,10 @@ from pysync.model.operation import (
     PutPartitions,
     PutTable,
     PutWithFiles,
-    Refresh,
     RenameTable,
     TableOperation,
 )
 from pysync.model.table_formats import data_location
-from pysync.targets.settings import TargetSettings
 
 
 class Places(Protocol):
@@ -43,23 +41,17 @@ class BringsFiles(Protocol):
         """
 
 
-def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
-    """Whether copied files that the source no longer has are removed before the operation is applied."""
-    copies = settings.copy_files
-    if copies is None or settings.mode == "shadow" or not (settings.drops != "suppress" or copies.rewrite):
-        return False
-    if isinstance(operation, Refresh):
-        return operation.table is not None and not operation.statistics
-    return isinstance(operation, PutTable | PutPartitions) and any(pairs_of(operation, shares=True))
-
-
 def pairs_of(operation: Operation, *, shares: bool) -> Iterator[Pair]:
-    """The directories with the files of what the operation puts; none where source and target share them."""
+    """The directories with the files of what the operation puts; none where source and target share them.
+
+    A renamed table has no copied files at its new place; what is there has not become an extra by the rename.
+    """
+    is_rename = isinstance(operation, RenameTable)
     for item in stored_in(operation):
         target = data_location(item)
         source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
         if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
-            yield Pair(source.location, target, source.form)
+            yield Pair(source.location, target, source.form, source.removes_extras and not is_rename)
 
 
 def stored_in(operation: Operation) -> list[Any]:

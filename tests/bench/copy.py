@@ -149,7 +149,7 @@ class _Bench:
 
     def _copy(self, what: str, there: Path) -> float:
         began = time.perf_counter()
-        self._copier.copy([Pair(f"file:{self._directory / what}", f"file:{there}")], delete=True)
+        self._copier.copy([Pair(f"file:{self._directory / what}", f"file:{there}")])
         return time.perf_counter() - began
 
     def _cp(self, what: str, there: Path) -> float:

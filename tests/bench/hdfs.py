@@ -104,7 +104,7 @@ class _Bench:
             with (local / f"part-{at:05d}").open("wb") as file:
                 for begin in range(0, size, _MIB):
                     file.write(block[: min(_MIB, size - begin)])
-        self._copier.copy([Pair(f"file:{local}", f"{self._uri}/{what}")], delete=True)
+        self._copier.copy([Pair(f"file:{local}", f"{self._uri}/{what}")])
 
     def _rounds(self, what: str) -> tuple[float, float, float]:
         """The median seconds: ours, ours with the start of Spark, those of distcp."""
@@ -125,7 +125,7 @@ class _Bench:
 
     def _copy(self, what: str, there: str) -> float:
         began = time.perf_counter()
-        self._copier.copy([Pair(f"{self._uri}/{what}", f"{self._uri}/{there}")], delete=True)
+        self._copier.copy([Pair(f"{self._uri}/{what}", f"{self._uri}/{there}")])
         return time.perf_counter() - began
 
     def _start_and_copy(self, what: str, there: str) -> float:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,11 @@ class Place:
     def __init__(self, workers: SparkWorkers, directory: Path, **settings) -> None:
         self.here, self.there = directory / "here", directory / "there"
         self.here.mkdir()
-        self.pair = Pair(f"file:{self.here}", f"file:{self.there}")
+        self.pair = Pair(f"file:{self.here}", f"file:{self.there}", removes_extras=True)
         self.copier = Copier(workers, CopySettings(**{"settle_seconds": 0, **settings}))
 
-    def copy(self, *, delete: bool = True) -> Copied:
-        return self.copier.copy([self.pair], delete=delete)
+    def copy(self, *, removes_extras: bool = True) -> Copied:
+        return self.copier.copy([replace(self.pair, removes_extras=removes_extras)])
 
     def write(self, name: str, content: bytes) -> None:
         path = self.here / name
@@ -101,10 +102,23 @@ def test_only_what_changed_is_copied_again_and_what_went_is_removed(place: Place
     os.utime(place.here / "changes", (time.time() + 5, time.time() + 5))
     place.write("grows", b"12345")
     (place.here / "goes").unlink()
-    assert place.copy(delete=False).files == 2
+    assert place.copy(removes_extras=False).files == 2
     assert "goes" in place.files_below()
     assert place.copy().removed == 1
     assert place.files_below() == {"stays": b"1234", "changes": b"4321", "grows": b"12345"}
+
+
+def test_files_go_only_from_those_directories_of_a_call_whose_drops_are_applied(place: Place) -> None:
+    elsewhere = place.there.with_name("elsewhere")
+    pairs = [place.pair, replace(place.pair, target=f"file:{elsewhere}", removes_extras=False)]
+    place.write("goes", b"1")
+    place.copier.copy(pairs)
+    (place.here / "goes").unlink()
+    place.write("comes", b"2")
+    done = place.copier.copy(pairs)
+    assert (done.files, done.removed, done.first_removed) == (2, 1, f"file:{place.there}/goes")
+    assert place.files_below() == {"comes": b"2"}
+    assert place.files_below(elsewhere) == {"comes": b"2", "goes": b"1"}
 
 
 def test_an_empty_directory_is_there_afterwards(place: Place) -> None:
@@ -125,7 +139,7 @@ def test_what_a_killed_run_has_left_is_removed(place: Place) -> None:
     (place.there / "sub").mkdir(parents=True)
     for left in (".pysync-copy-0123abcd-0-0", "sub/.pysync-copy-0123abcd-0-1"):
         (place.there / left).write_bytes(b"half a fi")
-    place.copy(delete=False)
+    place.copy(removes_extras=False)
     assert place.files_below() == {"a": b"x"}
 
 
@@ -159,12 +173,12 @@ def test_another_file_system_is_reached_with_the_settings_of_the_session(
     place = Place(spark, tmp_path)
     for name in ("a b", "day=1/part-0"):
         place.write(name, name.encode())
-    there, pair = lake / "t", Pair(place.pair.source, "s3a://lake/t")
-    assert place.copier.copy([pair], delete=True).files == 2
+    there, pair = lake / "t", replace(place.pair, target="s3a://lake/t")
+    assert place.copier.copy([pair]).files == 2
     assert (there / "day=1" / "part-0").read_bytes() == b"day=1/part-0"
     place.write("a b", b"other")
     (place.here / "day=1" / "part-0").unlink()
-    done = place.copier.copy([pair], delete=True)
+    done = place.copier.copy([pair])
     assert (done.files, done.removed) == (1, 1)
     assert (there / "a b").read_bytes() == b"other"
     place.copier.close()
@@ -175,14 +189,14 @@ def test_a_view_of_several_file_systems_is_written_and_read(lake: Path, place: P
     place.write("changes", b"1")
     place.write("day=1/goes", b"2")
     view = "viewfs://all/mounted/t"
-    there = Pair(place.pair.source, view)
-    assert place.copier.copy([there], delete=True).files == 2
+    there = replace(place.pair, target=view)
+    assert place.copier.copy([there]).files == 2
     place.write("changes", b"other")
     (place.here / "day=1" / "goes").unlink()
-    done = place.copier.copy([there], delete=True)
+    done = place.copier.copy([there])
     assert (done.files, done.removed) == (1, 1)
     assert place.files_below(lake / "behind" / "t") == {"changes": b"other"}
-    assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
+    assert place.copier.copy([Pair(view, place.pair.target)]).files == 1
     assert place.files_below() == {"changes": b"other"}
 
 
@@ -241,7 +255,7 @@ def test_what_will_never_go_is_refused_and_what_cannot_be_reached_is_waited_for(
     with pytest.raises((Rejected, Unavailable), match="there"):
         place.copy()
     with pytest.raises(Unavailable, match="nowhere"):
-        place.copier.copy([Pair(place.pair.source, "hdfs://nowhere.invalid/t")], delete=True)
+        place.copier.copy([Pair(place.pair.source, "hdfs://nowhere.invalid/t")])
     place.there.unlink()
     assert place.copy().files == 1
 

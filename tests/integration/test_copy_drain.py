@@ -34,6 +34,7 @@ SECONDS = 180 + 3 * CHANGES
 SHORT_LIFE = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 COPY = f"""\
 copy = {{ settle_seconds = 0.5 }}
+policies = [{{ name = "archive", include = ["archive*"], drops = "suppress" }}, {{ name = "rest", include = ["*"] }}]
 [spark]
 settings = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }}
 """
@@ -253,6 +254,28 @@ def test_tables_their_overwrites_and_renames_come_with_their_files(
     source.call(lambda c: c.alter_table(database, "one", changed))
     wait_until(lambda: target.table(database, "two") is not None, seconds=120, what="the rename")
     assert files_in(path_of(target.table(database, "two").sd.location)) == {"b": b"22"}
+
+
+@pytest.mark.timeout(600)
+def test_where_a_policy_suppresses_drops_an_overwrite_costs_no_file(
+    stage: Stage, source: Metastore, target: Metastore
+) -> None:
+    database = new_database(source, "archive")
+    writer = Writer(source, database)
+    writer.add("1")
+    wait_until(lambda: days(target, database), seconds=120, what="the partition")
+    there = path_of(target.partitions_by_name(database, "t", ["day=1"])[0].sd.location)
+    both = files_in(there)
+    writer.overwrite("1")
+    both |= files_in(writer.directory("1"))
+    wait_until(lambda: files_in(there) == both, seconds=120, what="the new file")
+    wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
+    copied = pysync("copy", f"{database}.t", "--delete", "-c", stage.config_file, "--json", seconds=180)
+    assert json.loads(copied.stdout)["removed"] == 0
+    verified = pysync("verify", database, "--data", "--repair", "-c", stage.config_file, seconds=240)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert files_in(there) == both
+    assert len(both) == 2
 
 
 @pytest.mark.smoke

@@ -31,13 +31,13 @@ def test_files_that_pysync_did_not_copy_stay_and_are_reported(place: Place) -> N
     place.write("part-0", b"ours")
     write_there(place, "theirs/part-0")
     write_there(place, "thesis")
-    done = place.copy(delete=True)
+    done = place.copy()
     assert place.files_below() == {"part-0": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
     assert done.removed == 0
     assert sorted(done.foreign) == [f"file:{place.there}/theirs/part-0", f"file:{place.there}/thesis"]
     (place.here / "part-0").unlink()
     place.write("part-1", b"ours")
-    done = place.copy(delete=True)
+    done = place.copy()
     assert place.files_below() == {"part-1": b"ours", "theirs/part-0": b"theirs", "thesis": b"theirs"}
     assert (done.removed, done.first_removed) == (1, f"file:{place.there}/part-0")
 

@@ -41,7 +41,7 @@ def test_a_link_at_the_target_is_neither_followed_nor_removed(place: Place, vict
     (place.there / RECORD).write_bytes(b"old\n")
     (place.there / "sub").symlink_to(victim)
     (place.there / "file").symlink_to(victim / "f")
-    done = place.copy(delete=True)
+    done = place.copy()
     assert (done.files, done.removed) == (1, 1)
     assert sorted(done.links) == [f"file:{place.there}/file", f"file:{place.there}/sub"]
     assert (place.there / "sub").readlink() == victim
@@ -140,9 +140,9 @@ def test_a_view_of_a_local_disk_is_no_way_round(lake: Path, place: Place, victim
     (behind / "sub").symlink_to(victim)
     view = "viewfs://all/mounted/linked"
     place.write("a", b"1")
-    done = place.copier.copy([Pair(place.pair.source, view)], delete=True)
+    done = place.copier.copy([Pair(place.pair.source, view, removes_extras=True)])
     assert (done.files, done.removed, done.links) == (1, 0, (f"{view}/sub",))
-    assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
+    assert place.copier.copy([Pair(view, place.pair.target)]).files == 1
     assert place.files_below() == {"a": b"1"}
 
 
@@ -159,7 +159,7 @@ def test_verify_and_the_list_of_a_dump_tell_of_links_and_do_not_follow_them(plac
     place.write("a", b"1")
     (place.here / "sub").symlink_to(victim)
     place.copy()
-    (found,) = compared_files([(TableName("db", "t"), place.copier.survey([place.pair]))], {}, drops=True)
+    (found,) = compared_files([(TableName("db", "t"), place.copier.survey([place.pair]))], {})
     assert (found.result, found.excuse) == (DIFFERENT, "symbolic links are not followed")
     assert found.fields == (f"file:{place.here}/sub is a symbolic link and was skipped",)
     empty = place.here.parent / "empty"

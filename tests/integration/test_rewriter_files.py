@@ -55,9 +55,8 @@ class Place:
         self.copier = Copier(workers, CopySettings(settle_seconds=0))
         self.rewriter = Reencoder(self.copier, workers, 0)
 
-    def anew(self, form: Form, *, delete: bool = True) -> Copied:
-        pair = Pair(f"file:{self.here}", f"file:{self.there}", form)
-        return self.rewriter.copy([pair], delete=delete)
+    def anew(self, form: Form, *, removes_extras: bool = True) -> Copied:
+        return self.rewriter.copy([Pair(f"file:{self.here}", f"file:{self.there}", form, removes_extras)])
 
     def names(self) -> list[str]:
         """All that is at the target but Hadoop's checksums and the record of copied files."""
@@ -141,7 +140,7 @@ def test_many_files_become_one_and_a_second_run_writes_none(place: Place, kind: 
     assert (again.files, again.same) == (0, 1)
 
     next(place.here.iterdir()).unlink()
-    assert place.anew(form, delete=False).removed == 2
+    assert place.anew(form, removes_extras=False).removed == 2
     assert len(place.rows(to)) == 80
     assert len(place.names()) == 2
 
@@ -162,7 +161,7 @@ def test_what_cannot_be_read_is_refused_and_the_target_stays_as_it_was(place: Pl
 def test_files_that_are_copied_as_they_are_again_replace_the_re_encoded_ones(place: Place) -> None:
     (place.here / "a").write_text("1\n")
     place.anew(TEXT)
-    done = place.copier.copy([Pair(f"file:{place.here}", f"file:{place.there}")], delete=False)
+    done = place.copier.copy([Pair(f"file:{place.here}", f"file:{place.there}")])
     assert (done.files, done.removed, done.foreign) == (1, 2, ())
     assert place.names() == ["a"]
     assert place.anew(TEXT).removed == 1
@@ -183,5 +182,5 @@ def test_the_source_is_not_written_over_by_another_name(place: Place) -> None:
     form = Form("text", "parquet", (("s", "string"),), ",", "\\N")
     pair = Pair(f"file://{place.here}", f"file:{place.here}", form)
     with pytest.raises(Rejected, match="directory of the source"):
-        place.rewriter.copy([pair], delete=True)
+        place.rewriter.copy([pair])
     assert [it.name for it in place.here.iterdir()] == ["a"]

@@ -49,13 +49,13 @@ def copier(answer: Callable[[], str]) -> Iterator[tuple[Copier, Answers]]:
 
 def test_a_directory_that_is_the_same_is_not_copied() -> None:
     with copier(lambda: "") as (made, workers):
-        assert made.copy([PAIR], delete=True).removed == 0
+        assert made.copy([PAIR]).removed == 0
         assert workers.calls == 1, "one survey, and nothing else"
 
 
 def test_a_bug_is_not_taken_for_a_copier_that_is_closed() -> None:
     with copier(raising(RuntimeError("a bug in a library"))) as (made, _), pytest.raises(RuntimeError, match="a bug"):
-        made.copy([PAIR], delete=False)
+        made.copy([PAIR])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_closed_copier_is_unavailable() -> None:
     with copier(lambda: "") as (made, workers):
         made.close()
         with pytest.raises(Unavailable, match="cannot copy now"):
-            made.copy([PAIR], delete=False)
+            made.copy([PAIR])
         assert workers.calls == 0
 
 
@@ -91,7 +91,7 @@ def test_what_waits_for_a_worker_is_unavailable_once_it_closes(tmp_path: Path) -
 
     def copy() -> None:
         try:
-            made.copy(many, delete=False)
+            made.copy(many)
         except BaseException as error:
             found.append(error)
 

@@ -37,7 +37,7 @@ from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import partition, table
 
-PAIR = Pair("hdfs://a/t", "s3a://b/t")
+PAIR = Pair("hdfs://a/t", "s3a://b/t", removes_extras=True)
 MARK = Mark("here", 1, 7, 100)
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1)
 
@@ -46,8 +46,8 @@ def file(name: str = "f", size: int = 1, pair: Pair = PAIR, *, replaces: bool = 
     return FileStatus(pair, name, size, 5, replaces)
 
 
-def extra(name: str = "old", size: int = 1) -> FileStatus:
-    return FileStatus(PAIR, name, size, 0)
+def extra(name: str = "old", size: int = 1, pair: Pair = PAIR) -> FileStatus:
+    return FileStatus(pair, name, size, 0)
 
 
 # --- requests
@@ -110,7 +110,7 @@ def test_new_files_come_before_old_ones_go_and_both_in_one_call():
     found = Survey(
         PAIR, exists=True, copies=[file("_SUCCESS"), file("b", replaces=True), file("a")], extras=[extra("z")]
     )
-    run = Round([found], delete=True, prefix=".pysync-copy-x-")
+    run = Round([found], prefix=".pysync-copy-x-")
     ((call,),) = run.stages(())
     record = ("s3a://b/t/.pysync-copied", "s3a://b/t")
     assert (call[0], call[-1]) == (("record", "_SUCCESS", "b", "a", *record), ("forget", "z", *record))
@@ -121,7 +121,7 @@ def test_new_files_come_before_old_ones_go_and_both_in_one_call():
 
 def test_too_many_new_files_for_one_call_all_come_before_any_goes():
     found = Survey(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=[extra()])
-    records, first, then = Round([found], delete=True, prefix=".p").stages(())
+    records, first, then = Round([found], prefix=".p").stages(())
     assert [[step[0] for step in call] for call in records] == [["record"]]
     assert [len(call) for call in first] == [500, 500, 200]
     forget = ("forget", "old", f"{PAIR.target}/.pysync-copied", PAIR.target)
@@ -131,15 +131,16 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
 @pytest.mark.parametrize("name", ["part-00000-0123456789abcdef.snappy.parquet", ".pysync-remaining-0123456789abcdef-0"])
 def test_re_encoded_files_go_when_files_are_copied_as_they_are_again(name):
     answer = encode([("foreign", 0, name, 7), ("foreign", 0, "theirs", 7), ("pair", 0, "true", 1, 0)])
-    found = differences([PAIR], answer)
-    run = Round(found, delete=False, prefix=".p")
+    found = differences([replace(PAIR, removes_extras=False)], answer)
+    run = Round(found, prefix=".p")
     assert [it.name for it in run.extras(found[0])] == [name]
     assert run.came_to(()).foreign == ("s3a://b/t/theirs",)
 
 
-@pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
-def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
-    run = Round([Survey(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
+@pytest.mark.parametrize(("removes", "exists"), [(False, True), (True, False)])
+def test_nothing_is_removed_where_drops_are_suppressed_or_the_directory_is_missing(removes, exists):
+    pair = replace(PAIR, removes_extras=removes)
+    run = Round([Survey(pair, exists=exists, extras=[extra(pair=pair)])], prefix=".p")
     assert run.stages(()) == []
     assert not run.removes_or_replaces(run.differences[0])
 
@@ -147,7 +148,7 @@ def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(de
 def test_what_changed_meanwhile_is_not_published_but_thrown_away():
     other = Pair("hdfs://a/u", "s3a://b/u")
     found = [Survey(PAIR, exists=True, copies=[file()]), Survey(other, exists=True, copies=[file(pair=other)])]
-    run = Round(found, delete=True, prefix=".p")
+    run = Round(found, prefix=".p")
     ((call,),) = run.stages({PAIR})
     assert [step[2] for step in call if step[0] == "rename"] == ["s3a://b/u/f"]
     assert run.discards({PAIR}) == [("delete", "s3a://b/t/.p0", PAIR.target)]
@@ -164,8 +165,8 @@ class Copier:
         self.asked = []
         self._removes = removes
 
-    def copy(self, pairs, *, delete, removed):
-        self.asked.append((list(pairs), delete))
+    def copy(self, pairs, *, removed):
+        self.asked.append(list(pairs))
         if self._removes:
             removed(self._removes, "file:/there/t/old")
 
@@ -343,15 +344,15 @@ def test_a_load_judges_a_table_of_spark_s_by_its_path():
 
 def put(location="file:/there/t", **more):
     definition = table("d", "t", location=location, **more)
-    sources = {"file:/there/t": SourceFiles("file:/here/t")}
+    sources = {"file:/there/t": SourceFiles("file:/here/t", removes_extras=True)}
     return PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
 
 
 class Looking(Copier):
     """Looks at the target when it is asked to copy."""
 
-    def copy(self, pairs, *, delete, removed):
-        super().copy(pairs, delete=delete, removed=removed)
+    def copy(self, pairs, *, removed):
+        super().copy(pairs, removed=removed)
         self.there = self.target.table(TableName("d", "t"))
 
 
@@ -359,7 +360,7 @@ def test_the_files_are_copied_before_the_operation_is_applied():
     copier = Looking()
     copier.target = target_with(SETTINGS, copier)
     assert copier.target.apply(put()) is Outcome.APPLIED
-    assert (copier.asked, copier.there) == ([([Pair("file:/here/t", "file:/there/t")], True)], None)
+    assert (copier.asked, copier.there) == ([[Pair("file:/here/t", "file:/there/t", removes_extras=True)]], None)
 
 
 def test_the_files_of_a_table_that_needs_no_write_are_copied_too():
@@ -410,14 +411,10 @@ def test_every_removal_of_files_is_told_also_one_that_fails_midway(publishes):
     copier = FileCopier(SimpleNamespace(call=call), CopySettings(settle_seconds=0))
     reported = []
     with capture_logs() as logs, nullcontext() if publishes else pytest.raises(Unavailable):
-        copier.copy([PAIR], delete=True, removed=lambda *some: reported.append(some))
+        copier.copy([PAIR], removed=lambda *some: reported.append(some))
     copier.close()
     assert reported == [(2, "s3a://b/t/old")]
     assert [(it["event"], it["files"], it["first"]) for it in logs] == [("files_removed", *reported[0])]
-
-
-def test_where_drops_are_suppressed_no_file_is_removed():
-    assert asked(put(), drops="suppress")[0][1] is False
 
 
 def test_nothing_is_copied_where_source_and_target_share_the_files():
@@ -435,11 +432,10 @@ def test_the_files_of_partitions_and_of_a_renamed_table_are_copied():
     of = table("d", "t", partition_keys=[("k", "string")])
     part = partition(of, ["1"])
     part.sd.location = "file:/there/t"
-    common = {"table": TableName("d", "t"), "sources": {"file:/there/t": SourceFiles("file:/here/t")}, "mark": MARK}
+    sources = {"file:/there/t": SourceFiles("file:/here/t", removes_extras=True)}
+    common = {"table": TableName("d", "t"), "sources": sources, "mark": MARK}
     assert len(asked(PutPartitions(definition=of, partitions=(part,), **common), there=MARK.parameters())) == 1
-    assert asked(RenameTable(definition=put().definition, **common)) == [
-        ([Pair("file:/here/t", "file:/there/t")], False)
-    ]
+    assert asked(RenameTable(definition=put().definition, **common)) == [[Pair("file:/here/t", "file:/there/t")]]
 
 
 def test_the_files_of_what_is_not_ours_are_left_alone_unless_it_is_adopted():
@@ -476,7 +472,7 @@ def test_a_rewritten_location_remembers_the_source_files_only_for_targets_that_c
         configured = TargetSettings.model_validate({"name": "x", "kind": "hms", "locations": mapping, "copy": copies})
         names = NameMapping.of(configured)
         found = names.apply_to(table("d", "t", location="file:/here/t"))
-        assert found == ({"file:/there/t": SourceFiles("file:/here/t")} if copies else {})
+        assert found == ({"file:/there/t": SourceFiles("file:/here/t", removes_extras=True)} if copies else {})
 
 
 def insert(attributes, after=(), of=None):

@@ -1,7 +1,8 @@
-"""`pysync copy`: where it copies to, and that it asks the target first."""
+"""`pysync copy`, `pysync verify --data`: where they copy to, what they remove, and that they ask the target first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +12,21 @@ import pytest
 from pysync.base.errors import UsageError
 from pysync.config import Config
 from pysync.copy.copy_round import Copied
-from pysync.jobs import copying
-from pysync.jobs.copying import CopyRequest, copy_now
-from pysync.model.file_differences import Pair
+from pysync.jobs import copying, verifying
+from pysync.jobs.copying import CopyRequest, RefusedTable, copy_now
+from pysync.jobs.verifying import Verification
+from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.settings import TargetSettings
+from pysync.verify.findings import EQUAL, ComparedObject
 from tests.support import table
 from tests.support.refreshing import Hms, Target
+
+TABLES = [TableName("db", "good"), TableName("db", "odd")]
+POLICIES = [{"name": "odd", "include": ["db.odd"], "drops": "suppress"}, {"name": "rest", "include": ["db"]}]
+GOOD, ODD = "file:/there/good", "file:/there/odd"
 
 
 class Housed(Target):
@@ -46,30 +53,53 @@ class Source:
         pass
 
 
-@pytest.fixture
-def copied(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Copies db.good and db.odd, which is at a location of the source, to a target that has some tables.
+class Copier:
+    """Notes what it is asked to copy. Each directory of the target has one copied file that the source has no more."""
 
-    Returns the target locations that were copied to, and why tables were refused.
-    """
+    def __init__(self) -> None:
+        self.copied: list[Pair] = []
+        self.tally = SimpleNamespace(status=dict)
 
-    def run(location: str, there: Hms | None = None, **values: Any) -> tuple[list[str], dict[str, str]]:
+    def copy(self, pairs: Sequence[Pair]) -> Copied:
+        self.copied += pairs
+        return Copied(files=len(pairs))
+
+    def survey(self, pairs: Sequence[Pair]) -> list[FileDifference]:
+        return [FileDifference(it, exists=True, extras=[FileStatus(it, "old", 1, 0)]) for it in pairs]
+
+
+class Ends:
+    """A source with db.good and db.odd, which is at a location of it, and a target that has some tables."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, location: str, there: Hms | None = None, **values: Any) -> None:
         settings = {"name": "dr", "kind": "hms", "copy": True, "locations": {"file:/here": "file:/there"}, **values}
-        target = TargetSettings.model_validate(settings)
+        self.target = TargetSettings.model_validate(settings)
         second = TargetSettings.model_validate({**settings, "name": "second", "databases": {"*": "second_*"}})
-        config = Config(source=SourceConfig(name="onprem", metastore="thrift://here:1"), targets=(target, second))
-        pairs: list[Pair] = []
-        copier = SimpleNamespace(
-            copy=lambda some, *, delete: (pairs.extend(some), Copied(files=len(some)))[1],  # noqa: ARG005
-            tally=SimpleNamespace(status=dict),
-        )
-        copies = SimpleNamespace(copiers={"dr": copier}, close=lambda: None)
+        source = SourceConfig(name="onprem", metastore="thrift://here:1")
+        self.config = Config(source=source, targets=(self.target, second))
+        self.copier = Copier()
+        copies = SimpleNamespace(copiers={"dr": self.copier}, close=lambda: None)
         monkeypatch.setattr(copying, "Copies", lambda *_: copies)
         monkeypatch.setattr(copying, "Metastore", lambda _: Source(location))
         monkeypatch.setattr(copying, "target_kind", lambda _: SimpleNamespace(open=lambda _: Housed(there)))
-        tables = [TableName("db", "good"), TableName("db", "odd")]
-        _, refused = copy_now(config, "dr", CopyRequest(tables), lambda _: None)
-        return [it.target for it in pairs], {str(it.table): str(it.reason) for it in refused}
+
+    def copy(self, **how: bool) -> tuple[Copied, list[RefusedTable]]:
+        return copy_now(self.config, "dr", CopyRequest(TABLES, **how), lambda _: None)
+
+    @property
+    def removals(self) -> dict[str, bool]:
+        """Where it was copied to, and whether copied files that the source no longer has go there."""
+        return {it.target: it.removes_extras for it in self.copier.copied}
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Copies between two `Ends`; returns the target locations that were copied to, and why tables were refused."""
+
+    def run(location: str, there: Hms | None = None, **values: Any) -> tuple[list[str], dict[str, str]]:
+        ends = Ends(monkeypatch, location, there, **values)
+        _, refused = ends.copy()
+        return [it.target for it in ends.copier.copied], {str(it.table): str(it.reason) for it in refused}
 
     return run
 
@@ -133,3 +163,37 @@ def test_a_table_of_others_that_is_adopted_gets_its_files_by_hand(copied: Any) -
     there = Hms()
     there.add("db.odd", parameters={})
     assert copied("file:/here/odd", there, on_conflict="adopt") == (["file:/there/good", "file:/there/odd"], {})
+
+
+@pytest.mark.parametrize(
+    ("delete", "values", "removals"),
+    [
+        (True, {"policies": POLICIES}, {GOOD: True, ODD: False}),
+        (False, {"policies": POLICIES}, {GOOD: False, ODD: False}),
+        (True, {"drops": "suppress"}, {GOOD: False, ODD: False}),
+    ],
+)
+def test_files_go_by_hand_only_if_that_is_asked_for_and_drops_are_not_suppressed(
+    delete: bool, values: dict[str, Any], removals: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = Ends(monkeypatch, "file:/here/odd", **values)
+    assert ends.copy(delete=delete, dry_run=True)[0].removed == sum(removals.values())
+    assert ends.removals == {}
+    ends.copy(delete=delete)
+    assert ends.removals == removals
+
+
+def test_files_whose_drops_are_suppressed_are_no_drift_and_no_repair_removes_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ends = Ends(monkeypatch, "file:/here/odd", policies=POLICIES)
+    tables = [ComparedObject("table", str(it), EQUAL, source=str(it)) for it in TABLES]
+    monkeypatch.setattr(verifying, "comparison", lambda *_: SimpleNamespace(run=lambda *_: tables))
+    verification = Verification(ends.config, ends.target, data=True)
+    files = [it for it in verification.run(None, lambda *_: None) if it.kind == "files"]
+    assert [(it.source, it.drift, it.excuse) for it in files] == [
+        ("db.good", True, ""),
+        ("db.odd", False, "drops are suppressed"),
+    ]
+    verification.copy_files(files, lambda *_: None)  # as if db.odd lacked a file
+    assert ends.removals == {GOOD: True, ODD: False}

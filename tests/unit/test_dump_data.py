@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,12 +108,10 @@ class Copier:
     def __init__(self, sources: dict[str, dict[str, bytes]], *, seen: bool = True) -> None:
         self.sources, self.seen = sources, seen
         self.copied: list[Pair] = []
-        self.deletes: set[bool] = set()
         self.changes = 0
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
         self.copied += pairs
-        self.deletes.add(delete)
         for pair in pairs:
             if (found := self.sources.get(pair.source)) is not None and self.seen:
                 place = Path(pair.target.removeprefix("file:"))
@@ -165,7 +164,7 @@ def test_a_source_that_changes_is_copied_again_until_it_rests(tmp_path: Path) ->
     copier = Copier({LOCATION: {"a": b"1"}})
     copier.changes = 2
     dumped(copier, tmp_path)
-    assert len(copier.copied) == 3
+    assert [it.removes_extras for it in copier.copied] == [True] * 3, "what has gone meanwhile goes here, too"
     copier.changes = 100
     with pytest.raises(Unavailable, match="changes faster"):
         dumped(copier, tmp_path / "other")
@@ -192,15 +191,16 @@ def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
     files(tmp_path, a=b"1")
     out = OutOf(tmp_path, NN, Copier({}))  # type: ignore[arg-type]
     with pytest.raises(Unavailable, match="Spark cannot see the directory of the dump"):
-        out.copy([Pair(LOCATION, "hdfs://other/t")], delete=True)
-    assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")], delete=True).missing
+        out.copy([Pair(LOCATION, "hdfs://other/t")])
+    assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")]).missing
 
 
 def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
     copier = Copier({})
-    OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
-    assert copier.copied == [Pair(f"file:{place_of(tmp_path, LOCATION)}", "hdfs://other/t")]
-    assert copier.deletes == {False}
+    wanted = [Pair(LOCATION, "hdfs://other/t"), Pair("hdfs://nn/u", "hdfs://other/u", removes_extras=True)]
+    OutOf(tmp_path, NN, copier).copy(wanted)  # type: ignore[arg-type]
+    moved = [f"file:{place_of(tmp_path, it.source)}" for it in wanted]
+    assert copier.copied == [replace(it, source=place) for it, place in zip(wanted, moved, strict=True)]
 
 
 def test_a_target_that_takes_no_files_gets_no_metadata_without_them(tmp_path: Path) -> None:
@@ -267,6 +267,6 @@ class Workers:
 def test_a_load_removes_only_what_was_copied_before(tmp_path: Path) -> None:
     workers = Workers()
     with closing(RealCopier(workers, CopySettings(settle_seconds=0))) as copier:
-        done = OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
+        done = OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "file:/there/t", removes_extras=True)])
     assert [step[1] for step in workers.steps if step[0] == "delete"] == ["file:/there/t/copied_before"]
     assert done.foreign == ("file:/there/t/id_rsa",)

@@ -26,7 +26,7 @@ DAY = [hive.FieldSchema("day", "string", None)]
 class Copier:
     """Copies the only file of each directory, `authorized_keys`."""
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
         for pair in pairs:
             place = Path(pair.target.removeprefix("file:"))
             place.mkdir(parents=True, exist_ok=True)

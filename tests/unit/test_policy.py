@@ -336,13 +336,6 @@ def test_the_rule_for_a_table_may_be_a_policy_of_hives_replication():
     assert policy(policy="db.t*").rule_for(TableName("db", "t1")) == "policy 'db.t*'"
 
 
-def test_without_drops_the_same_is_left_out_and_all_that_loses_tables_or_data():
-    found = policy(include=["db"], exclude_kinds=["CREATE_FUNCTION"], out_of_scope="drop").without_drops()
-    left_out = {kind for kind in EACH if found.scope(change(kind, **EACH[kind])) is None}
-    assert left_out == DROPS | {Kind.CREATE_FUNCTION}
-    assert (found.suppresses_drops, found.drops_leavers) == (True, False)
-
-
 @pytest.mark.parametrize("cascade", [True, False])
 def test_whether_a_drop_cascades_is_for_the_settings_to_say(cascade):
     assert policy(cascade=cascade).cascade is cascade

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -41,7 +42,7 @@ PARQUET = (
 CSV = (table("d", "t").sd.inputFormat, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
 JSON = (table("d", "t").sd.inputFormat, "org.apache.hive.hcatalog.data.JsonSerDe")
 FORM = Form("text", "parquet", (("id", "int"),), ",", "\\N")
-PAIR = Pair("file:/here/t", "file:/there/t", FORM)
+PAIR = Pair("file:/here/t", "file:/there/t", FORM, removes_extras=True)
 
 
 def made(stored=None, *, serde=None, columns=(("id", "int"),), keys=(), parameters=None, **storage):
@@ -181,7 +182,7 @@ def test_events_of_partitions_bring_their_table_along():
         change = NameMapping.of(configured()).apply(Change(event, 1, table=table_, after=[part]), table_)
         assert change.after[0].sd.inputFormat == expected
         form = Form("text", "parquet", (("id", "bigint"),), "\x01", "\\N") if table_ is of else None
-        assert change.sources == {"file:/there/t/k=1": SourceFiles("file:/here/t/k=1", form)}
+        assert change.sources == {"file:/there/t/k=1": SourceFiles("file:/here/t/k=1", form, removes_extras=True)}
 
 
 @pytest.mark.parametrize("how", ["parquet", None])
@@ -256,11 +257,11 @@ COPIED = "000000_0"
 """The file at the target that was copied byte for byte, before re-encoding was set."""
 
 
-def job(source="f1", there=(), form=FORM):
-    files = [FileStatus(PAIR, name, size, 0) for name, size in there]
+def job(source="f1", there=(), form=FORM, pair=PAIR):
+    files = [FileStatus(pair, name, size, 0) for name, size in there]
     foreign = [it for it in files if it.name == "theirs"]
-    target = FileDifference(PAIR, extras=[it for it in files if it not in foreign], foreign=foreign)
-    return ReencodingJob(form, FileDifference(PAIR, exists=True, fingerprint=source), target)
+    target = FileDifference(pair, extras=[it for it in files if it not in foreign], foreign=foreign)
+    return ReencodingJob(form, FileDifference(pair, exists=True, fingerprint=source), target)
 
 
 def written(of, sizes=(3, 4)):
@@ -281,8 +282,9 @@ def test_the_same_files_read_the_same_way_are_nothing_to_do():
 def test_an_earlier_jobs_files_go_also_where_drops_are_suppressed_and_others_stay():
     old = written(job("f0"))
     there = [*old, (COPIED, 7), ("theirs", 7)]
-    assert job(there=there).superseded([], delete=False) == sorted(name for name, _ in old)
-    assert job(there=there).superseded([], delete=True) == sorted([COPIED, *(name for name, _ in old)])
+    suppressed = job(there=there, pair=replace(PAIR, removes_extras=False))
+    assert suppressed.superseded([]) == sorted(name for name, _ in old)
+    assert job(there=there).superseded([]) == sorted([COPIED, *(name for name, _ in old)])
     assert job(there=there).foreign == ("file:/there/t/theirs",)
 
 
@@ -311,7 +313,7 @@ def rewriting(workers):
 
 def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():
     workers = Workers("f1", [*written(job()), ("000000_0", 1)])
-    done = rewriting(workers).copy([PAIR], delete=True)
+    done = rewriting(workers).copy([PAIR])
     assert (done.files, done.same, done.removed) == (0, 2, 1)
     assert workers.steps == [
         ["delete", "file:/there/t/000000_0", "file:/there/t"],
@@ -321,13 +323,13 @@ def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():
 
 def test_a_directory_that_the_source_has_not_is_told_and_nothing_is_taken_away():
     workers = Workers("", written(job()))
-    assert rewriting(workers).copy([PAIR], delete=True).missing == (PAIR,)
+    assert rewriting(workers).copy([PAIR]).missing == (PAIR,)
     assert workers.steps == []
 
 
 def test_a_copier_refuses_files_that_are_written_anew():
     copier = Copier(Workers("f1", []), CopySettings())
-    for ask in (copier.survey, lambda pairs: copier.copy(pairs, delete=True)):
+    for ask in (copier.survey, copier.copy):
         with pytest.raises(Rejected, match="cannot be compared byte for byte"):
             ask([PAIR])
 
@@ -347,29 +349,29 @@ class Noting:
     def __init__(self):
         self.asked = []
 
-    def copy(self, pairs, *, delete, removed):  # noqa: ARG002
-        self.asked.extend((pair, delete) for pair in pairs)
+    def copy(self, pairs, *, removed):  # noqa: ARG002
+        self.asked.extend(pairs)
 
 
 def test_how_files_are_written_anew_goes_to_who_copies_with_where_they_are():
     copier, definition = Noting(), made(location="file:/there/t")
-    sources, mark = {"file:/there/t": SourceFiles("file:/here/t", FORM)}, Mark("here", 1, 7, 100)
+    sources, mark = {"file:/there/t": SourceFiles("file:/here/t", FORM, removes_extras=True)}, Mark("here", 1, 7, 100)
     operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
     FilesFirst(copier, configured()).bring(Renamed(), operation, lambda _: None)
-    assert copier.asked == [(PAIR, True)]
+    assert copier.asked == [PAIR]
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(there):
     copier = Noting()
     definition = made(keys=[("k", "string")], location="file:/there/new")
-    sources = {"file:/there/new": SourceFiles("file:/here/new", FORM)}
+    sources = {"file:/there/new": SourceFiles("file:/here/new", FORM, removes_extras=True)}
     target = Renamed()
     target.there = there
     mark = Mark("here", 1, 7, 100)
     operation = RenameTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
     FilesFirst(copier, configured()).bring(target, operation, lambda _: None)
-    assert copier.asked == ([(Pair("file:/there/t", "file:/there/new"), False)] if there else [])
+    assert copier.asked == ([Pair("file:/there/t", "file:/there/new")] if there else [])
 
 
 def test_files_of_a_dump_are_not_loaded_where_they_would_be_written_anew(tmp_path):

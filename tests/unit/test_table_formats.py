@@ -76,7 +76,7 @@ class Copier:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
         self.asked += [(it.source, it.target) for it in pairs]
         return Copied()
 
@@ -125,7 +125,7 @@ def test_the_files_of_a_table_of_spark_are_copied_from_its_path_to_its_path() ->
     found = of_spark()
     how = settings(locations=MOVE, copy=True)
     sources = NameMapping.of(how).apply_to(found)
-    assert sources == {"s3a://c/t": SourceFiles("s3a://b/t")}
+    assert sources == {"s3a://c/t": SourceFiles("s3a://b/t", removes_extras=True)}
     assert copied(how, PutTable(table=T, definition=found, sources=sources, mark=MARK)) == [MOVED]
 
 
@@ -157,7 +157,7 @@ def test_an_archived_partition_is_in_the_directory_of_its_archive(location: str)
     found.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
     found.sd.serdeInfo.parameters = {"field.delim": ","}
     sources = mapping.apply_to_partition(found, Frame(plain=True))
-    assert sources == {"s3a://c/wh/t/p=1/data.har": SourceFiles("hdfs://a:8020/wh/t/p=1/data.har")}
+    assert sources == {"s3a://c/wh/t/p=1/data.har": SourceFiles("hdfs://a:8020/wh/t/p=1/data.har", removes_extras=True)}
     assert found.sd.location == location.replace("hdfs-a:8020", "s3a-c")
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.model.names import TableName
 from pysync.verify.files import compared_files
 from pysync.verify.findings import DIFFERENT, EQUAL, MOST_FIELDS, ComparedObject
 
 T = TableName.of("db", "t")
-PAIR = Pair("hdfs://a/t", "s3a://b/t")
+PAIR = Pair("hdfs://a/t", "s3a://b/t", removes_extras=True)
+SUPPRESSED = replace(PAIR, removes_extras=False)
 
 
-def compared(*differences: FileDifference, drops: bool = True) -> ComparedObject:
-    (found,) = compared_files([(T, differences)], {"db.t": "copy.t"}, drops=drops)
+def compared(*differences: FileDifference) -> ComparedObject:
+    (found,) = compared_files([(T, differences)], {"db.t": "copy.t"})
     return found
 
 
 def lacking(name: str, *, replaces: bool = False) -> FileDifference:
     return FileDifference(PAIR, exists=True, copies=[FileStatus(PAIR, name, 1234, 5, replaces)])
+
+
+def having(pair: Pair, extra: str) -> FileDifference:
+    return FileDifference(pair, exists=True, extras=[FileStatus(pair, extra, 1, 0)])
 
 
 def test_a_table_whose_files_are_all_there_is_equal():
@@ -36,9 +43,8 @@ def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
 
 
 def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppressed():
-    extra = FileDifference(PAIR, exists=True, extras=[FileStatus(PAIR, "old", 1, 0)])
-    assert compared(extra).drift
-    reported = compared(extra, drops=False)
+    assert compared(having(PAIR, "old")).drift
+    reported = compared(having(SUPPRESSED, "old"))
     assert (reported.result, reported.drift, reported.excuse) == (DIFFERENT, False, "drops are suppressed")
     assert reported.fields == ("s3a://b/t/old is extra",)
 
@@ -50,9 +56,7 @@ def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_awa
 
 
 def test_what_is_told_does_not_hide_drift():
-    found = compared(
-        FileDifference(PAIR, exists=True, extras=[FileStatus(PAIR, "old", 1, 0)]), lacking("a"), drops=False
-    )
+    found = compared(having(SUPPRESSED, "old"), lacking("a"))
     assert found.drift
     assert found.fields == ("s3a://b/t/a is missing (1,234 bytes at the source)",)
 
@@ -64,7 +68,7 @@ def test_batches_of_one_table_are_one_line_and_other_tables_have_their_own():
         (T, [FileDifference(PAIR, exists=True)]),
         (other, [FileDifference(PAIR, exists=True)]),
     ]
-    first, second = compared_files(batches, {}, drops=True)
+    first, second = compared_files(batches, {})
     assert (first.name, first.result) == ("db.t", DIFFERENT)
     assert (second.name, second.result) == ("db.u", EQUAL)
 

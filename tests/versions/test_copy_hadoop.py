@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -118,19 +118,19 @@ def test_a_tree_is_copied_and_then_only_what_changed(
 ) -> None:
     name = f"{source}-{target}".replace(" ", "-")
     here, there = place(field, source, f"{name}-from", tmp_path), place(field, target, f"{name}-to", tmp_path)
-    pair = Pair(here.uri, there.uri)
+    pair = Pair(here.uri, there.uri, removes_extras=True)
     here.put(TREE)
     old_times(here)
-    assert copier.copy([pair], delete=True).files == len(TREE)
+    assert copier.copy([pair]).files == len(TREE)
     assert there.tree() == TREE
-    again = copier.copy([pair], delete=True)
+    again = copier.copy([pair])
     assert (again.files, again.same) == (0, len(TREE))
     changed = {"plain": b"other", "new": b"new"}
     here.put(changed)
     here.remove("a b%20c")
-    assert copier.copy([pair], delete=False).files == 2
+    assert copier.copy([replace(pair, removes_extras=False)]).files == 2
     assert there.tree() == {**TREE, **changed}
-    assert copier.copy([pair], delete=True).removed == 1
+    assert copier.copy([pair]).removed == 1
     assert there.tree() == here.tree()
 
 
@@ -144,7 +144,7 @@ def old_times(store: Store) -> None:
 def test_what_is_copied_keeps_its_time_on_hdfs(field: Field, copier: Copier, tmp_path: Path) -> None:
     here, there = (HadoopDirectory(f"{root}/times", tmp_path / "scratch") for root in field.hdfs)
     here.put({"a": b"1", "b": b"2"})
-    copier.copy([Pair(here.uri, there.uri)], delete=True)
+    copier.copy([Pair(here.uri, there.uri)])
     assert there.times() == here.times()
 
 
@@ -161,7 +161,7 @@ def test_a_spark_that_is_killed_leaves_nothing_to_see_and_the_next_one_ends_the_
 
     def copy() -> None:
         try:
-            slow.copy([pair], delete=True)
+            slow.copy([pair])
         except Unavailable as error:
             failures.append(error)
 
@@ -174,7 +174,7 @@ def test_a_spark_that_is_killed_leaves_nothing_to_see_and_the_next_one_ends_the_
     fast = Copier(field.workers, CopySettings(settle_seconds=0))
     field.workers.call("survey", "time\tnobody\n")
     assert visible(there.tree()) == {}
-    assert fast.copy([pair], delete=True).files == len(tree)
+    assert fast.copy([pair]).files == len(tree)
     assert there.tree() == tree
     slow.close()
     fast.close()
@@ -195,9 +195,9 @@ def test_checksums_of_hdfs_tell_what_is_the_same_whatever_the_blocks(field: Fiel
     try:
         for place_there, changed in ((there, "other"), (place(field, "s3a", "sums", tmp_path), "small")):
             pair = Pair(here.uri, place_there.uri)
-            assert copier.copy([pair], delete=True).files == 3
+            assert copier.copy([pair]).files == 3
             place_there.put({**tree, changed: b"diff"})
-            done = copier.copy([pair], delete=True)
+            done = copier.copy([pair])
             assert (done.files, done.same) == (1, 2)
             assert place_there.tree() == tree
     finally:
@@ -210,7 +210,7 @@ def test_a_file_where_a_directory_should_be_is_refused(field: Field, copier: Cop
     there = HadoopDirectory(f"{field.hdfs[1]}/way", tmp_path / "way")
     there.put({"file": b"2"})
     with pytest.raises(Rejected, match="file"):
-        copier.copy([Pair(here.uri, f"{there.uri}/file")], delete=True)
+        copier.copy([Pair(here.uri, f"{there.uri}/file")])
 
 
 @pytest.mark.parametrize("kind", ["hdfs", "viewfs"])
@@ -219,7 +219,7 @@ def test_nothing_goes_where_what_should_come_cannot(field: Field, copier: Copier
     here.put({"a": b"x", "b": b"y"})
     there.put({"a/old": b"old", "gone": b"old"})
     with pytest.raises(Rejected, match="directory"):
-        copier.copy([Pair(here.uri, there.uri)], delete=True)
+        copier.copy([Pair(here.uri, there.uri, removes_extras=True)])
     assert {"a/old", "gone"} <= set(there.tree())
 
 
@@ -227,9 +227,9 @@ def test_credentials_are_in_no_command_line_and_in_no_log(field: Field, copier: 
     there = place(field, "s3a", "secret", tmp_path)
     here = place(field, "file", "secret-from", tmp_path)
     here.put({"a": b"1"})
-    assert copier.copy([Pair(here.uri, there.uri)], delete=True).files == 1
+    assert copier.copy([Pair(here.uri, there.uri)]).files == 1
     with pytest.raises((Rejected, Unavailable)) as error:
-        copier.copy([Pair(here.uri, "s3a://no-such-bucket/t")], delete=True)
+        copier.copy([Pair(here.uri, "s3a://no-such-bucket/t")])
     seen = [str(error.value).encode(), *command_lines()]
     seen += [it.read_bytes() for it in field.directory.rglob("*") if it.is_file() and it.suffix != ".jar"]
     assert any(b"org.apache.spark" in it for it in seen)

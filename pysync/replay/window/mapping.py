@@ -37,16 +37,18 @@ _UNKNOWN = Frame(plain=False)
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What one policy makes of locations and parameters."""
+    """What one policy makes of locations and parameters, and whether copied files go that the source has removed."""
 
     locations: Locations = field(default_factory=Locations)
     parameters: Mapping[str, str] = field(default_factory=dict)
     drop_parameters: tuple[str, ...] = ()
+    removes_extras: bool = True
 
     @classmethod
     def of(cls, settings: PolicySettings) -> Rewriting:
         """From the settings."""
-        return cls(Locations.of(settings.locations), settings.parameters, settings.drop_parameters)
+        removes_extras = settings.drops != "suppress"
+        return cls(Locations.of(settings.locations), settings.parameters, settings.drop_parameters, removes_extras)
 
     def table_parameters(self, parameters: dict[str, str]) -> dict[str, str]:
         """The parameters of a table."""
@@ -224,17 +226,24 @@ class NameMapping:
 
     def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
         before = data_location(item) if self.copies and isinstance(item, hive.Table | hive.Partition) else ""
-        # Before the item is altered: the form depends on the source's location and parameters.
-        form = self._form(item, frame) if before else None
+        # Before the item is altered: these depend on its name, location and parameters at the source.
+        files = self._files(item, before, frame) if before else None
         self._alter(item)
-        if form is not None:
-            alter(item, form)
-        return {data_location(item): SourceFiles(before, form)} if before else {}
+        if files is None:
+            return {}
+        if files.form is not None:
+            alter(item, files.form)
+        return {data_location(item): files}
 
-    def _form(self, item: Any, frame: Frame) -> Form | None:
+    def _files(self, item: Any, location: str, frame: Frame) -> SourceFiles:
+        """The files of a table or partition of the source, which are at `location`."""
+        how = self.rewriting(TableName(item.dbName, item.tableName))
+        return SourceFiles(location, self._form(item, how, frame), how.removes_extras)
+
+    def _form(self, item: Any, how: Rewriting, frame: Frame) -> Form | None:
         """How its files are re-encoded; None if they are not, or if both ends use the same files."""
-        location, locations = data_location(item), self.rewriting(TableName(item.dbName, item.tableName)).locations
-        moved = plain(locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
+        location = data_location(item)
+        moved = plain(how.locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
         # The files of an archive are Hadoop's, whatever the format of the partition is.
         is_archive = isinstance(item, hive.Partition) and location != item.sd.location
         if not self.rewrite_format or not moved or is_archive:

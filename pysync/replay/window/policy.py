@@ -88,12 +88,6 @@ class Policy:
             trash=settings.trash_database if settings.drops == "trash" else "",
         )
 
-    def without_drops(self) -> Policy:
-        """Return the policy with `drops = "suppress"`."""
-        policies = tuple(it.without_drops() for it in self.policies)
-        kinds = self.exclude_kinds | _SUPPRESSED
-        return replace(self, exclude_kinds=kinds, suppresses_drops=True, drops_leavers=False, policies=policies)
-
     @property
     def all(self) -> tuple[Policy, ...]:
         """The policies that are asked, in order: itself if the target has no others."""

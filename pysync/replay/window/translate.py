@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -61,12 +60,6 @@ class Translator:
         mapping = NameMapping.of(settings)
         mapping.renames.check()
         return cls(Policy.of(settings), mapping, replicators)
-
-    def without_drops(self) -> Translator:
-        """Return the translator with `drops = "suppress"`, for events whose drops a person has left out."""
-        sparing = copy(self)
-        sparing.policy = self.policy.without_drops()
-        return sparing
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None if it does not concern the target.
