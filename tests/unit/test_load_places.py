@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,7 +68,13 @@ def dumped(directory: Path, home: Path) -> Path:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def target() -> str:
+    """A name of its own: targets of kind faulty with one name have the same objects in a process."""
+    return f"t{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def config(tmp_path: Path, target: str) -> Path:
     file = tmp_path / "there.toml"
     file.write_text(f"""
 [source]
@@ -76,7 +83,7 @@ name = "onprem"
 directory = "{tmp_path / "queue"}"
 min_free_mb = 0
 [[targets]]
-name = "dr"
+name = "{target}"
 kind = "faulty"
 copy = true
 locations = {{ "file:/here" = "file:{tmp_path}/there", "file:/apart" = "file:{tmp_path}/there/apart" }}
@@ -84,7 +91,7 @@ locations = {{ "file:/here" = "file:{tmp_path}/there", "file:/apart" = "file:{tm
     return file
 
 
-def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Path) -> None:
+def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Path, target: str) -> None:
     dump = dumped(tmp_path / "dump", home)
     done = pysync_here("load", "-c", config, dump, "--dry-run", "--json")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -93,9 +100,9 @@ def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Pa
     refused = {it["table"]: it["reason"] for it in plan["refused"]}
     assert refused.keys() == {"db.apart", "db.odd"}
     assert "the data files of file:/apart/apart are not in the dump" in refused["db.apart"]
-    assert f"file:{home} is not below a prefix in locations of target 'dr'" in refused["db.odd"]
+    assert f"file:{home} is not below a prefix in locations of target '{target}'" in refused["db.odd"]
     text = pysync_here("load", "-c", config, dump, "--dry-run")
-    assert "target dr refuses db.odd: " in text.stdout
+    assert f"target {target} refuses db.odd: " in text.stdout
     metadata = pysync_here("load", "-c", config, dump, "--dry-run", "--json", "--files", "none")
     assert (metadata.returncode, json.loads(metadata.stdout)["targets"][0]["refused"]) == (0, [])
 
@@ -104,10 +111,10 @@ def test_a_load_leaves_out_what_belongs_elsewhere_and_goes_on(tmp_path: Path, ho
     """Before: it replaced the person's file, and deleted another one."""
     done = pysync_here("load", "-c", config, dumped(tmp_path / "dump", home), "--json")
     assert done.returncode == 1, done.stderr
-    (target,) = json.loads(done.stdout)["targets"]
-    refused = {it["table"]: it["reason"] for it in target["parked"]}
+    (loaded,) = json.loads(done.stdout)["targets"]
+    refused = {it["table"]: it["reason"] for it in loaded["parked"]}
     assert refused.keys() == {"db.apart", "db.odd"}
     assert "the data files of file:/apart/apart are not in the dump" in refused["db.apart"]
     assert f"file:{home} is not below a prefix" in refused["db.odd"]
-    assert target["tables"] == 2
+    assert loaded["tables"] == 2
     assert {it.name: it.read_text() for it in home.iterdir()} == {"authorized_keys": "of the person", "id_rsa": "key"}
