@@ -31,14 +31,16 @@ def known(source: T | None) -> T:
 
 
 @contextmanager
-def reading(where: MetastoreRef | None) -> Iterator[Metastore]:
-    """A connection to the source. Raises SourceNotSet if its address is not known, and PysyncError, one line that names
-    the source, for any error in reading it.
+def reading(where: MetastoreRef | None, timeout: float = 30.0) -> Iterator[Metastore]:
+    """A connection to the source, which waits for an answer for `timeout` seconds.
+
+    Raises SourceNotSet if its address is not known, and PysyncError, one line that names the source, for any error in
+    reading it.
     """
     if where is None:
         raise SourceNotSet
     try:
-        with Metastore(where) as source:
+        with Metastore(where, timeout=timeout) as source:
             yield source
     except (MetastoreError, TException) as error:
         raise PysyncError(f"cannot read the source at {where}: {error}") from error

@@ -65,6 +65,7 @@ _TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile
 _LOCK_SECONDS = 1.0  # a sidecar that is just stopping is waited for; one that stays is not
 _HELD_SECONDS = 1.0  # a poller may wait for an answer that long; what it reads then is read again
 _STOP_SECONDS = 3.0
+_HASTY_SECONDS = 3.0  # for an answer of the source, while a person waits for a command
 _MIB = 1024 * 1024
 
 log = structlog.get_logger(__name__)
@@ -306,7 +307,7 @@ class Sidecar:
         return commands.by_name(more | {"history": self._curves.history})
 
     def _ends(self) -> EndsReader:
-        return EndsReader(self._open_source())
+        return EndsReader(partial(reading, self._source, _HASTY_SECONDS) if self._source else None)
 
     def _capture(self) -> Capture:
         return Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)

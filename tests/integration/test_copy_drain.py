@@ -34,15 +34,17 @@ SECONDS = 180 + 3 * CHANGES
 SHORT_LIFE = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 COPY = f"""\
 copy = {{ settle_seconds = 0.5 }}
-policies = [{{ name = "archive", include = ["archive*"], drops = "suppress" }}, {{ name = "rest", include = ["*"] }}]
 [spark]
 settings = {{ "spark.driver.defaultJavaOptions" = "{SHORT_LIFE}" }}
+"""
+POLICIES = """\
+policies = [{ name = "archive", include = ["archive*"], drops = "suppress" }, { name = "rest", include = ["*"] }]
 """
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with Stage(tmp_path_factory.mktemp("copy"), options=COPY) as running:
+    with Stage(tmp_path_factory.mktemp("copy"), options=POLICIES + COPY) as running:
         running.target.start()
         running.source.start()
         running.start_sidecar()

@@ -68,8 +68,16 @@ def answer_of(stage: Stage, name: str, *more: str) -> dict[str, Any]:
 
 
 def wait_for(stage: Stage, name: str, code: str) -> dict[str, Any]:
-    wait_until(lambda: is_at_rest(stage) and answer_of(stage, name)["code"] == code, what=f"{name}: {code}")
-    return answer_of(stage, name)
+    """The answer with that code: another one, a moment later, may have another."""
+    answers: list[dict[str, Any]] = []
+
+    def has_code() -> bool:
+        if is_at_rest(stage):
+            answers.append(answer_of(stage, name))
+        return bool(answers) and answers[-1]["code"] == code
+
+    wait_until(has_code, what=f"{name}: {code}")
+    return answers[-1]
 
 
 def operations(answer: dict[str, Any]) -> list[str]:

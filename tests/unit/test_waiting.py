@@ -274,6 +274,21 @@ def test_a_name_that_nobody_has_is_refused(bench: FaultyDrain, name: str, messag
             ask(name)
 
 
+def test_of_a_name_out_of_scope_the_rule_is_said_whoever_has_it(bench: FaultyDrain) -> None:
+    bench.start()
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living())))
+    assert asked.wait("db.tmp_9")["code"] == "out_of_scope"
+
+
+def test_a_target_that_hangs_does_not_hold_up_the_wait_for_what_the_source_has(bench: FaultyDrain) -> None:
+    def hanging(_: Any) -> Any:
+        raise AssertionError("the target was asked")
+
+    bench.start()
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), hanging))
+    assert asked.wait("db.t")["state"] == "there"
+
+
 def test_what_only_the_target_has_is_waited_for_and_so_is_what_only_the_source_has(bench: FaultyDrain) -> None:
     bench.append(create_database(), create("db.gone_at_source"))
     bench.start()

@@ -48,10 +48,11 @@ class EndsReader:
 
     def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Presence:
         """What the ends have of an object, by its name at each. A target that does not answer is not asked."""
-        at_source, near = self._at_source(source)
-        return Presence(at_source, self._at_target(settings, target) if target_answers else None, near)
+        at_source, near = self.at_source(source)
+        return Presence(at_source, self.at_target(settings, target) if target_answers else None, near)
 
-    def _at_source(self, name: str) -> tuple[bool | None, str | None]:
+    def at_source(self, name: str) -> tuple[bool | None, str | None]:
+        """Whether the source has an object of this name; if it does not, the most similar name there."""
         if self.source is None:
             return None, None
         try:
@@ -61,7 +62,8 @@ class EndsReader:
         except _ERRORS:
             return None, None
 
-    def _at_target(self, settings: TargetSettings, name: str) -> bool | None:
+    def at_target(self, settings: TargetSettings, name: str) -> bool | None:
+        """Whether the target has an object of this name, which is that at the target."""
         try:
             with closing(self.open_target(settings)) as target:
                 return _has(name, target.database, target.table, target.functions)
