@@ -48,7 +48,7 @@ def stage() -> Iterator[None]:
     """Have pysync live on a stage until the end of the block, without logs: who wants to know looks at the story."""
     found = Stage()
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(source, "Metastore", lambda connect: connect()))
+        stack.enter_context(mock.patch.object(source, "Metastore", lambda connect, **_: connect()))
         # No disk is damaged here, and to look at one takes a thread.
         stack.enter_context(mock.patch.object(database, "_check", new=_nothing))
         for module in _modules("time", real_time):

@@ -52,7 +52,7 @@ class Source(Hms):
         for name in self.names:
             self.add(name, "1", "2")
 
-    def __call__(self, _: str = URI) -> Source:
+    def __call__(self, _: str = URI, **_options: float) -> Source:
         return self
 
     def databases(self) -> list[str]:

@@ -37,7 +37,7 @@ class Source:
         self.away = False
         self.opened = 0
 
-    def __call__(self, uri: str) -> Source:
+    def __call__(self, uri: str, **_options: float) -> Source:
         assert uri == URI
         self.opened += 1
         if self.away:
