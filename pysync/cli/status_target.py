@@ -129,7 +129,8 @@ def _history(target: Status, now: float) -> Iterator[Line]:
     done, error = target["last_done"], target["last_error"]
     if done:
         yield labelled("last done", f"event {done['position']:,}, {ago(done['at'], now)}")
-    yield labelled("last answer", ago(target["last_contact"], now))
+    if target["last_contact"] is not None:
+        yield labelled("contact", ago(target["last_contact"], now))
     if error:
         over = " (recovered)" if error["over"] else ""
         yield labelled("last error", f"at {local_time(error['at'])}{over}: {error['reason']}", bad=not error["over"])

@@ -119,9 +119,8 @@ class Drain:
             return True
 
     def has_answered_since(self, moment: float) -> bool:
-        """Whether the target has answered since then, in seconds since 1970; if not, an idle one is asked at once."""
-        contact = self.progress.last_contact
-        if contact is not None and contact >= moment:
+        """Whether the target has answered since then, by `time.monotonic`; if not, an idle one is asked at once."""
+        if self.progress.last_contact >= moment:
             return True
         if not self._is_asked:
             self._is_asked = True
@@ -223,30 +222,32 @@ class Drain:
         is_paused = self.paused() is not None
         if is_paused:
             progress.state = DrainState.PAUSED
-        elif progress.state is not DrainState.WAITING:  # until it answers
+        elif progress.state is not DrainState.WAITING or (
+            replayer.shadow and not replayer.busy
+        ):  # else until it answers
             progress.state = DrainState.SHADOW if replayer.shadow else DrainState.RUNNING
         rest = replayer.step(lanes, takes=not is_paused)
         self._target_queue.wait(min(rest.seconds, _IDLE_SECONDS), after=rest.after)
 
     def _ask_idle_target(self) -> None:
         """Ask for an answer, if there was none for a while. May take as long as a call of this kind of target."""
-        if not self._is_asked and time.time() < self._next_contact():
+        if not self._is_asked and time.monotonic() < self._next_contact():
             return
         self._is_asked = False
         try:
             with closing(Lane(self._open_target)) as lane, suppress(Rejected, Forbidden):
                 lane.target.database(_ALWAYS_THERE)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
-            self._away_at = time.time()
+            self._away_at = time.monotonic()
             self.progress.waits(error)
         else:
             self.progress.succeeds()
 
     def _next_contact(self) -> float:
-        """When an idle target is to be asked, in seconds since 1970."""
-        if self.progress.state is DrainState.WAITING:
-            return self._away_at + _AWAY_SECONDS
-        return (self.progress.last_contact or -math.inf) + _CONTACT_SECONDS
+        """When an idle target is to be asked, by `time.monotonic`."""
+        is_waiting = self.progress.state is DrainState.WAITING
+        answered_at = -math.inf if is_waiting else self.progress.last_contact
+        return max(answered_at + _CONTACT_SECONDS, self._away_at + _AWAY_SECONDS)
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -86,7 +87,8 @@ class Progress:
         self._other_queue: dict[str, Any] | None = None
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
-        self._last_contact: float | None = None
+        self.last_contact = -math.inf
+        """When the target has answered last, by `time.monotonic`, which no setting of the clock moves."""
         self._waiting_since: float | None = None
         self._target_outage = _Outage()
         self._source_outage = _Outage()
@@ -147,14 +149,9 @@ class Progress:
         if self._source_outage.is_logged(attempt):
             log.warning("source_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
-    @property
-    def last_contact(self) -> float | None:
-        """When the target has answered last, in seconds since 1970; None: it has not since the start."""
-        return self._last_contact
-
     def succeeds(self, *, read_source: bool = False) -> None:
         """The target has answered: it is available, and so is the source if it was read."""
-        self._last_contact = time.time()
+        self.last_contact = time.monotonic()
         self.state = DrainState.RUNNING
         self._waiting_since = None
         if (seconds := self._target_outage.end()) is not None:
@@ -175,6 +172,11 @@ class Progress:
             last = (masked(reason).strip().splitlines() or [""])[-1]
             self._last_error = {"reason": last, "at": time.time()}
 
+    def _contact_time(self) -> float | None:
+        """The last contact in seconds since 1970; None: there was none since the start."""
+        age = time.monotonic() - self.last_contact
+        return None if math.isinf(age) else round(time.time() - age, 3)
+
     def status(self) -> dict[str, Any]:
         """As in `pysync status --json`."""
         measured = {
@@ -192,7 +194,7 @@ class Progress:
                 "waiting_since": self._waiting_since if self.state is DrainState.WAITING else None,
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
-                "last_contact": self._last_contact,
+                "last_contact": self._contact_time(),
                 "stale_since": self._stale_at[0] if len(self._stale_at) == _MANY_STALE else None,
                 "other_queue": self._other_queue,
                 "last_error": self._last_error,

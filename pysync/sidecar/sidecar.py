@@ -301,27 +301,29 @@ class Sidecar:
     def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.resyncs, self._roll
-        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=self._ends())
+        commands = Commands(
+            *parts, journal=self.journal, verifiers=self._verifiers, ends=EndsReader(self._open_source())
+        )
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})
 
-    def _ends(self) -> EndsReader:
+    def _hasty_ends(self) -> EndsReader:
         return EndsReader(partial(reading, self._source, _HASTY_SECONDS) if self._source else None)
 
     def _capture(self) -> Capture:
         return Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
 
     def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
-        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture(), self._ends())
+        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture(), self._hasty_ends())
         return LastIds(drain, objects, refreshes, source=partial(reading, self._source))
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What says where objects are at targets, and waits for them."""
         capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
-        waits = Waits(self.queue, drains, capture, self._ends())
-        status = ObjectStatus(self.queue, drains, capture, self._ends())
+        waits = Waits(self.queue, drains, capture, self._hasty_ends())
+        status = ObjectStatus(self.queue, drains, capture, self._hasty_ends())
         return {"object": status, "wait": waits.ask, "wait end": waits.end}
 
     def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:

@@ -120,8 +120,8 @@ def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path:
         clean = pysync("verify", database, "-c", stage.config_file, seconds=180)
         assert clean.returncode == 0, clean.stdout + clean.stderr
         copied = pysync("copy", f"{database}.text", "-c", stage.config_file, seconds=180)
-        assert (copied.returncode, f"not copied: {database}.text: " in copied.stdout) == (1, True), copied
-        assert "the target has copy.rewrite" in copied.stdout
+        assert copied.returncode == 1, copied
+        assert f"not copied: {database}.text: " in copied.stdout
         assert_one_line(pysync("verify", database, "--data", "-c", stage.config_file, seconds=180), 1, "rewrite")
 
     stage.kill_sidecar()

@@ -198,7 +198,7 @@ def test_a_target_with_all_that_is_known_of_it() -> None:
         ("parked", "3", "/targets/dr/parked"),
         ("position", "48,213", ""),
         ("operations a second", "5.2", ""),
-        ("last answer", "4 s ago", ""),
+        ("last contact", "4 s ago", ""),
     ]
     assert view.latency[0] == ("last 10 minutes", ("210 ms", "600 ms", "1.9 s", "318"))
     assert view.latency[-1] == ("at the target", ("140 ms", "", "2.2 s", ""))

@@ -102,7 +102,7 @@ parked      4 events of 3 tables
             1 event of 1 table: no rights
             see: pysync parked list dr
 last done   event 48,213, 12 s ago
-last answer 7 s ago
+contact     7 s ago
 verify      no comparison yet"""
 TABLES = [
     {"table": "a.b", "events": 1, "group": "no rights"},

@@ -13,8 +13,8 @@ from pysync.sidecar.why.ends import SILENT, EndsReader
 def assert_exists(ends: EndsReader, drains: Iterable[Drain], name: str) -> None:
     """Raises UsageError for a database or table that neither the source nor any of the targets has now.
 
-    An end that cannot be asked may have it, and so may a target that has it not in its scope. A target is asked only
-    for what the source does not have: one that hangs must not hold up everybody.
+    An end that cannot be asked may have it, and so may a target whose scope leaves it out. A target is asked only for
+    what the source does not have: one that hangs must not hold up everybody.
     """
     is_there, near = ends.at_source(name)
     if is_there is not False or any(_may_have(ends, drain, name) for drain in drains):

@@ -73,7 +73,7 @@ class Reaching:
         self._queue = queue.target(drain.name)
         self._clock = clock
         self._parked_since: float | None = None
-        self._began_at = time.time()
+        self._began_at = time.monotonic()
 
     def hindered(self) -> WaitVerdict | None:
         """Why the target will not have these objects, whatever comes; None if it will."""

@@ -126,7 +126,7 @@ def figures(target: Mapping[str, Any], now: float) -> tuple[Figure, ...]:
         Figure("parked", number(target["parked"]), parked),
         Figure("position", number(target["position"])),
         Figure("operations a second", number(target.get("rate"))),
-        Figure("last answer", ago(target.get("last_contact"), now)),
+        Figure("last contact", ago(target.get("last_contact"), now)),
     )
 
 
