@@ -178,7 +178,7 @@ class Target(Protocol):
         """The names of the database's tables and views, sorted; empty if there is no such database."""
 
     def tables_with(self, drop: DropDatabase) -> dict[str, int]:
-        """The names of the tables and views that the drop of a database would take along now.
+        """The names of the tables and views that the drop of a database would take along now, kept ones among them.
 
         Each with its createTime at the source (s; 0: not known).
         """

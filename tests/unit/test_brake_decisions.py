@@ -13,6 +13,7 @@ from pysync.model.names import TableName
 from pysync.model.removal import Lost
 from pysync.replay.brake import BothEnds, Brake
 from pysync.replay.limits import Limits
+from pysync.replay.progress import DrainState
 from pysync.sidecar import held
 from tests.support import wait_until
 from tests.support.braking import (
@@ -189,3 +190,23 @@ def test_a_database_with_a_kept_table_stays(faulty_drains):
     decide(bench)
     assert bench.tables() == names(*TABLES[:4])
     assert bench.target.database("db") is not None
+
+
+def test_tables_of_a_dropped_database_that_are_released_while_the_drop_waits_are_judged_again(faulty_drains):
+    """Before: their own parameters said that they were kept, so nobody counted them, and the retry dropped all."""
+    bench = filled(faulty_drains, **HALF)
+    at_once(bench, drop_database())
+    assert held_by(bench) == ["db", *TABLES]
+    held.decided(bench.drain, {"names": TABLES[:4], "keep": True})
+    wait_until(lambda: all(map(says_it_is_kept(bench), TABLES[:4])), what="the four that say that they are kept")
+    bench.drain.pause("so that both are decided before the next retry")
+    wait_until(lambda: bench.drain.progress.state is DrainState.PAUSED, what="the pause")
+    held.decided(bench.drain, {"names": ["db"], "seen": 3})
+    held.released(bench.drain, {"names": []})
+    bench.drain.resume()
+    wait_for_held(bench, *TABLES[:4])
+    wait_until(lambda: bench.tables() == names(*TABLES[:4]), what="the drop of the two that were let through")
+
+
+def says_it_is_kept(bench: FaultyDrain) -> Callable[[str], bool]:
+    return lambda name: KEPT_KEY in bench.target.table(TableName.parse(name)).parameters

@@ -121,8 +121,10 @@ def _drop_tables(store: Door, operation: DropDatabase, dropped: list[Any]) -> No
 
 
 def tables_with(store: Door, operation: DropDatabase, judge: Judge) -> list[Any]:
-    """The tables that the drop would take along."""
-    return _tables_of(store, operation, judge).dropped if store.settings.cascade else []
+    """The tables that the drop would take along, and those that a person has kept, which the brake itself knows."""
+    if not store.settings.cascade:
+        return []
+    return [*filter(judge.taken_along(operation), store.reads.tables(operation.database))]
 
 
 @dataclass(frozen=True, slots=True)
