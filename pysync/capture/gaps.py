@@ -59,7 +59,7 @@ class GapWatch:
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
-    _has_reports: bool = False
+    _heard: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Recall the roll."""
@@ -103,10 +103,10 @@ class GapWatch:
             self._alive(instance)
             self._notification_id = max(self._notification_id, notification_id or 0)
 
-    def has_reports(self) -> bool:
-        """Whether any listener has reported, or sent an event, since the sidecar started."""
+    def heard(self) -> frozenset[str]:
+        """The listeners that have reported, or sent an event, since the sidecar started."""
         with self._lock:
-            return self._has_reports
+            return frozenset(self._heard)
 
     def is_settled(self) -> bool:
         """Whether no listener that is alive has events left to deliver."""
@@ -192,7 +192,7 @@ class GapWatch:
         """The listener, which has just given a sign of life."""
         listener = self._listeners.setdefault(instance, _Listener())
         listener.silent, listener.ended = 0.0, False
-        self._has_reports = True
+        self._heard.add(instance)
         return listener
 
     def _check_instance(self, instance: Instance, seconds: float) -> int:

@@ -168,6 +168,8 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     queue = status["queue"]
     version = f"pysync {status['version']}, pid {status['pid']}, up {duration(now - status['started_at'])}"
     yield Line(f"source {status['source']}: {version}")
+    if status["source_last_contact"] is not None:
+        yield Line(f"source's metastore: last contact {ago(status['source_last_contact'], now)}")
     yield from _configuration(status["config"])
     bridge = status["bridge"]
     yield Line(capture(bridge, status["notification_log"]))

@@ -24,6 +24,7 @@ from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import RECALLED_SECONDS, Overlaps
+from pysync.capture.source_watch import SourceWatch
 from pysync.capture.switch import NOTIFICATION_LOG, note_capture
 from pysync.config import Config
 from pysync.config_file.file import digest_of
@@ -65,6 +66,7 @@ _TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile
 _LOCK_SECONDS = 1.0  # a sidecar that is just stopping is waited for; one that stays is not
 _HELD_SECONDS = 1.0  # a poller may wait for an answer that long; what it reads then is read again
 _STOP_SECONDS = 3.0
+_ASK_SECONDS = 10.0  # for an answer of the source to the source watch, which has to keep up with the events
 _HASTY_SECONDS = 3.0  # for an answer of the source, while a person waits for a command
 _MIB = 1024 * 1024
 
@@ -122,6 +124,7 @@ class Sidecar:
         self.resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
         self._healer = self._healer_of(watch, overlaps, refreshes)
+        self._source_watch = self._source_watch_of(watch)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
         self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=names) for it in working]
@@ -152,6 +155,8 @@ class Sidecar:
         enabled = [drain.name for drain in self.drains if drain.settings.enabled]
         if self._heals:
             self._healer.start()
+            if self._source_watch:
+                self._source_watch.worker.start()
             for name in enabled:
                 self._verifiers[name].start()
             for sweeper in self._sweepers:
@@ -222,11 +227,12 @@ class Sidecar:
         bootstraps = bootstrap_status(it.bootstrap for it in self.resyncs.values())
         bootstrap = {"bootstrap": bootstraps, "copy": self._copies.status()}
         receivers = {"receivers": [it.status() for it in self._receivers]}
+        contact = {"source_last_contact": self._source_watch and self._source_watch.last_contact()}
         return sidecar_status(
             self._config,
             self._started,
             self.queue,
-            {**capture, **bootstrap, **receivers},
+            {**capture, **bootstrap, **receivers, **contact},
             self.drains,
             roll=self._roll,
             clocks=self._clocks,
@@ -242,7 +248,7 @@ class Sidecar:
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
-        parts = [*self.drains, self.poller, self._healer, self.journal]
+        parts = [*self.drains, self.poller, self._healer, self._source_watch, self.journal]
         workers = [
             part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part
         ]
@@ -338,6 +344,10 @@ class Sidecar:
             is_early=lambda gap: is_early(gap, self.poller, self._watch),
             relays=self._relays(),
         )
+
+    def _source_watch_of(self, watch: GapWatch) -> SourceWatch | None:
+        source = partial(reading, self._source, _ASK_SECONDS) if self._source else None
+        return SourceWatch(self.queue, source, None if self.poller else watch) if source else None
 
     def _relays(self) -> bool:
         """Whether targets pass on what they get."""

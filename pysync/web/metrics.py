@@ -47,6 +47,9 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
         "pysync_started_at_seconds", "Start time of the sidecar, in seconds since 1970.", {}, status["started_at"]
     )
     yield _gauge("pysync_well", "1 if `pysync status` shows no problem.", {}, status["well"])
+    if status["source_last_contact"] is not None:
+        text = "When the source's metastore has answered last, in seconds since 1970."
+        yield _gauge("pysync_source_last_contact_timestamp_seconds", text, {}, status["source_last_contact"])
     yield _workers(status["workers"])
     yield from _capture(status)
     yield from _listeners(status["listeners"])

@@ -1,16 +1,18 @@
 """What people do by hand, where one cluster replicates to another: other scopes, tables of their own at the target,
-trimming, loads of old dumps; and tables that hang.
+trimming, loads of old dumps, backups of the source; and tables that hang.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.jobs.load_guard import Survey, older
-from pysync.lab.memory import MemoryMetastore, MemoryTarget
+from pysync.lab.memory import MemoryMetastore, MemoryStore, MemoryTarget
 from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.wanted import everything
@@ -41,6 +43,7 @@ class Executor:
         self.databases: dict[str, bool] = {}
         """Where something of their own is, or was; whether the database is their own, too."""
         self.dumps: list[Dumped] = []
+        self._backup: list[dict[str, Any]] = []
         self.hung: str | None = None
         self._hms = MemoryMetastore(target.store)
         self._rescoped = rescoped
@@ -192,6 +195,25 @@ class Executor:
         while feed.behind:
             feed.turn()
         return "loaded"
+
+    def backup(self, _: Step) -> str:
+        """A backup of the source's metastore is made; it takes the place of the last one."""
+        self._backup = [deepcopy(it.databases) for it in self._stores()]
+        self._clock.seconds += 1  # no change comes in the second of the backup
+        return f"a backup of {self.source.name} is made"
+
+    def restore(self, step: Step) -> str:
+        """The source's metastore ends in order, and begins with the database of the backup; without one it is made."""
+        if not self._backup:
+            return self.backup(step)
+        for store, databases in zip(self._stores(), self._backup, strict=True):
+            store.databases = deepcopy(databases)
+        self.source.listener.leave()
+        self._clock.seconds += CLOSE_SECONDS
+        return f"{self.source.name} gets its backup"
+
+    def _stores(self) -> tuple[MemoryStore, MemoryStore]:
+        return self.source.store, self.source.intended
 
     def touched(self) -> str | None:
         """What of their own is not as they left it; None if all is."""

@@ -44,7 +44,8 @@ class Workload:
     by hand (`acts`, see hands.Executor).
 
     Those that are `prepared` begin with a table that the first cluster has created, and that all have; with `fills`
-    they begin with as many databases full of tables instead, which are hours old.
+    they begin with as many databases full of tables instead, which are hours old. Callbacks may come late, of another
+    thread's calls, if they may have `overlaps`.
     """
 
     calls: tuple[int, ...] = ()
@@ -56,6 +57,7 @@ class Workload:
     acts: tuple[str, ...] = ()
     kinds: tuple[str, ...] = FAULTS
     fills: int = 0
+    overlaps: bool = True
 
     def history(self, seed: int, clusters: int) -> History:
         """The history of that seed."""
@@ -100,7 +102,8 @@ class _Thrown:
     def _client(self) -> Step:
         a, _, c = self._numbers()
         a = self.dice.choice(self.workload.calls) if self.workload.calls else a
-        kind = "late" if self.dice.random() < self.workload.faults / 2 else "client"
+        overlaps = self.workload.overlaps and self.dice.random() < self.workload.faults / 2
+        kind = "late" if overlaps else "client"
         return Step(kind, self.dice.choice(self.workload.writers), a, self.dice.choice(self.workload.tables), c)
 
     def _turn(self) -> Step:

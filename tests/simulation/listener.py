@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pysync.lab.memory import Notice
-from pysync.model.event import Event
+from pysync.model.event import Event, Kind
 from pysync.model.wire import encode, encode_event
 
 TOGETHER = 256
@@ -104,16 +104,23 @@ class Listener:
         except Unanswered:
             self.flowing = False
 
+    def leave(self) -> None:
+        """The process ends in order, with its goodbye, and the next one begins."""
+        self._add(Event(Kind.GOODBYE, self.source, self.instance, self.sequence + 1, int(self.now() * 1000)))
+        self._begin()
+
     def die(self, *, power: bool = False) -> None:
         """The process is killed, and the next one begins; a power cut takes of the spool what is not on disk."""
         self.dead.append(self.instance)
         if power:
             del self.spool[self.on_disk :]
+        self._begin()
+
+    def _begin(self) -> None:
         self.processes += 1
         self.sequence, self.lost, self.flowing, self.held = 0, 0, False, None
 
     def _send(self, reported: Notice, thread: str) -> None:
-        self.sequence += 1
         attributes = {"thread": thread}
         if reported.kind.startswith("DROP_") and reported.kind.endswith(("TABLE", "PARTITION")):
             attributes["delete_data"] = "true" if reported.delete_data else "false"
@@ -125,7 +132,7 @@ class Listener:
             reported.kind,
             self.source,
             self.instance,
-            self.sequence,
+            self.sequence + 1,
             int(self.now() * 1000),
             environment=reported.environment,
             attributes=attributes,
@@ -133,6 +140,10 @@ class Listener:
             before=tuple(map(encode, reported.before)),
             after=tuple(map(encode, reported.after)),
         )
+        self._add(event)
+
+    def _add(self, event: Event) -> None:
+        self.sequence = event.sequence
         data = encode_event(event)
         if sum(map(len, self.spool)) + len(data) > self.room:
             self.lost += 1

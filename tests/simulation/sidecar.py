@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.lab.memory import MemoryStore
+from pysync.capture.source_watch import SourceWatch
+from pysync.lab.memory import MemoryMetastore, MemoryStore
 from pysync.metastore.source import reading
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
@@ -89,14 +91,16 @@ class Sidecar:
         rescoped = [] if dumped else wiring.targets.values()
         self.resyncs = [self._resyncs_of(settings, refreshes, wiring) for settings, _, _ in rescoped]
         self._healed_at = clock.monotonic()
+        self.source_watch = SourceWatch(self.queue, lambda: nullcontext(MemoryMetastore(wiring.store)), self.watch)
 
     def heal(self) -> None:
-        """A turn of the healer, and of each target's resyncs."""
+        """A turn of the healer, of each target's resyncs, and of the source watch, for which no call fails."""
         now = self._clock.monotonic()
         self.healer._turn(now, now - self._healed_at)
         self._healed_at = now
         for resyncs in self.resyncs:
             resyncs.job.turn()
+        self.source_watch.turn()
 
     @property
     def resting(self) -> bool:
@@ -106,7 +110,8 @@ class Sidecar:
     @property
     def compares(self) -> bool:
         """Whether something has to be read at the source, as an event may be missing, or out of order."""
-        return bool(self.overlaps._new or self.overlaps._due or self.healer._due or self.queue.gaps.unclosed())
+        is_due = self.overlaps._new or self.overlaps._due or self.healer._due or self.source_watch._suspected
+        return bool(is_due or self.queue.gaps.unclosed())
 
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""

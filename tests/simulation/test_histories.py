@@ -16,6 +16,7 @@ from tests.simulation.topologies import (
     MESH,
     ONE_WAY,
     PAIR,
+    RESTORED,
     RING,
     TOPOLOGIES,
 )
@@ -26,6 +27,7 @@ FLAWLESS = (
     (BY_HAND, 100),
     (HANGING, 100),
     (LOADS, 100),
+    (RESTORED, 100),
     (PAIR, 100),
     (RING, 100),
     (MESH, 100),

@@ -51,6 +51,12 @@ ONE_WAY = Topology("one-way", {"east": ("west",)})
 BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, Workload(acts=("rescope", "make", "trim")))
 _BUT_JUMPS = tuple(kind for kind in FAULTS if kind != "jump")  # the guard of a load goes by the time of day
 LOADS = Topology("loads", ONE_WAY.targets, work=Workload(acts=("dump", "load"), kinds=_BUT_JUMPS))
+_BUT_FUNCTIONS = numbers_of(*set(CHOICES) - {Client._function})
+RESTORED = Topology(  # a function alone, or two threads at once, do not show that their source is older
+    "restored",
+    ONE_WAY.targets,
+    work=Workload(_BUT_FUNCTIONS, acts=("backup", "restore"), kinds=_BUT_JUMPS, overlaps=False),
+)
 _OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._rename})
 HANGING = Topology(  # 16 events may be under way
     "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, acts=("hang",))
@@ -98,5 +104,7 @@ _BRAKED = Workload(
 )
 BRAKED = Topology("braked", {"east": ("west", "north")}, _TIGHT, _BRAKED)
 BRAKED_PAIR = Topology("braked-pair", PAIR.targets, {**_BOTH_WAYS, **_TIGHT}, _BRAKED)
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES, *LONG, BRAKED, BRAKED_PAIR)}
+TOPOLOGIES = {
+    it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, RESTORED, *WITH_HOMES, *LONG, BRAKED, BRAKED_PAIR)
+}
 """Those of `make simulate`: nothing may go wrong in them."""

@@ -236,6 +236,12 @@ class World:
     def _trim(self, cluster: Cluster, step: Step) -> None:
         self._turn(cluster, step, lambda: self.tell(self.hands.trim(step)))
 
+    def _backup(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.backup(step))
+
+    def _restore(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.restore(step))
+
     def _rescoped(self, scope: Scope) -> None:
         source, target = self.clusters[0], self.clusters[1].name
         source.settings[target] = _settings(self.topology, target, scope)

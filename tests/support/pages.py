@@ -84,6 +84,7 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "notification_log": None,
         "listeners": [listener(now)],
         "no_listener_since": None,
+        "source_last_contact": None,
         "credentials": [],
         "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 0, "dropped": 0},
         "receivers": [],

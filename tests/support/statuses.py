@@ -75,6 +75,7 @@ def status(*targets: dict[str, Any], **values: Any) -> dict[str, Any]:
         "notification_log": None,
         "listeners": [listener()],
         "no_listener_since": None,
+        "source_last_contact": None,
         "queue": queue,
         "workers": [],
         "gaps": [],

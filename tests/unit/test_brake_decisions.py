@@ -192,7 +192,7 @@ def test_a_database_with_a_kept_table_stays(faulty_drains):
     assert bench.target.database("db") is not None
 
 
-def test_tables_of_a_dropped_database_that_are_released_while_the_drop_waits_are_judged_again(faulty_drains):
+def test_tables_that_are_released_while_the_drop_of_their_database_waits_are_judged(faulty_drains):
     """Before: their own parameters said that they were kept, so nobody counted them, and the retry dropped all."""
     bench = filled(faulty_drains, **HALF)
     at_once(bench, drop_database())

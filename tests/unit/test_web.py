@@ -65,6 +65,7 @@ def a_status(**values: Any) -> dict[str, Any]:
     return {
         "version": "1.2.3",
         "source": 'on"prem',
+        "source_last_contact": 1.5e9,
         "started_at": 1.5,
         "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}, "differing": 3},
         "notification_log": None,

@@ -1,0 +1,150 @@
+"""The watch of the source: a source that does not answer, and one that was restored from a backup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pysync.base.errors import PysyncError
+from pysync.capture import source_watch
+from pysync.capture.gaps import GapWatch
+from pysync.capture.source_watch import SourceWatch
+from pysync.model.event import Event, Kind
+from pysync.model.wire import encode_event
+from pysync.queue import EventQueue
+from tests.support import table
+from tests.support.events import INSTANCE, create_table, event
+from tests.support.queues import Reopener
+from tests.support.refreshing import Hms
+
+REASON = "the source's metastore is older than its events, as after a restore: db.t is not there"
+
+
+class Stand:
+    """A watch on a real queue, whose turns the test takes; `now` is its clock."""
+
+    def __init__(self, queue: EventQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.queue, self.now, self.source, self.calls = queue, 1000.0, Hms("db.t"), 0
+        self.listeners = GapWatch(queue, 15.0)
+        self.is_away = False
+        monkeypatch.setattr(source_watch.time, "monotonic", lambda: self.now)
+        self.begin()
+
+    def begin(self, *, by_log: bool = False) -> None:
+        """Another sidecar begins."""
+        self.watch = SourceWatch(self.queue, self.opened, None if by_log else self.listeners)
+
+    @contextmanager
+    def opened(self) -> Iterator[Hms]:
+        if self.is_away:
+            raise PysyncError("cannot read the source")
+        self.calls += 1
+        yield self.source
+
+    def send(self, *events: Event) -> None:
+        """Events come from the listener, which has no more."""
+        for it in events:
+            self.queue.intake.append(it.instance, it.sequence, it.source, encode_event(it))
+            self.report(it.instance, it.sequence)
+
+    def report(self, instance: str = INSTANCE, sequence: int = 1, *, waiting: int = 0) -> None:
+        self.listeners.report(
+            json.dumps({"instance": instance, "source": "onprem", "sequence": sequence, "waiting": waiting})
+        )
+
+    def turn(self, seconds: float = 5.0) -> list[str]:
+        """The next turn, so many seconds later; returns the reasons of all gaps."""
+        self.now += seconds
+        self.watch.turn()
+        return [it.reason for it in self.queue.gaps.latest()]
+
+
+@pytest.fixture
+def stand(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Stand:
+    return Stand(reopen(), monkeypatch)
+
+
+def restored(stand: Stand) -> None:
+    """The source is as it was before `db.t` was created."""
+    stand.source = Hms("db.other")
+
+
+def test_a_restored_source_is_a_gap_once_it_was_seen_twice(stand):
+    stand.send(create_table("db.t"))
+    assert stand.turn() == []
+    restored(stand)
+    assert [stand.turn(30), [it[: len(REASON)] for it in stand.turn()]] == [[], [REASON]]
+    assert len(stand.turn(60)) == 1, "the same is no second gap"
+
+
+def test_a_change_that_comes_after_the_first_look_is_no_gap(stand):
+    stand.send(create_table("db.t"))
+    stand.turn()
+    restored(stand)
+    assert stand.turn(30) == []
+    stand.send(event(Kind.DROP_TABLE, before=[table("db", "t")], sequence=2))
+    assert stand.turn() == stand.turn(30) == []
+
+
+def test_nothing_is_a_gap_while_a_listener_has_events_left(stand):
+    stand.send(create_table("db.t"))
+    stand.turn()
+    restored(stand)
+    stand.report(waiting=100)
+    assert [stand.turn(30), stand.turn(), stand.turn()] == [[], [], []]
+    stand.report()
+    assert len(stand.turn()) == 1
+
+
+def test_the_next_sidecar_looks_first_at_what_came_before_many_changes(stand):
+    """A metastore that begins with a backup may have many changes before anybody looks at it."""
+    stand.send(create_table("db.t"))
+    stand.turn()
+    restored(stand)
+    stand.begin()
+    names = [f"t{number}" for number in range(100)]
+    stand.source = Hms("db.other", *(f"db.{name}" for name in names))
+    events = (create_table(f"db.{name}", instance="jvm-2", sequence=1 + at) for at, name in enumerate(names))
+    stand.send(*events)
+    assert [stand.turn(), len(stand.turn())] == [[], 1]
+
+
+def test_after_more_events_than_are_looked_at_nothing_is_known_for_certain(stand, monkeypatch):
+    monkeypatch.setattr(source_watch, "_MOST_EVENTS", 3)
+    stand.send(create_table("db.t"))
+    stand.turn()
+    restored(stand)
+    stand.send(*(create_table("db.other", sequence=2 + number) for number in range(4)))
+    assert [stand.turn(), stand.turn(60), stand.turn()] == [[], [], []]
+
+
+def test_an_idle_source_is_asked_each_half_minute(stand):
+    assert stand.watch.last_contact() is None
+    stand.turn()
+    for seconds, calls in ((5, 1), (20, 1), (5, 2), (5, 2), (30, 3)):
+        stand.turn(seconds)
+        assert stand.calls == calls
+    assert stand.watch.last_contact() is not None
+
+
+def test_a_source_that_is_away_is_asked_again_and_its_events_are_noted_meanwhile(stand):
+    stand.is_away = True
+    stand.send(create_table("db.t"))
+    for _ in range(2):
+        with pytest.raises(PysyncError, match="cannot read the source"):
+            stand.turn(30)
+    stand.is_away = False
+    restored(stand)
+    assert [stand.turn(), len(stand.turn())] == [[], 1]
+
+
+def test_of_the_notification_log_only_the_contact_counts(stand):
+    """Its ids say themselves that it was restored, and what is missing may come with its next poll."""
+    stand.begin(by_log=True)
+    stand.send(create_table("db.t"))
+    restored(stand)
+    assert [stand.turn(), stand.turn(30), stand.turn()] == [[], [], []]
+    assert stand.calls == 2
