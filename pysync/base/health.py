@@ -77,6 +77,12 @@ class Problem:
         return [cls(**{name: problem[name] for name in names}) for problem in status["problems"]]
 
 
+def hold(target: Status) -> str:
+    """What the brake of a target holds, as `pysync status` names it; empty if it holds nothing."""
+    brake = target["brake"]
+    return f"target {target['name']} holds the drop of {brake['summary']}: {brake['reason']}" if brake else ""
+
+
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
     return f"look at pysync held list {target}; {hold_decisions(target)}"
@@ -210,8 +216,7 @@ def _targets(status: Status) -> Iterator[Problem]:
         name = it["name"]
         if it["state"] == DISABLED:
             continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
-        if brake := it["brake"]:
-            text = f"target {name} holds the drop of {brake['summary']}: {brake['reason']}"
+        if text := hold(it):
             yield Problem("drops_held", "critical", text, target=name, hint=f"pysync held list {name}")
         if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
