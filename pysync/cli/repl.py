@@ -80,8 +80,9 @@ def repl(
 
     REPL LOAD [db[.table]] FROM 'directory' [WITH (...)] loads a dump into the targets, and answers nothing.
 
-    REPL STATUS db[.table] answers the last event id that is loaded of a database or table, or NULL. If there are
-    several targets, it is the one that all of them have.
+    REPL STATUS db[.table] answers the last event id that is loaded of a database or table, or that a running sidecar
+    has replayed of it, or NULL. The name is that at the source or at the target. If there are several targets, it is
+    the one that all of them have.
 
     Which properties of WITH mean something: docs/dump.md. Each of the others is a warning. Exit code 1 if the source
     cannot be read, if the dump is damaged or does not fit, if the brake holds drops, if events were parked, or if all
