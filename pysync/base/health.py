@@ -102,6 +102,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
     now = time.time() if now is None else now
     unsorted = [
         *failing(status),
+        *_wrong_file(status["config"]),
         *_full(status["queue"]),
         *_waiting_workers(status, grace, now),
         *listening(status, grace, now),
@@ -137,6 +138,15 @@ def failing(status: Status) -> list[Problem]:
 def target_of(worker: str) -> str:
     """The target that a worker works for, by its name: `drain-dr`, `last-ids-dr`; empty for one that serves all."""
     return next((worker[len(it) :] for it in _WORKERS_OF_TARGETS if worker.startswith(it)), "")
+
+
+def _wrong_file(config: Status | None) -> Iterator[Problem]:
+    """A file with which the sidecar would not start again; None: a job that reads no file."""
+    if config and config["problem"]:
+        first, *more = config["problem"].splitlines()
+        rest = f", and {count(len(more), 'more problem')}" if more else ""
+        text = f"the configuration file is wrong, so no reload and no start would succeed: {first}{rest}"
+        yield Problem("config_wrong", "warning", text, hint="pysync check")
 
 
 def _full(queue: Status) -> Iterator[Problem]:

@@ -185,9 +185,7 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
 
 def _configuration(config: Status | None) -> Iterator[Line]:
     """What pysync.toml says otherwise than what runs."""
-    if config and config["problem"]:
-        yield Line(f"the file has changed and is wrong: {config['problem']}", "warning")
-    elif config and config["changes"]:
+    if config and config["changes"]:
         changes, more = config["changes"], len(config["changes"]) - _MOST_CHANGES
         named = ", ".join(changes[:_MOST_CHANGES]) + (f" and {more} more" if more > 0 else "")
         yield Line(f"the file has changed: {named}; to take it: pysync reload", "warning")

@@ -48,6 +48,7 @@ def listener(**values: Any) -> dict[str, Any]:
 def a_status(**values: Any) -> dict[str, Any]:
     return {
         "source": "onprem",
+        "config": {"problem": None},
         "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
         "queue": queue(),
@@ -112,6 +113,16 @@ def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_fail
     workers = [worker(name="drain-dr"), worker(**values)]
     assert problem_texts(workers=workers) == [words]
     assert [str(it) for it in failing(a_status(workers=workers))] == ([words] if is_failing else [])
+
+
+def test_a_file_with_which_nothing_would_start_again_is_a_problem() -> None:
+    assert problem_texts(
+        config={"problem": "a.toml:9:1: lane: unknown key\na.toml:10:1: targets[1].name: missing"}
+    ) == [
+        "the configuration file is wrong, so no reload and no start would succeed: a.toml:9:1: lane: unknown key, and "
+        "1 more problem (pysync check)"
+    ]
+    assert problem_texts(config=None) == [], "a job that reads no file"
 
 
 @pytest.mark.parametrize("state", ["starting", "running", "waiting", "finished"])
