@@ -19,6 +19,9 @@ REFUSED_SECONDS = 60.0
 DISABLED = "disabled"
 """The state of a target that pysync.toml has disabled."""
 
+_LOW = 2
+"""Less than so many times what the queue leaves free is little, as for the alert PysyncDiskLow."""
+
 _OTHER_QUEUE_SECONDS = 3600.0
 _STALE_SECONDS = 600.0
 _MIB = 1024 * 1024
@@ -150,10 +153,17 @@ def _wrong_file(config: Status | None) -> Iterator[Problem]:
 
 
 def _full(queue: Status) -> Iterator[Problem]:
-    if queue["free_bytes"] <= queue["min_free_bytes"]:
-        left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
-        text = f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
-        yield Problem("queue_full", "critical", text, hint="df -h")
+    left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
+    free = f"{left} MiB are free on its disk, [queue] min_free_mb is {floor}"
+    if is_full(queue):
+        yield Problem("queue_full", "critical", f"the queue takes no events: {free}", hint="df -h")
+    elif queue["free_bytes"] < _LOW * queue["min_free_bytes"]:
+        yield Problem("disk_low", "warning", f"the queue soon takes no events: {free}", hint="df -h")
+
+
+def is_full(queue: Status) -> bool:
+    """Whether the queue takes no events, for lack of space on its disk."""
+    return bool(queue["free_bytes"] <= queue["min_free_bytes"])
 
 
 def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
@@ -161,7 +171,7 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
     reported = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
     for it in status["workers"]:
         if it["name"] not in reported and _is_late(it, grace, now):
-            text = f"worker {it['name']} {_waits(it, now)}"
+            text = f"worker {it['name']} {waits_text(it, now)}"
             yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]), about=it["name"])
 
 
@@ -258,11 +268,12 @@ def _disorder(targets: Sequence[Status], now: float) -> Iterator[Problem]:
 def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Iterator[Problem]:
     for it in targets:
         if _is_late(it, grace, now):
-            text = f"target {it['name']} {_waits(it, now)}"
+            text = f"target {it['name']} {waits_text(it, now)}"
             yield Problem("target_waiting", "critical", text, target=it["name"], hint="pysync check")
 
 
-def _waits(part: Status, now: float) -> str:
+def waits_text(part: Status, now: float) -> str:
+    """For how long a target or worker that waits has done so, and why."""
     return f"has been waiting for {duration(now - part['waiting_since'])}{_why(part)}"
 
 

@@ -185,6 +185,12 @@ def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
     assert problem_texts(queue=queue(free_bytes=left)) == [f"{text} (df -h)"]
 
 
+@pytest.mark.parametrize(("left", "is_low"), [(2**28 + 1, True), (2**29 - 1, True), (2**29, False)])
+def test_little_room_is_a_problem_as_for_the_alert(left: int, is_low: bool) -> None:
+    found = problems(a_status(queue=queue(free_bytes=left)), GRACE, NOW)
+    assert [(it.code, it.severity) for it in found] == ([("disk_low", "warning")] if is_low else [])
+
+
 def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "read-only"}}
     workers = [worker(name="drain-dr", **since)]
