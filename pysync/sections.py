@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.base.toml_file import checked, read_text, refusal, tables_in
 from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds
@@ -290,6 +293,9 @@ class Sections(_Section):
     log: LogConfig = LogConfig()
 
 
+_HEADER = re.compile(r"^(?=\[)", re.MULTILINE)
+
+
 # Unlike a section it ignores other keys: those of a target are known to its kind alone.
 class _Named(BaseModel):
     name: Name
@@ -317,6 +323,32 @@ def load_outline(path: Path) -> Outline:
     if problems or sections is None:
         raise refusal(path, text, problems)
     return Outline(sections.queue.directory, tuple(target.name for target in targets if target))
+
+
+def readable_outline(path: Path) -> Outline | None:
+    """What can be read of a file that is wrong, so that its sidecar can be asked all the same; None if nothing can.
+
+    Of a file that is no TOML each table is read by itself. Raises UsageError if the file cannot be read.
+    """
+    tables = _readable_tables(read_text(path), path)
+    directory = {key: it for key, it in _table(tables.get("queue")).items() if key == "directory"}
+    queue = checked(QueueConfig, directory, "queue", [])
+    listed = tables.get("targets")
+    names = [_table(it).get("name") for it in (listed if isinstance(listed, list) else [])]
+    return None if queue is None else Outline(queue.directory, tuple(it for it in names if isinstance(it, str)))
+
+
+def _readable_tables(text: str, path: Path) -> dict[str, Any]:
+    """`queue`, and those of `targets` that can be read."""
+    with suppress(UsageError):
+        return tables_in(text, path)
+    tables: dict[str, Any] = {"targets": []}
+    for part in _HEADER.split(text):
+        with suppress(UsageError):
+            table = tables_in(part, path)
+            tables["targets"] += table.pop("targets", [])
+            tables |= table
+    return tables
 
 
 def taken_targets(tables: dict[str, Any], problems: list[str]) -> list[Any]:

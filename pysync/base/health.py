@@ -19,6 +19,9 @@ REFUSED_SECONDS = 60.0
 DISABLED = "disabled"
 """The state of a target that pysync.toml has disabled."""
 
+_LOW = 2
+"""Less than so many times what the queue leaves free is little, as for the alert PysyncDiskLow."""
+
 _OTHER_QUEUE_SECONDS = 3600.0
 _STALE_SECONDS = 600.0
 _MIB = 1024 * 1024
@@ -77,6 +80,12 @@ class Problem:
         return [cls(**{name: problem[name] for name in names}) for problem in status["problems"]]
 
 
+def hold(target: Status) -> str:
+    """What the brake of a target holds, as `pysync status` names it; empty if it holds nothing."""
+    brake = target["brake"]
+    return f"target {target['name']} holds the drop of {brake['summary']}: {brake['reason']}" if brake else ""
+
+
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
     return f"look at pysync held list {target}; {hold_decisions(target)}"
@@ -96,6 +105,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
     now = time.time() if now is None else now
     unsorted = [
         *failing(status),
+        *_wrong_file(status["config"]),
         *_full(status["queue"]),
         *_waiting_workers(status, grace, now),
         *listening(status, grace, now),
@@ -133,11 +143,27 @@ def target_of(worker: str) -> str:
     return next((worker[len(it) :] for it in _WORKERS_OF_TARGETS if worker.startswith(it)), "")
 
 
+def _wrong_file(config: Status | None) -> Iterator[Problem]:
+    """A file with which the sidecar would not start again; None: a job that reads no file."""
+    if config and config["problem"]:
+        first, *more = config["problem"].splitlines()
+        rest = f", and {count(len(more), 'more problem')}" if more else ""
+        text = f"the configuration file is wrong, so no reload and no start would succeed: {first}{rest}"
+        yield Problem("config_wrong", "warning", text, hint="pysync check")
+
+
 def _full(queue: Status) -> Iterator[Problem]:
-    if queue["free_bytes"] <= queue["min_free_bytes"]:
-        left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
-        text = f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
-        yield Problem("queue_full", "critical", text, hint="df -h")
+    left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
+    free = f"{left} MiB are free on its disk, [queue] min_free_mb is {floor}"
+    if is_full(queue):
+        yield Problem("queue_full", "critical", f"the queue takes no events: {free}", hint="df -h")
+    elif queue["free_bytes"] < _LOW * queue["min_free_bytes"]:
+        yield Problem("disk_low", "warning", f"the queue soon takes no events: {free}", hint="df -h")
+
+
+def is_full(queue: Status) -> bool:
+    """Whether the queue takes no events, for lack of space on its disk."""
+    return bool(queue["free_bytes"] <= queue["min_free_bytes"])
 
 
 def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
@@ -145,7 +171,7 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
     reported = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
     for it in status["workers"]:
         if it["name"] not in reported and _is_late(it, grace, now):
-            text = f"worker {it['name']} {_waits(it, now)}"
+            text = f"worker {it['name']} {waits_text(it, now)}"
             yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]), about=it["name"])
 
 
@@ -210,8 +236,7 @@ def _targets(status: Status) -> Iterator[Problem]:
         name = it["name"]
         if it["state"] == DISABLED:
             continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
-        if brake := it["brake"]:
-            text = f"target {name} holds the drop of {brake['summary']}: {brake['reason']}"
+        if text := hold(it):
             yield Problem("drops_held", "critical", text, target=name, hint=f"pysync held list {name}")
         if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
@@ -243,11 +268,12 @@ def _disorder(targets: Sequence[Status], now: float) -> Iterator[Problem]:
 def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Iterator[Problem]:
     for it in targets:
         if _is_late(it, grace, now):
-            text = f"target {it['name']} {_waits(it, now)}"
+            text = f"target {it['name']} {waits_text(it, now)}"
             yield Problem("target_waiting", "critical", text, target=it["name"], hint="pysync check")
 
 
-def _waits(part: Status, now: float) -> str:
+def waits_text(part: Status, now: float) -> str:
+    """For how long a target or worker that waits has done so, and why."""
     return f"has been waiting for {duration(now - part['waiting_since'])}{_why(part)}"
 
 

@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 the world is not as it should be, 2 wrong configuration or arguments."""
+"""The command line; the exit codes are in pysync.cli.app."""
 
 from pysync.cli.app import main
 

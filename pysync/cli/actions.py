@@ -12,11 +12,10 @@ import typer
 
 from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.asking import by_sidecar_or_here
-from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json
+from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, outline_of, print_json
 from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
-from pysync.sections import load_outline
 
 _MOST = 1000
 _MOST_FOLLOWED = 1_000_000  # in one second: as many as there are
@@ -68,7 +67,7 @@ def actions(
 
     With --follow and --json each record is a line of its own. JSON format: docs/status.md.
     """
-    outline = load_outline(config)
+    outline = outline_of(config)
     assert_target(config, target, outline.targets)
     wanted = {"target": target, "outcome": outcome, "database": database, "table": table, "since": since}
     ask_actions = ask_or_read_journal(outline.directory, "actions")

@@ -27,7 +27,8 @@ replays the changes to the targets that pysync.toml names. See it work first: `p
 app = Family(
     cls=CommandGroup,
     help=_HELP,
-    epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments.",
+    epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments; "
+    "3 the time of pysync wait is over; 130 Ctrl-C.",
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

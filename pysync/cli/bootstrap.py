@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync.base import logs
-from pysync.base.text import count, duration, plain
+from pysync.base.text import duration, plain
 from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, echo, one_target, print_json, print_table
-from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out
+from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out, refusals
 from pysync.config import load_config
 from pysync.jobs.oneoff import is_finished, run_once
 
@@ -39,8 +39,8 @@ def bootstrap(
 
     A running sidecar does the work, at the pace of each target. If no sidecar runs, this process copies everything once
     and does not wait for a listener: use that for a migration. After a kill, run the command again: it continues where
-    it stopped, and writes only differences. Exit code 1 if events were parked, or if a target gets no table because all
-    of them came from its own cluster.
+    it stopped, and writes only differences. Exit code 1 if the brake holds drops, if events were parked, or if a target
+    gets no table because all of them came from its own cluster.
     """
     result = _result(by_sidecar_or_here(lambda: _by_the_sidecar(config, target), lambda _: _here(config, target)))
     if as_json:
@@ -101,10 +101,10 @@ def _trouble(bootstrap: Mapping[str, Any], target: Mapping[str, Any]) -> str:
 
 
 def _result(status: Mapping[str, Any]) -> dict[str, Any]:
-    """The bootstrap of a status, with what was parked of each target."""
-    parked = {target["name"]: target["parked"] for target in status["targets"]}
+    """The bootstrap of a status, with what the brake of each target holds and what was parked."""
+    refused = {it["name"]: {key: it[key] for key in ("brake", "parked")} for it in status["targets"]}
     bootstrap = status["bootstrap"]
-    return {**bootstrap, "targets": [{**item, "parked": parked[item["name"]]} for item in bootstrap["targets"]]}
+    return {**bootstrap, "targets": [{**item, **refused[item["name"]]} for item in bootstrap["targets"]]}
 
 
 def _print(bootstrap: Mapping[str, Any]) -> None:
@@ -115,10 +115,7 @@ def _print(bootstrap: Mapping[str, Any]) -> None:
     ]
     print_table(f"bootstrap: {duration(bootstrap['seconds'])}", columns, rows)
     for item in bootstrap["targets"]:
-        if item["parked"]:
-            echo(
-                f"target {item['name']} refused {count(item['parked'], 'event')}; see: pysync parked list "
-                f"{item['name']}"
-            )
+        for line in refusals(item):
+            echo(line)
     for line in left_out(bootstrap):
         echo(line)

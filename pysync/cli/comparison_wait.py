@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.health import DISABLED
+from pysync.base.health import DISABLED, decide, hold
 from pysync.base.text import count
 
 _POLL_SECONDS = 0.5
@@ -25,7 +25,7 @@ def wait_for(ask: Ask, gap: str, on_progress: Callable[[str], None]) -> None:
     """Wait until the newest gap of that name is closed; `on_progress` gets how far it is.
 
     Disabled targets are not waited for. Raises PysyncError when a target is paused, or is done with it and keeps it
-    open with what is parked.
+    open with what the brake holds or what is parked.
     """
     held_since: float | None = None
     while True:
@@ -73,8 +73,10 @@ def _refuse_pauses(behind: list[dict[str, Any]]) -> None:
 
 def _refuse_parked(ask: Ask, targets: list[dict[str, Any]]) -> None:
     for target in targets:
+        name = target["name"]
+        if text := hold(target):
+            raise PysyncError(text, decide(name))
         if target["parked"]:
-            name = target["name"]
             tables = [it["table"] for it in ask(name, "parked list")["tables"]]
             more = f" and {len(tables) - _MOST_NAMED} more" if len(tables) > _MOST_NAMED else ""
             named = ", ".join(tables[:_MOST_NAMED]) + more

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync.base import logs
 from pysync.base.errors import UsageError
+from pysync.base.health import decide, hold
 from pysync.base.text import count, size
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.asking import until_stopped
@@ -203,8 +204,8 @@ def load(
     queue and the targets are only read, so a sidecar may run.
 
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
-    may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
-    no table because all of them came from its own cluster.
+    may run on its queue. Exit code 1 if the dump is damaged or does not fit, if the brake holds drops, if events were
+    parked, or if a target gets no table because all of them came from its own cluster.
     """
     loaded = load_config(config, live_source=False)
     logs.configure("error", loaded.log.format)
@@ -317,6 +318,7 @@ def not_taken_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
 def loaded_json(result: Loaded) -> dict[str, Any]:
     """What came of a load, as JSON values (docs/dump.md)."""
     bootstrap = result.status["bootstrap"]
+    brakes = {target["name"]: target["brake"] for target in result.status["targets"]}
     return {
         "id": result.manifest.id,
         "source": result.manifest.source,
@@ -328,6 +330,7 @@ def loaded_json(result: Loaded) -> dict[str, Any]:
                 "tables": it["tables"],
                 "partitions": it["partitions"],
                 "left_out": it["left_out"],
+                "brake": brakes[it["name"]],
                 "parked": [{"table": row.table, "reason": row.reason} for row in result.parked[it["name"]]],
             }
             for it in bootstrap["targets"]
@@ -340,13 +343,21 @@ def is_incomplete(result: Loaded) -> bool:
     return any(result.parked.values()) or is_in_vain(result.status["bootstrap"])
 
 
+def incomplete_lines(result: Loaded) -> Iterator[str]:
+    """A line for what the brake of a target holds, for each table that it refused, and for what was left out."""
+    for target in result.status["targets"]:
+        if text := hold(target):
+            yield f"{text}; {decide(target['name'])}"
+    for name, parked in result.parked.items():
+        yield from (f"target {name} refused {row.table}: {row.reason}" for row in parked if row.kind != "held")
+    yield from left_out(result.status["bootstrap"])
+
+
 def _print_loaded(result: Loaded) -> None:
     for it in result.status["bootstrap"]["targets"]:
         tables = count(it["tables"] - it["left_out"], "table")
         echo(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
-        for row in result.parked[it["name"]]:
-            echo(f"target {it['name']} refused {row.table}: {row.reason}")
-    for words in left_out(result.status["bootstrap"]):
+    for words in incomplete_lines(result):
         echo(words)
 
 

@@ -11,10 +11,9 @@ import typer
 from pysync.base.text import count, local_time, span
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
-from pysync.cli.output import AsJson, ConfigFile, echo, print_json, print_table, progress
+from pysync.cli.output import AsJson, ConfigFile, echo, outline_of, print_json, print_table, progress
 from pysync.control.client import ask
 from pysync.model.names import TableName
-from pysync.sections import load_outline
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +45,7 @@ def events(
     An event that every target has is kept as long as [queue] retain says. The output has names and sizes, never the
     content of an event. Positions are the same as in `status`, `plan` and `parked`. JSON format: docs/status.md.
     """
-    answer = _gathered(load_outline(config).directory, since, limit, str(table) if table else None)
+    answer = _gathered(outline_of(config).directory, since, limit, str(table) if table else None)
     if as_json:
         print_json(answer)
         return

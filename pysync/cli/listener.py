@@ -8,9 +8,8 @@ import typer
 
 from pysync.base.text import meant, quoted
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, echo, print_json
+from pysync.cli.output import AsJson, ConfigFile, echo, outline_of, print_json
 from pysync.control.client import ask
-from pysync.sections import load_outline
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +37,7 @@ def remove(
 
     This loses no change: pysync opened a gap when the listener stopped reporting, and compares source and targets.
     """
-    directory = load_outline(config).directory
+    directory = outline_of(config).directory
     answer = ask(directory, "listener remove", instance=instance)
     if as_json:
         print_json(answer)

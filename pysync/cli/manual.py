@@ -42,6 +42,7 @@ _EXIT: tuple[Entry, ...] = (
     ("0", "Success."),
     ("1", "A problem, which the output names: a server cannot be reached, a target has parked events, there is drift."),
     ("2", "The configuration or the arguments are wrong; nothing was begun."),
+    ("3", "The time of `pysync wait` is over."),
     ("130", "Stopped by Ctrl-C."),
 )
 _ENVIRONMENT: tuple[Entry, ...] = (

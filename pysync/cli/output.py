@@ -17,8 +17,8 @@ import typer
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.text import meant, plain, quoted
 from pysync.cli.arguments import path
-from pysync.control.client import ask
-from pysync.sections import load_outline
+from pysync.control.client import ask, ask_if_running
+from pysync.sections import Outline, load_outline, readable_outline
 from pysync.targets.settings import TargetSettings
 
 ShowProgress = Callable[[str, int, int], None]
@@ -63,9 +63,23 @@ def one_target(text: str) -> Any:
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
     """What the running sidecar answers about a target (None: all). Raises UsageError when there is no such target."""
-    outline = load_outline(config)
+    outline = outline_of(config)
     assert_target(config, target, outline.targets)
     return ask(outline.directory, command, target=target, **arguments)
+
+
+def outline_of(config: Path) -> Outline:
+    """The outline of the file. Of one that is wrong what can be read, if its sidecar runs: that can be asked.
+
+    Raises UsageError for a file that is wrong where no sidecar runs, or that does not say where it does.
+    """
+    try:
+        return load_outline(config)
+    except UsageError:
+        outline = readable_outline(config)
+        if outline is None or ask_if_running(outline.directory, "status") is None:
+            raise
+        return outline
 
 
 def assert_target(config: Path, target: str | None, known: Collection[str]) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
-from pysync.cli.arguments import database_or_table, line
+from pysync.cli.arguments import choice, database_or_table, line
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, print_table
 from pysync.config import load_config
 from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.names import partition_values
+from pysync.model.table_formats import TableFormat
+from pysync.targets.settings import TableType
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +23,16 @@ def register(app: typer.Typer) -> None:
     group = Family(help="Try the policies of the targets: what they take, and what names objects get.")
     group.command("test")(policy_test)
     app.add_typer(group, name="policy")
+
+
+def _type(value: Any) -> str:
+    """A type of tables, in any case."""
+    return choice(*get_args(TableType))(str(value).upper())
+
+
+def _format(value: Any) -> str:
+    """A format of tables, in any case."""
+    return choice(*get_args(TableFormat))(str(value).lower())
 
 
 def policy_test(
@@ -38,11 +50,11 @@ def policy_test(
     ] = None,
     type_: Annotated[
         str | None,
-        typer.Option("--type", metavar="TYPE", parser=line, help="Type at the source, such as EXTERNAL_TABLE."),
+        typer.Option("--type", metavar="TYPE", parser=_type, help="Type at the source, such as EXTERNAL_TABLE."),
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORMAT", parser=line, help="Format at the source, such as parquet."),
+        typer.Option("--format", metavar="FORMAT", parser=_format, help="Format at the source, such as parquet."),
     ] = None,
     owner: Annotated[
         str | None, typer.Option(metavar="NAME", parser=line, help="Owner of the table at the source.")
@@ -72,8 +84,7 @@ def policy_test(
     assert_target(config, target, [it.name for it in loaded.targets])
     pairs = [it.partition("=") for it in parameter or []]
     parameters = {key: value for key, _, value in pairs} if parameter else None
-    kind, format_name = type_ and type_.upper(), format_ and format_.lower()
-    definition = Definition(location, kind, format_name, owner, parameters, _values(partition))
+    definition = Definition(location, type_, format_, owner, parameters, _values(partition))
     results = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
         print_json({"objects": results})
@@ -82,6 +93,8 @@ def policy_test(
         columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
         for it in item["targets"]:
+            if it["refused"] and not location:
+                echo(f"{it['target']} parks it: {it['refused']}")
             _print_rivals(item["object"], it)
 
 

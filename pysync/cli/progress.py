@@ -1,10 +1,11 @@
-"""Progress of a bootstrap, as text, on its own lines and in `pysync status`. Pure."""
+"""Progress of a bootstrap, as text, on its own lines and in `pysync status`, and what targets refused. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pysync.base.health import decide, hold
 from pysync.base.text import count, duration
 
 
@@ -15,6 +16,15 @@ def bootstrap_lines(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
     reason = f"; waiting: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
     for target in bootstrap_["targets"]:
         yield f"bootstrap of {target['name']}: {bootstrap_so_far(target)}{reason}"
+
+
+def refusals(target: Mapping[str, Any]) -> Iterator[str]:
+    """A line for what the brake of a target of a status holds, and one for the events that the target has parked."""
+    name = target["name"]
+    if text := hold(target):
+        yield f"{text}; {decide(name)}"
+    if target["parked"]:
+        yield f"target {name} has parked {count(target['parked'], 'event')}; see: pysync parked list {name}"
 
 
 def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:

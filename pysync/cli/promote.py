@@ -53,7 +53,8 @@ def promote(
     cluster, those of the target lose theirs. If anything differs, it enables the target again and changes no mark.
 
     FILE is the pysync.toml for a sidecar beside the new source. The command may run again after it was killed, and
-    completes what is left. Runbook: docs/operating.md. Exit code 1 if the ends differ or an event still waits.
+    completes what is left. Runbook: docs/operating.md. Exit code 1 if the ends differ, the target holds drops, or an
+    event still waits.
     """
     logs.configure("error", "console")
     promotion = Promotion.of(config, target)

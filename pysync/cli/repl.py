@@ -15,6 +15,7 @@ from pysync.cli.arguments import path
 from pysync.cli.asking import until_stopped
 from pysync.cli.bootstrap import shown
 from pysync.cli.dump import (
+    incomplete_lines,
     is_incomplete,
     loaded_json,
     not_taken_json,
@@ -24,7 +25,6 @@ from pysync.cli.dump import (
     targets_of,
 )
 from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
-from pysync.cli.progress import left_out
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
 from pysync.dump.root import Cleaned
@@ -80,12 +80,13 @@ def repl(
 
     REPL LOAD [db[.table]] FROM 'directory' [WITH (...)] loads a dump into the targets, and answers nothing.
 
-    REPL STATUS db[.table] answers the last event id that is loaded of a database or table, or NULL. If there are
-    several targets, it is the one that all of them have.
+    REPL STATUS db[.table] answers the last event id that is loaded of a database or table, or that a running sidecar
+    has replayed of it, or NULL. The name is that at the source or at the target. If there are several targets, it is
+    the one that all of them have.
 
     Which properties of WITH mean something: docs/dump.md. Each of the others is a warning. Exit code 1 if the source
-    cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
-    target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
+    cannot be read, if the dump is damaged or does not fit, if the brake holds drops, if events were parked, or if all
+    tables came from the target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
     parsed, call = parse_statement(statement), _Call(config, target, root, force, as_json)
     if isinstance(parsed, ReplDump):
@@ -129,10 +130,7 @@ def _load(call: _Call, statement: ReplLoad) -> None:
             result = load_once(loaded, dump, names, on_progress, force=call.force, files=files)
     if call.as_json:
         print_json({**loaded_json(result), "ignored": list(ignored)})
-    for name, parked in result.parked.items():
-        for row in parked:
-            echo(f"target {name} refused {row.table}: {row.reason}", err=True)
-    for line in left_out(result.status["bootstrap"]):
+    for line in incomplete_lines(result):
         echo(line, err=True)
     if is_incomplete(result):
         raise typer.Exit(1)

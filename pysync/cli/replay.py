@@ -18,6 +18,7 @@ from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
+from pysync.cli.progress import refusals
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
 
@@ -60,7 +61,7 @@ def replay(
     of `pysync events`; [queue] retain sets how far they reach back.
 
     A running sidecar does the work. If none runs, this process does it. After a kill, run the command again. Exit code
-    1 if events were parked.
+    1 if the brake holds drops, or if events were parked.
     """
     request = {
         **_bound_fields("from", begin),
@@ -113,12 +114,7 @@ def _of(status: Mapping[str, Any], target: str) -> dict[str, Any]:
     replay = next((it for it in resyncs if it["trigger"] == "history"), None)
     if target_status is None or replay is None:
         raise PysyncError("the replay is gone from the queue", "if the queue was removed, the history is gone, too")
-    return {
-        "target": target,
-        **replay,
-        "parked": target_status["parked"],
-        "paused": target_status["paused"],
-    }
+    return {"target": target, **replay, **{key: target_status[key] for key in ("brake", "parked", "paused")}}
 
 
 def _is_over(target_status: Mapping[str, Any]) -> bool:
@@ -134,8 +130,8 @@ def _print(target: str, result: dict[str, Any], *, as_json: bool) -> None:
         print_json({key: value for key, value in result.items() if key != "paused"})
     elif result["state"] == "finished":
         echo(f"replay at {target}: {resync_so_far(result)}")
-        if result["parked"]:
-            echo(f"target {target} refused {count(result['parked'], 'event')}; see: pysync parked list {target}")
+        for line in refusals({"name": target, **result}):
+            echo(line)
     if result["state"] == "failed" and not as_json:
         raise PysyncError(result["obstacle"])
     if result["parked"] or result["state"] == "failed":

@@ -15,12 +15,11 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem
 from pysync.cli.arguments import database_or_table
 from pysync.cli.grid import Line, Part, rendered, show
-from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, print_json
+from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, outline_of, print_json
 from pysync.cli.status_object import has_problem, of_object
 from pysync.cli.status_target import detail
 from pysync.cli.status_text import overview
 from pysync.control.client import ask
-from pysync.sections import load_outline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +71,7 @@ def status(
     The lag of a target counts from the commit at the source, and includes changes that still wait in the listener.
     JSON format: docs/status.md.
     """
-    outline = load_outline(config)
+    outline = outline_of(config)
     assert_target(config, target, outline.targets)
     if watch and (as_json or name):
         raise UsageError(f"--watch and {'--json' if as_json else '--object'} exclude each other", "give one of them")

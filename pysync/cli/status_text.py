@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pysync.base.health import DISABLED, Problem
+from pysync.base.health import DISABLED, Problem, is_full, waits_text
 from pysync.base.text import UNKNOWN, ago, count, duration, local_time, size
 from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style
 from pysync.cli.output import counts
@@ -54,7 +54,9 @@ _LISTENERS = (
 
 def overview(status: Status, now: float, most: int | None = None) -> Iterator[Part]:
     """Yield the parts of `pysync status`; `now` is in seconds since 1970. At most `most` problems are named."""
-    yield from verdict(Problem.read(status), most)
+    problems = Problem.read(status)
+    yield from verdict(problems, most)
+    yield from () if problems else _waiting(status["targets"], now)
     yield Line()
     yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in sorted(status["targets"], key=_badness)])
     if status["listeners"]:
@@ -73,6 +75,13 @@ def verdict(problems: Sequence[Problem], most: int | None = None) -> Iterator[Li
     yield from (Line(str(problem), label="  ") for problem in problems[:most])
     if most is not None and len(problems) > most:
         yield Line(f"and {len(problems) - most:,} more: see pysync status", label="  ")
+
+
+def _waiting(targets: Sequence[Status], now: float) -> Iterator[Line]:
+    """Yield a line for each target that waits, for less than `status_grace`: it has not all that OK promises."""
+    for it in targets:
+        if it["waiting_since"] is not None:
+            yield Line(f"not yet a problem: target {it['name']} {waits_text(it, now)}", "warning", label="  ")
 
 
 def capture(bridge: Status | None, log: Status | None) -> str:
@@ -175,9 +184,8 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     yield Line(capture(bridge, status["notification_log"]))
     if bridge and not status["listeners"]:
         yield Line("no listener reports", "warning")
-    full = queue["free_bytes"] <= queue["min_free_bytes"]
     history = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'], now)}"
-    yield Line(f"{history}, {size(queue['free_bytes'])} free", "bad" if full else "")
+    yield Line(f"{history}, {size(queue['free_bytes'])} free", "bad" if is_full(queue) else "")
     for gap in status["gaps"]:
         if gap["state"] == "closing":  # an open one is a problem, and named as such
             yield Line(f"a gap is closing: {gap['reason']}", "warning")
@@ -187,9 +195,7 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
 
 def _configuration(config: Status | None) -> Iterator[Line]:
     """What pysync.toml says otherwise than what runs."""
-    if config and config["problem"]:
-        yield Line(f"the file has changed and is wrong: {config['problem']}", "warning")
-    elif config and config["changes"]:
+    if config and config["changes"]:
         changes, more = config["changes"], len(config["changes"]) - _MOST_CHANGES
         named = ", ".join(changes[:_MOST_CHANGES]) + (f" and {more} more" if more > 0 else "")
         yield Line(f"the file has changed: {named}; to take it: pysync reload", "warning")

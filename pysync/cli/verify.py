@@ -25,6 +25,7 @@ from pysync.cli.output import (
     progress_bar,
     write_private,
 )
+from pysync.cli.progress import refusals
 from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.jobs.repairing import have_compared_again, repair, wait_for_repair
@@ -106,6 +107,8 @@ def verify(
     else:
         for report in reports:
             _print(report)
+    if fix:
+        _print_refusals(loaded, [it.target for it in reports if it.drift])
     if any(report.drift for report in reports):
         raise typer.Exit(1)
 
@@ -172,6 +175,15 @@ def _print(report: Report) -> None:
     parts = [count(len(report.compared), "object"), count(report.partitions, "partition")]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
     echo(f"{report.target}: {', '.join(parts)}; {duration(report.seconds)}")
+
+
+def _print_refusals(loaded: Config, targets: Sequence[str]) -> None:
+    """What these targets hold or have parked, so that a repair left drift."""
+    if targets:
+        for it in ask(loaded.queue.directory, "status")["targets"]:
+            if it["name"] in targets:
+                for words in refusals(it):
+                    echo(words, err=True)
 
 
 def _rows(report: Report) -> Iterator[Sequence[str]]:

@@ -13,9 +13,8 @@ import typer
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.arguments import database_or_table, number, period
-from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, progress
+from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, outline_of, print_json, progress
 from pysync.control.client import NoSidecar, ask
-from pysync.sections import load_outline
 
 LATE = 3
 """The exit code when the time is over."""
@@ -94,7 +93,7 @@ def wait(
     that command's exit code, or 1 if the pin ended before the command did. JSON format: docs/verify.md.
     """
     _assert_fits(command, for_id, now=now, consistent=consistent)
-    outline = load_outline(config)
+    outline = outline_of(config)
     assert_target(config, target, outline.targets)
     wanted = target or _only(outline.targets)
     request: Json = {"object": name, "target": wanted, "event_id": for_id}

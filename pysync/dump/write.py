@@ -77,7 +77,7 @@ def newest_within(source: Metastore, scope: RefreshScope, since: int, to: int | 
         raise PysyncError(
             f"the notification log of {source.uri} does not hold all notifications after {since} (its newest is "
             f"{current})",
-            "make a full dump: leave --from out",
+            "make a full dump: without --from, or FROM in REPL DUMP",
         )
     upto = current if to is None else min(to, current)
     if limit is None:

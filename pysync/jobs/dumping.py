@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from typing import Literal
 from thrift.Thrift import TException
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.text import nearest
 from pysync.config import Config
 from pysync.dump.data import last_page
 from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
@@ -30,6 +32,8 @@ from pysync.metastore.errors import MetastoreError
 from pysync.metastore.source import known
 from pysync.model.names import TableName
 from pysync.replay.window.repl_policy import parse_policy
+
+_PATTERN = re.compile("[*?]")
 
 OnProgress = Callable[[str, DumpCounts, int], None]
 """Called with the current object, what is done, and how many tables there are."""
@@ -76,13 +80,16 @@ def _database(within: Within | None) -> str | None:
 def dump_once(config: Config, directory: Path, wanted: DumpRequest, on_progress: OnProgress) -> Manifest:
     """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
 
-    Raises UsageError for a directory with something else, PysyncError for a source that cannot be read, Unavailable and
-    Rejected for data files that cannot be: what is done by then is kept.
+    Raises UsageError for a directory with something else and for a name that the source does not have, PysyncError for
+    a source that cannot be read, Unavailable and Rejected for data files that cannot be: what is done by then is kept.
     """
     wanted.check()
     where = known(config.source_access())
     within = _within(config, wanted.within)
-    with _reading(where) as source, opened(directory, _new_manifest(config, wanted, within, source)) as pieces:
+    with ExitStack() as stack:
+        source = stack.enter_context(_reading(where))
+        _assert_exists(source, wanted)
+        pieces = stack.enter_context(opened(directory, _new_manifest(config, wanted, within, source)))
         dump = indexed(directory, pieces.manifest)
         selection = _selection(source, pieces.manifest)
         # For progress alone: the dump lists them again.
@@ -94,6 +101,27 @@ def dump_once(config: Config, directory: Path, wanted: DumpRequest, on_progress:
         changed = None if upto is None else changes_since(source, selection.scope, upto)
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time(), "changed": changed}))
     return pieces.manifest
+
+
+def _assert_exists(source: ReplyRecorder, wanted: DumpRequest) -> None:
+    """Raises UsageError where the source has nothing of the name in the policy, so that no misspelt one passes.
+
+    With `since` it may be gone, if the notifications since then name it: the load has to drop it. A name that is a
+    pattern may have nothing yet.
+    """
+    policy = None if wanted.within is None or wanted.within.policy is None else parse_policy(wanted.within.policy)
+    if wanted.within is None or policy is None or _PATTERN.search(f"{policy.database}{policy.table or ''}"):
+        return
+    database, kind = policy.database.lower(), "database"
+    name, known = database, source.databases()
+    if policy.table is not None and database in known:
+        kind, name = "table", f"{database}.{policy.table.lower()}"
+        known = [f"{database}.{it}" for it in source.tables(database)]
+    if name in known:
+        return
+    if wanted.since is None or not changes_since(source, scope_of([wanted.within]), wanted.since):
+        near = nearest(name, known)
+        raise UsageError(f"the source has no {kind} {name}", near and f"did you mean {near}?")
 
 
 def _within(config: Config, within: Within | None) -> tuple[Within, ...]:

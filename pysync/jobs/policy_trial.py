@@ -10,6 +10,7 @@ from pysync.model.names import TableName
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.traits import TableTraits, Traits
+from pysync.targets.apply.refusals import refuse_catalog
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
@@ -89,6 +90,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
         return {**result, **_NOT_TAKEN}
     result["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
     try:
+        refuse_catalog(settings, result["name"])
         result |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
     except Rejected as error:
         result |= {"location": None, "refused": str(error)}

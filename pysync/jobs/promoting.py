@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.health import decide, hold
 from pysync.base.text import count, meant, quoted
 from pysync.base.toml_file import read_text, tables_in
 from pysync.config import Config, load_config
@@ -72,7 +73,8 @@ class Promotion:
     def drain(self, timeout: float, on_progress: OnProgress) -> None:
         """Wait until the target has all that has left the listeners; nothing to do for a target that is disabled.
 
-        Raises PysyncError where no sidecar runs, where events are parked, and when the time (s) is over.
+        Raises PysyncError where no sidecar runs, where drops are held or events are parked, and when the time (s) is
+        over.
         """
         if not self.settings.enabled:
             return
@@ -126,6 +128,8 @@ class Promotion:
         """How many events have not reached the target, as far as the sidecar knows."""
         status = ask(self.config.queue.directory, "status")
         it = next(it for it in status["targets"] if it["name"] == self.settings.name)
+        if text := hold(it):
+            raise PysyncError(text, decide(self.settings.name))
         if it["parked"]:
             raise PysyncError(
                 f"target {self.settings.name} has {count(it['parked'], 'parked event')}",

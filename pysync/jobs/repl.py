@@ -8,6 +8,7 @@ from typing import Literal
 
 from pysync.base.errors import UsageError
 from pysync.config import Config
+from pysync.control.client import ask_if_running
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest, scope_of
 from pysync.dump.read import DumpReader
@@ -93,27 +94,47 @@ def _assert_table(statement: ReplLoad, mapping: NameMapping, dump: Dump) -> None
 
 
 def repl_status(config: Config, statement: ReplStatus, targets: Sequence[str]) -> dict[str, int | None]:
-    """The last notification that each of these targets has loaded of a database or table, by its name there.
+    """The last notification that each of these targets has of a database or table, by its name there or at the source.
 
-    None if no dump of it was loaded, or if its source had no notification log. The running sidecar or load is asked,
-    or the queue is read where none runs. Raises PysyncError for a queue that cannot be read.
+    It is that up to which the running sidecar has brought it, or that of the last dump loaded, if this is later. None
+    if neither is known. Raises UsageError for a name that a sidecar finds nowhere, PysyncError for a queue that cannot
+    be read.
     """
-    settings = [it for it in config.targets if it.name in targets]
-    notes = load_notes(config.queue.directory, targets)
-    return {it.name: _upto(it, statement, by_scope(notes, it.name)) for it in settings}
+    directory, notes = config.queue.directory, load_notes(config.queue.directory, targets)
+    ids = dict[str, int | None]()
+    for settings in (it for it in config.targets if it.name in targets):
+        names = _source_names(settings, statement)
+        known = [_loaded(by_scope(notes, settings.name), names), _replayed(directory, settings.name, names)]
+        ids[settings.name] = max((it for it in known if it is not None), default=None)
+    return ids
 
 
-def _upto(settings: TargetSettings, statement: ReplStatus, taken: Sequence[Taken]) -> int | None:
-    """The last notification of the dump that was loaded last and takes the object."""
+def _source_names(settings: TargetSettings, statement: ReplStatus) -> list[TableName | str]:
+    """The names at the source, in scope of the target, that the statement may mean; those of its name there first."""
     policy, mapping = Policy.of(settings), NameMapping.of(settings)
-    for event in reversed(taken):
-        scope = scope_of(event.within)
-        if statement.table is None:
-            sources = mapping.source_databases(statement.database)
-            is_meant = any(scope.database(it) and policy.takes_database(it) for it in sources)
-        else:
-            names = mapping.sources_of(TableName(statement.database, statement.table))
-            is_meant = any(scope.table(it) and policy.takes_table(it) for it in names)
-        if is_meant:
-            return event.upto
+    names: list[TableName | str]
+    if statement.table is None:
+        names = [*mapping.source_databases(statement.database), statement.database]
+    else:
+        name = TableName(statement.database, statement.table)
+        names = [*mapping.sources_of(name), name]
+    return [it for it in dict.fromkeys(names) if policy.takes(it)]
+
+
+def _loaded(taken: Sequence[Taken], names: Sequence[TableName | str]) -> int | None:
+    """The last notification of the dump that was loaded last and takes the first of the names that any takes."""
+    for name in names:
+        for dump in reversed(taken):
+            scope = scope_of(dump.within)
+            if scope.table(name) if isinstance(name, TableName) else scope.database(name):
+                return dump.upto
     return None
+
+
+def _replayed(directory: Path, target: str, names: Sequence[TableName | str]) -> int | None:
+    """The notification up to which the running sidecar has brought the first of the names; None where none runs."""
+    if not names:
+        return None
+    answer = ask_if_running(directory, "object", object=str(names[0]), target=target)
+    upto: int | None = answer["targets"][0]["event_id"] if answer else None
+    return upto

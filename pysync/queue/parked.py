@@ -82,6 +82,12 @@ class ParkedEvents:
             row = connection.execute("SELECT count(*) FROM parked WHERE target = ?", (self.target,)).fetchone()
             return int(row[0])
 
+    def first(self) -> int | None:
+        """The position of the first parked event; None if none is parked."""
+        with self._file.reading() as connection:
+            row = connection.execute("SELECT min(position) FROM parked WHERE target = ?", (self.target,)).fetchone()
+            return None if row[0] is None else int(row[0])
+
     def blocked(self) -> set[str]:
         """The tables that have a parked event, so that their later events must wait."""
         with self._file.reading() as connection:

@@ -16,23 +16,28 @@ class Lags:
         """`clock_offset` is how many seconds the clock of a listener is ahead of ours; None if that is not known."""
         self._queue = queue
         self._clock_offset = clock_offset
-        self._read: dict[str, tuple[int, int]] = {}  # of each target its next event and when that was committed, in ms
+        # Of each target the first event that it lacks, and when that was committed, in ms.
+        self._read: dict[str, tuple[int, int]] = {}
 
     def seconds(self, target: str, now: float) -> float:
         """For how long, at the time `now` in seconds since 1970, the target has lacked a change; 0 if it has all.
 
+        What is parked it lacks, too.
+
         The clock of the source may be off: what the listener reports of it is taken off. One that is fast and not known
         does not hide the lag: then it counts from when the event came.
         """
-        position = self._queue.target(target).position()
-        if self._queue.last <= position:
+        of_target = self._queue.target(target)
+        parked = of_target.parked.first()
+        missing = of_target.position() + 1 if parked is None else parked
+        if self._queue.last < missing:
             return 0.0
         known = self._read.get(target)
-        if known is None or known[0] != position + 1:
-            events = self._queue.events(position, 1, 1)
+        if known is None or known[0] != missing:
+            events = self._queue.events(missing - 1, 1, 1)
             if not events:
                 return 0.0
-            known = self._read[target] = (position + 1, self._committed(events[0]))
+            known = self._read[target] = (missing, self._committed(events[0]))
         return max(0.0, now - known[1] / 1000)
 
     def _committed(self, queued: Queued) -> int:

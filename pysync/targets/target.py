@@ -67,7 +67,7 @@ class StoreTarget:
         """Apply the operation (see Target.apply); UNSUPPORTED if the store cannot hold what it describes."""
         kind, lacking = type(operation).__name__, NEEDS.get(type(operation))
         with self.store.classified(f"{kind} of {operation.key} on {self._place_name}"):
-            refuse_catalog(self.store.settings, operation)
+            refuse_catalog(self.store.settings, operation.key)
             if lacking is not None and lacking in self.store.lacks:
                 self._omit(lacking)
                 return Outcome.UNSUPPORTED

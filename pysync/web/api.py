@@ -156,9 +156,9 @@ class Api:
             answer = await run_in_threadpool(self._done, request.path_params["act"], fields, user)
             return JSONResponse(answer, headers={"Cache-Control": "no-store"})
         except BadRequest as error:
-            return _refused(error, error.code)
+            return refused_json(error, error.code)
         except PysyncError as error:
-            return _refused(error, 400)
+            return refused_json(error, 400)
 
     def _done(self, name: str, fields: Mapping[str, str], user: str) -> Mapping[str, Any]:
         act = ACTS.get(name)
@@ -205,13 +205,13 @@ class Api:
         def handled(request: Request) -> Response:
             if not self._is_authorized(request):
                 headers = {"WWW-Authenticate": "Bearer"}
-                return _refused(
+                return refused_json(
                     PysyncError("the token is missing or wrong", "Authorization: Bearer TOKEN"), 401, headers
                 )
             try:
                 return _conditional(request, answer(request))
             except PysyncError as error:
-                return _refused(error, 400)
+                return refused_json(error, 400)
 
         return handled
 
@@ -255,7 +255,7 @@ async def _fields_of(request: Request) -> dict[str, str]:
     return {key: ("yes" if it else "") if isinstance(it, bool) else str(it) for key, it in value.items()}
 
 
-def _refused(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
+def refused_json(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
     """As a command prints it that fails with `--json`."""
     text = {"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}}
     return JSONResponse(text, code, headers={"Cache-Control": "no-store", **(headers or {})})

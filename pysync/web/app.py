@@ -13,7 +13,9 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pysync.base.errors import PysyncError
 from pysync.web.acts import Acts
+from pysync.web.api import PREFIX, refused_json
 from pysync.web.login import Login
 from pysync.web.pages import Pages
 from pysync.web.site import STATIC, Site
@@ -58,11 +60,14 @@ def routes(site: Site) -> list[BaseRoute]:
 
 
 def failures(site: Site) -> Mapping[Any, Handler]:
-    """What is answered instead of a page: a refusal as a page, a fault of ours as a line."""
+    """What is answered instead of a page: a refusal as a page, below the API as JSON; a fault of ours as a line."""
 
     def refused(request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 400
         text = error.detail if isinstance(error, HTTPException) else str(error)
+        if request.url.path.startswith(f"{PREFIX}/"):
+            hint = f"the description of the API: {PREFIX}/openapi.json"
+            return refused_json(PysyncError(f"{request.method} {request.url.path[:80]}: {text}", hint), code)
         return site.render(request, "refused.html", code, text=text)
 
     def failed(_: Request, __: Exception) -> Response:

@@ -88,7 +88,23 @@ def test_people_get_a_table(file: Path) -> None:
     assert "location" not in done.stdout
 
 
+def test_a_catalog_that_is_not_written_at_the_target_parks_the_table(file: Path) -> None:
+    file.write_text(file.read_text().replace('exclude = ["hr"]', 'include = ["@spark#*"]'))
+    words = "is in the catalog spark, which pysync does not write at the target"
+    (result,) = policy_test(file, "@spark#sales.orders", "--target", "all")["@spark#sales.orders"]
+    assert any(words in str(it) for it in result)
+    done = pysync_here("policy", "test", "@spark#sales.orders", "-c", file)
+    assert f"all parks it: @spark#sales.orders {words}; rename it:" in done.stdout
+    file.write_text(file.read_text().replace('include = ["@spark#*"]', 'include = ["@spark#*"]\ncatalogs = ["spark"]'))
+    assert "parks it" not in pysync_here("policy", "test", "@spark#sales.orders", "-c", file).stdout
+
+
 def test_what_cannot_be_tested_is_refused_in_one_line(file: Path) -> None:
+    for option, valid in (
+        ("--type=extern", "EXTERNAL_TABLE, MANAGED_TABLE"),
+        ("--format=parq", "did you mean parquet?"),
+    ):
+        assert_one_line(pysync_here("policy", "test", "a.b", option, "-c", file), 2, "is not allowed", valid)
     assert_one_line(
         pysync_here("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table"
     )

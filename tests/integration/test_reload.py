@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import threading
@@ -19,7 +18,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.drains import create_database
-from tests.support.sidecars import FaultyPlace, Sidecar, assert_one_line, pysync, send, sidecar
+from tests.support.sidecars import FaultyPlace, Sidecar, assert_one_line, pysync, pysync_here, send, sidecar
 from tests.support.stages import assert_converges, wait_until_compared
 
 SECOND = '\n[[targets]]\nname = "second"\nkind = "faulty"\n'
@@ -79,13 +78,31 @@ def test_a_broken_file_changes_nothing(place: FaultyPlace, running: Sidecar, mor
     assert "Traceback" not in running.log()
 
 
-def test_the_status_tells_that_the_file_is_broken(place: FaultyPlace, running: Sidecar) -> None:
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [("no_such_key = 1", "no_such_key"), ("[[targets]]", "targets[1].kind"), ("[log]\nformat = ", "is not TOML")],
+)
+def test_a_broken_file_is_a_problem_and_the_sidecar_can_be_asked(
+    place: FaultyPlace, running: Sidecar, more: str, word: str
+) -> None:
     text = place.file.read_text()
-    place.write(more="no_such_key = 1")
-    found = json.loads(json.dumps(ask(place.queue, "status")["config"]))
-    assert (found["changes"], "no_such_key" in found["problem"]) == ([], True)
+    place.write(more=more)
+    shown = pysync("status", "-c", place.file)
+    assert (shown.returncode, shown.stderr) == (1, "")
+    wrong = "the configuration file is wrong, so no reload and no start would succeed: "
+    (problem,) = [line for line in shown.stdout.splitlines() if wrong in line]
+    assert word in problem
+    assert place.ask("status", code=1)["config"]["changes"] == []
+    for command in ("pause", "resume"):
+        assert pysync_here(command, "try", "-c", place.file).returncode == 0
+    assert pysync_here("pause", "tyr", "-c", place.file).returncode == 2
     place.file.write_text(text)
-    assert ask(place.queue, "status")["config"]["problem"] is None
+    assert wrong not in pysync_here("status", "-c", place.file).stdout
+
+
+def test_a_broken_file_is_refused_where_no_sidecar_runs(place: FaultyPlace) -> None:
+    place.write(more="[log]\nformat = ")
+    assert_one_line(pysync_here("status", "-c", place.file), 2, "is not TOML")
 
 
 def test_sighup_reloads_and_a_refusal_is_in_the_log(place: FaultyPlace, running: Sidecar) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ from pysync.base.errors import PysyncError
 from pysync.control.client import ask
 from tests.support import wait_until
 from tests.support.repls import NEWEST, Repl
-from tests.support.sidecars import assert_one_line, command
+from tests.support.sidecars import assert_one_line, command, sidecar
 
 SECONDS = 240.0
 UPTO = NEWEST + 6
@@ -138,3 +139,47 @@ def runs(repl: Repl) -> bool:
         return bool(ask(repl.directory / "queue", "status")["targets"])
     except PysyncError:  # it is not there yet
         return False
+
+
+def test_a_name_that_the_source_does_not_have_is_refused(repl: Repl) -> None:
+    missing = named(repl, "{db}x")
+    for text, words in (
+        (f"REPL DUMP {missing}", f"the source has no database {missing}; did you mean {repl.db}?"),
+        (f"REPL DUMP {missing}.['a']", f"the source has no database {missing}"),
+        (
+            named(repl, "REPL DUMP {db}.Order"),
+            f"the source has no table {repl.db}.order; did you mean {repl.db}.orders?",
+        ),
+        (f"REPL DUMP {missing} FROM {NEWEST}", f"the source has no database {missing}"),
+    ):
+        assert_one_line(pysync(repl, "here", "repl", text), 2, words)
+    assert not repl.root.exists() or list(repl.root.iterdir()) == []
+    repl.hms.call(lambda client: client.drop_table(repl.db, "orders", False))
+    repl.log.touch(repl.db, "orders")
+    dropped = pysync(repl, "here", "repl", named(repl, f"REPL DUMP {{db}}.orders FROM {UPTO}"))
+    assert dropped.returncode == 0, dropped.stderr
+    refused = pysync(repl, "here", "repl", named(repl, "REPL DUMP {db} FROM 1"))
+    assert_one_line(refused, 1, "make a full dump: without --from, or FROM in REPL DUMP")
+
+
+@pytest.mark.crash
+def test_a_running_sidecar_says_up_to_which_event_it_has_brought_a_database(repl: Repl) -> None:
+    text = (repl.directory / "here.toml").read_text().replace("thrift://127.0.0.1:1", str(repl.target.uri))
+    live = repl.directory / "live.toml"
+    live.write_text(text.replace("[queue]", 'capture = "notification-log"\n[queue]', 1))
+    with sidecar(SimpleNamespace(directory=repl.directory, file=live, queue=repl.directory / "queue")):
+        for name in ("{there}", "{db}"):
+            asked = named(repl, f"REPL STATUS {name}")
+            wait_until(
+                lambda it=asked: printed(pysync(repl, "live", "repl", it))[1] == [str(UPTO)],
+                seconds=SECONDS,
+                what=f"the event id of {name}",
+            )
+        repl.create("later")
+        wait_until(
+            lambda: printed(pysync(repl, "live", "repl", asked))[1] == [str(UPTO + 1)],
+            seconds=SECONDS,
+            what="the next id",
+        )
+        missing = pysync(repl, "live", "repl", "REPL STATUS nosuch")
+        assert_one_line(missing, 2, "database nosuch exists neither at the source nor at a target")

@@ -116,10 +116,19 @@ def test_what_makes_no_sense_is_refused_in_words(program: Program, sidecar: Fake
     assert program.refusal("/why/a.b") == "the target has stopped"
 
 
+@pytest.mark.parametrize(("path", "code"), [("/nothing", 404), ("/targets/lake", 404), ("/", 404)])
+def test_a_path_that_there_is_not_is_refused_as_json(program: Program, path: str, code: int) -> None:
+    seen = program.ask(path)
+    refused = json.loads(seen.body)["error"]
+    assert (seen.code, refused["message"]) == (code, f"GET /api/v1{path}: Not Found")
+    assert refused["hint"] == "the description of the API: /api/v1/openapi.json"
+
+
 def test_nothing_can_be_changed(program: Program) -> None:
     for path in PATHS:
         headers = {"Authorization": f"Bearer {program.token}"}
-        assert program.post(f"/api/v1{path}", {}, **headers).code == 405
+        seen = program.post(f"/api/v1{path}", {}, **headers)
+        assert (seen.code, json.loads(seen.body)["error"]["exit_code"]) == (405, 1)
 
 
 # --- acts, by a user's password

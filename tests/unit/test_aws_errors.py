@@ -163,5 +163,5 @@ def test_no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytes
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-    with closing(a_target("http://127.0.0.1:1")) as target, pytest.raises(Unavailable, match="credentials"):
-        target.check()
+    with pytest.raises(Unavailable, match="Unable to locate credentials"):
+        a_target("http://127.0.0.1:1")

@@ -122,6 +122,19 @@ def test_lanes_share_a_client_and_targets_do_not() -> None:
     assert client(lake(), "glue") is not found[0]
 
 
+def test_credentials_that_come_later_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    settings, file = lake(), tmp_path / ".aws" / "credentials"
+    for role in (None, {"arn": ROLE}):
+        with pytest.raises(Unavailable, match="Unable to locate credentials"):
+            client(lake(assume_role=role), "glue")
+    with pytest.raises(Unavailable, match="pysync finds credentials that come later"):
+        client(settings, "glue")
+    file.parent.mkdir()
+    file.write_text("[default]\naws_access_key_id = later\naws_secret_access_key = any\n")
+    assert client(settings, "glue")._request_signer._credentials.access_key == "later"
+
+
 @pytest.mark.parametrize(
     ("url", "glue", "sts"),
     [
@@ -207,7 +220,8 @@ def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], text: str
 
 
 def test_the_region_may_be_the_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("[profile work]\nregion = us-west-2\n")
+    keys = "aws_access_key_id = own\naws_secret_access_key = any\n"
+    (tmp_path / "config").write_text(f"[profile work]\nregion = us-west-2\n{keys}")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     assert client(lake(region=None, profile="work"), "glue").meta.region_name == "us-west-2"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -160,8 +161,26 @@ def test_scopes_are_those_of_any_target() -> None:
     scope = scope_of([Within(policy="a.'t.*'.'tmp'"), Within(include=("b",), exclude=("b.x",))])
     asked = ["a.t1", "a.tmp", "a.x", "b.y", "b.x", "c.t1"]
     assert [name for name in asked if scope.table(TableName.parse(name))] == ["a.t1", "b.y"]
-    with pytest.raises(UsageError, match="cannot read the policy"):
+    with pytest.raises(UsageError, match=r"cannot read the policy 'a\.b\.c': column 4: found '\.c'"):
         scope_of([Within(policy="a.b.c")])
+
+
+@pytest.mark.parametrize(
+    ("policy", "place"),
+    [
+        ("", "column 1: found the end"),
+        ("sales.", "column 7: found the end"),
+        (" sales x", "column 8: found 'x'"),
+        ("sales.['a' x]", "column 12: found 'x]'"),
+        ("sales.['a'", "column 11: found the end"),
+        ("sales.['a'].b", "column 13: found 'b'"),
+        ("sales.['a'].['b', c]", "column 19: found 'c]'"),
+        ("['a']", "column 1: found \"['a']\""),
+    ],
+)
+def test_a_policy_that_cannot_be_read_names_the_place(policy: str, place: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(place)):
+        scope_of([Within(policy=policy)])
 
 
 def test_what_vanishes_or_becomes_another_on_the_way(tmp_path: Path) -> None:

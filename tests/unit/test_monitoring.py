@@ -34,6 +34,7 @@ ALERTS = [
     "PysyncDrift",
     "PysyncDiskLow",
     "PysyncWorkerFailing",
+    "PysyncProblem",
     "PysyncCertificateEnding",
 ]
 
@@ -49,6 +50,7 @@ def then(before: float, after: float) -> str:
 
 STATE = 'pysync_target_state{target="dr",state="%s"}'
 HELD = 'pysync_target_held_drops{target="dr"}'
+LAG, PARKED, QUEUED = ('pysync_target_%s{target="dr"}' % it for it in ("lag_seconds", "parked", "queued"))  # noqa: UP031
 EXPIRY = 'pysync_credential_expiry_timestamp_seconds{used_for="source",kind="%s"}'
 LOST = 'pysync_listener_lost_events_total{listener="jvm",source="onprem"}'
 HEARD, SILENT = ('pysync_listeners{state="%s"}' % it for it in ("heard", "silent"))  # noqa: UP031
@@ -70,9 +72,12 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(700), STATE % "paused": always(0)}, 1),
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(700), STATE % "paused": always(1)}, 0),
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(500)}, 0),
+    ("PysyncTargetBehind", {LAG: always(700), PARKED: always(2), QUEUED: always(0)}, 0),
+    ("PysyncTargetBehind", {LAG: always(700), PARKED: always(2), QUEUED: always(9)}, 1),
     ("PysyncDropsHeld", {HELD: f"0+0x{MINUTES - 2} 41+0x1"}, 1),
     ("PysyncDropsHeld", {HELD: always(0)}, 0),
-    ("PysyncTargetPaused", {STATE % "paused": always(1), HELD: always(41)}, 0),
+    ("PysyncTargetPaused", {STATE % "paused": always(1), HELD: always(41)}, 1),
+    ("PysyncTargetPaused", {STATE % "paused": always(0), STATE % "running": always(1), HELD: always(41)}, 0),
     ("PysyncTargetPaused", {STATE % "paused": always(1)}, 1),
     ("PysyncTargetPaused", {STATE % "paused": f"0+0x{MINUTES - 5} 1+0x4", STATE % "running": always(1)}, 0),
     ("PysyncTargetUnavailable", {STATE % "waiting": always(1)}, 1),
@@ -89,6 +94,9 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("PysyncWorkerFailing", {'pysync_worker_state{worker="drain-dr",state="failing"}': always(1)}, 1),
     ("PysyncWorkerFailing", {'pysync_worker_state{worker="drain-dr",state="stopped"}': always(1)}, 1),
     ("PysyncWorkerFailing", {'pysync_worker_state{worker="drain-dr",state="waiting"}': always(1)}, 0),
+    ("PysyncProblem", {"pysync_well": always(0)}, 1),
+    ("PysyncProblem", {"pysync_well": always(1)}, 0),
+    ("PysyncProblem", {"pysync_well": always(0), HELD: always(41)}, 0),
     ("PysyncCertificateEnding", {EXPIRY % "certificate": always(13 * DAY)}, 1),
     ("PysyncCertificateEnding", {EXPIRY % "authority": always(13 * DAY)}, 1),
     ("PysyncCertificateEnding", {EXPIRY % "certificate": always(15 * DAY), EXPIRY % "ticket": always(9 * 3600)}, 0),

@@ -19,7 +19,7 @@ from pysync.dump.taken import Taken, by_scope, last_taken, note_begun, note_take
 from pysync.dump.write import DumpSelection, newest_within
 from pysync.jobs.dumping import DumpRequest
 from pysync.jobs.load_guard import refuse_unfit
-from pysync.jobs.repl import _files, _upto, repl_status, root_of, wanted
+from pysync.jobs.repl import _files, repl_status, root_of, wanted
 from pysync.jobs.repl_options import (
     ACID,
     EXTERNAL,
@@ -300,14 +300,21 @@ def test_what_an_older_pysync_noted_is_read(reopen) -> None:
 
 @pytest.mark.parametrize(
     ("name", "upto"),
-    [("sales", 30), ("sales.a", 30), ("sales.b", 10), ("crm2", 20), ("crm", None), ("hr", None), ("crm2.x", 20)],
+    [
+        *[("sales", 30), ("sales.a", 30), ("sales.b", 10), ("hr", None)],
+        *[(name, 20) for name in ("crm2", "crm2.x", "crm", "crm.x")],  # of a rename either name
+    ],
 )
-def test_the_status_is_that_of_the_last_load_of_an_object(name: str, upto: int | None) -> None:
-    taken = [Taken.of(it) for it in (manifest(10), manifest(20, "crm"), manifest(30, "sales.['a']"))]
+def test_the_status_is_that_of_the_last_load_of_an_object(name: str, upto: int | None, reopen, tmp_path: Path) -> None:
+    queue = reopen()
+    queue.target("dr").register()
+    for made in (manifest(10), manifest(20, "crm"), manifest(30, "sales.['a']")):
+        note_taken(queue, "dr", made)
+    queue.close()
     database, _, of = name.partition(".")
-    where = settings(databases={"crm": "crm2"})
-    assert _upto(where, ReplStatus(database, of or None, {}), taken) == upto
-    assert _upto(settings(include=["none"]), ReplStatus(database, of or None, {}), taken) is None
+    for target, expected in ((settings(databases={"crm": "crm2"}), upto), (settings(include=["none"]), None)):
+        config: Any = SimpleNamespace(queue=SimpleNamespace(directory=tmp_path), targets=[target])
+        assert repl_status(config, ReplStatus(database, of or None, {}), ["dr"]) == {"dr": expected}
 
 
 def test_the_status_is_read_from_the_queue_where_no_sidecar_runs(tmp_path: Path) -> None:

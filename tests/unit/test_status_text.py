@@ -266,6 +266,18 @@ def test_a_bootstrap_is_told_of_beside_its_target(monkeypatch: pytest.MonkeyPatc
 
 def test_it_begins_with_ok_or_the_number_of_problems() -> None:
     assert [it.text for it in verdict([])] == ["OK"]
+
+
+def test_a_target_that_waits_and_is_no_problem_yet_stands_below_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = target("lake", state="waiting", waiting_since=NOW - 90, last_error=error("connection refused"))
+    lines = printed(overview(status(target(), waiting), NOW), 100, monkeypatch)[:3]
+    assert lines == [
+        "OK",
+        "  not yet a problem: target lake has been waiting for 1m 30s: connection refused",
+        "",
+    ]
+    late = printed(overview(status({**waiting, "waiting_since": NOW - 900}), NOW), 100, monkeypatch)
+    assert (late[0], [line for line in late if "not yet" in line]) == ("1 problem:", [])
     gap, full = Problem("gap_open", "warning", "a gap is open"), Problem("queue_full", "critical", "full", hint="df")
     assert [it.label + it.text for it in verdict([gap])] == ["1 problem:", "  a gap is open"]
     assert [it.text for it in verdict([gap, full])] == ["2 problems:", "a gap is open", "full (df)"]

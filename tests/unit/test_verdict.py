@@ -48,6 +48,7 @@ def listener(**values: Any) -> dict[str, Any]:
 def a_status(**values: Any) -> dict[str, Any]:
     return {
         "source": "onprem",
+        "config": {"problem": None},
         "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
         "queue": queue(),
@@ -114,6 +115,16 @@ def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_fail
     assert [str(it) for it in failing(a_status(workers=workers))] == ([words] if is_failing else [])
 
 
+def test_a_file_with_which_nothing_would_start_again_is_a_problem() -> None:
+    assert problem_texts(
+        config={"problem": "a.toml:9:1: lane: unknown key\na.toml:10:1: targets[1].name: missing"}
+    ) == [
+        "the configuration file is wrong, so no reload and no start would succeed: a.toml:9:1: lane: unknown key, and "
+        "1 more problem (pysync check)"
+    ]
+    assert problem_texts(config=None) == [], "a job that reads no file"
+
+
 @pytest.mark.parametrize("state", ["starting", "running", "waiting", "finished"])
 def test_a_worker_that_is_as_it_should_be_is_no_problem(state: str) -> None:
     assert problems(a_status(workers=[worker(state=state, waiting_since=NOW - GRACE + 1)]), GRACE, NOW) == []
@@ -172,6 +183,12 @@ def test_an_open_gap_is_a_problem_for_its_reason() -> None:
 def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
     text = f"the queue takes no events: {left // 2**20} MiB are free on its disk, [queue] min_free_mb is 256"
     assert problem_texts(queue=queue(free_bytes=left)) == [f"{text} (df -h)"]
+
+
+@pytest.mark.parametrize(("left", "is_low"), [(2**28 + 1, True), (2**29 - 1, True), (2**29, False)])
+def test_little_room_is_a_problem_as_for_the_alert(left: int, is_low: bool) -> None:
+    found = problems(a_status(queue=queue(free_bytes=left)), GRACE, NOW)
+    assert [(it.code, it.severity) for it in found] == ([("disk_low", "warning")] if is_low else [])
 
 
 def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:

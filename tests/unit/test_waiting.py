@@ -22,7 +22,8 @@ from pysync.sidecar.waiting.capture import Arrival
 from pysync.sidecar.waiting.verdict import WaitVerdict
 from pysync.sidecar.why.ends import EndsReader
 from tests.support import wait_until
-from tests.support.drains import FaultyDrain, create, create_database
+from tests.support.braking import at_once
+from tests.support.drains import FaultyDrain, create, create_database, drop
 from tests.support.queues import Reopener, fill
 
 
@@ -232,6 +233,22 @@ def test_a_parked_event_ends_the_wait_for_its_table_alone(bench: FaultyDrain) ->
             f"pysync parked list {asked.name}",
         )
     assert asked.status("db")["parked"] == [{"position": 2, "tables": ["db.bad"]}]
+
+
+def test_what_the_brake_holds_of_its_objects_ends_the_wait_with_that(bench: FaultyDrain) -> None:
+    bench.configure(max_drops_per_window=2)
+    bench.start()
+    asked = Asked(bench)
+    names = ["a.first", "a.second", "b.third", "b.good"]
+    bench.append(create_database("a"), create_database("b"), *map(create, names))
+    bench.finish()
+    at_once(bench, *map(drop, names[:3]))
+    for name, what in (("a", "2 tables of a"), ("a.second", "1 table of a"), ("b", "1 table of b")):
+        found = asked.wait(name)
+        assert (found["state"], found["code"]) == ("cannot", "brake")
+        assert found["text"] == f"{asked.name} holds the drop of {what}: max_drops_per_window is 2"
+        assert found["hint"].startswith(f"look at pysync held list {asked.name}; ")
+    assert asked.wait("b.good")["state"] == "there"
 
 
 def test_what_is_out_of_scope_is_said_at_once(bench: FaultyDrain) -> None:

@@ -17,7 +17,9 @@ import re
 from dataclasses import dataclass
 
 from pysync.base.errors import UsageError
+from pysync.base.text import quoted
 
+_SHOWN = 20
 _NAME_PATTERN = r"""[^.'"\[\]\s]+"""
 _STRING_PATTERN = r"""'[^']*'|"[^"]*\""""
 _LIST = rf"\[\s*(?:(?:{_STRING_PATTERN})(?:\s*,\s*(?:{_STRING_PATTERN}))*\s*)?\]"
@@ -26,6 +28,13 @@ _TABLES = rf"(?:{_STRING_PATTERN}|{_LIST})"
 _POLICY = re.compile(
     rf"(?P<database>{_NAME_PATTERN})(?:\.(?P<table>{_NAME_PATTERN})|\.(?P<include>{_TABLES})(?:\.(?P<exclude>{_TABLES}))?)?"
 )
+
+
+_OPEN_LIST = rf"\[\s*(?:(?:{_STRING_PATTERN})(?:\s*,\s*(?:{_STRING_PATTERN}))*\s*(?:,\s*)?)?"
+_BEGIN = re.compile(
+    rf"{_NAME_PATTERN}(?:\.(?:{_TABLES}(?:\.(?:{_TABLES}|{_OPEN_LIST})?)?|{_OPEN_LIST}|{_NAME_PATTERN})?)?"
+)
+"""The longest beginning of a text that a policy may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +48,25 @@ class ReplPolicy:
 
 
 def parse_policy(text: str) -> ReplPolicy:
-    """Read a policy. Raises UsageError if it has none of the forms."""
+    """Read a policy. Raises UsageError, which names the place in the text, if it has none of the forms."""
     match = _POLICY.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f"cannot read the policy {text!r}",
+            f"cannot read the policy {text!r}: {_fault(text)}",
             "write db, db.table, db.['include regex', …] or db.['include regex', …].['exclude regex', …]",
         )
     include, exclude = match["include"], match["exclude"]
     return ReplPolicy(
         match["database"], match["table"], None if include is None else _strings(include), _strings(exclude or "")
     )
+
+
+def _fault(text: str) -> str:
+    """Where the text stops being a policy: `column 7: found ']'`."""
+    begin = _BEGIN.match(text.strip())
+    rest = text.lstrip()[begin.end() if begin else 0 :].lstrip()
+    there = rest.split(None, 1)
+    return f"column {len(text) - len(rest) + 1}: found {quoted(there[0][:_SHOWN]) if there else 'the end'}"
 
 
 def _strings(part: str) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pysync.base.health import decide
 from pysync.base.text import count
 from pysync.model.names import TableName
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, Removal
 from pysync.replay.drain import Drain
 from pysync.replay.progress import DrainState
 from pysync.replay.window.concerns import Concerns, concerns
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import EVERYTHING, database_of, is_database
 from pysync.replay.window.policy import Policy
+from pysync.sidecar.held import summary
 from pysync.sidecar.waiting.verdict import WaitVerdict, cannot, waits
 
 _PATIENCE_SECONDS = 5.0
@@ -110,14 +111,17 @@ class Reaching:
             return self._silent(position)
         now = self._clock()
         self._parked_since = now if self._parked_since is None else self._parked_since
-        held = {it.table for it in self.drain.brake.held()}
-        if not held.isdisjoint(key.removesuffix(EVERYTHING) for keys in parked.values() for key in keys):
-            what = f"{self.drain.name} holds drops of {', '.join(sorted(held)[:_MOST_NAMED])}"
+        if held := self._held({key.removesuffix(EVERYTHING) for keys in parked.values() for key in keys}):
+            what = f"{self.drain.name} holds the drop of {summary(held)}: {held[0].reason}"
             return cannot("brake", what, decide(self.drain.name), position)
         verdict = _parked(self.drain.name, parked)
         if now - self._parked_since < _PATIENCE_SECONDS:
             return waits("parked", verdict, position=position)
         return cannot("parked", verdict, f"pysync parked list {self.drain.name}", position)
+
+    def _held(self, parked: Set[str]) -> list[Removal]:
+        """What the brake holds of these databases and tables."""
+        return [it for it in self.drain.brake.held() if it.table in parked]
 
     def _silent(self, position: int) -> WaitVerdict | None:
         """A target that has everything has to have answered since this was made: one that is gone has nothing."""

@@ -19,7 +19,7 @@ import structlog
 from pysync.model.catalogs import catalog_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import Operation, PutTable, TableOperation
+from pysync.model.operation import PutTable, TableOperation
 from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.targets.apply.owners import Ownership, ownership_for_drop
 from pysync.targets.base import Rejected
@@ -31,12 +31,12 @@ _HADOOPS_S3 = re.compile(r"^s3[an]://")
 Parameters = Mapping[str, str] | None
 
 
-def refuse_catalog(settings: TargetSettings, operation: Operation) -> None:
-    """Raise Rejected for what is in a catalog that the target does not have."""
-    catalog = catalog_of(operation.key)
+def refuse_catalog(settings: TargetSettings, name: str) -> None:
+    """Raise Rejected for an object, by its name there, in a catalog that pysync does not write at the target."""
+    catalog = catalog_of(name)
     if catalog is not None and catalog not in settings.written_catalogs:
         raise Rejected(
-            f"{operation.key} is in the catalog {catalog}, which pysync does not write at the target",
+            f"{name} is in the catalog {catalog}, which pysync does not write at the target",
             f'rename it: databases = {{ "@{catalog}#*" = "{catalog}_*" }}; or set catalogs = ["{catalog}"] (kind hms)',
         )
 

@@ -18,6 +18,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider, DeferredRefreshableCredentials
+from botocore.exceptions import NoCredentialsError
 
 from pysync import __version__
 from pysync.base.errors import PysyncError
@@ -39,7 +40,7 @@ T = TypeVar("T")
 def client(settings: AwsSettings, service: str) -> Any:
     """The boto3 client of a service (`glue`, `athena`), the same one for all lanes. Sends nothing.
 
-    Raises Unavailable when the profile, the region or the credentials' source is not there.
+    Raises Unavailable when the profile, the region or the credentials are not there; the next call looks again.
     """
 
     def build() -> Any:
@@ -90,7 +91,11 @@ def _build(settings: AwsSettings, service: str) -> Any:
         max_pool_connections=settings.lanes * settings.parallel,
         user_agent_appid=f"pysync-{__version__}",
     )
-    built = _session(settings).client(service, endpoint_url=settings.endpoint_of(service), config=config)
+    session = _session(settings)
+    # A client never looks for credentials again, so one without any would stay so until the next start.
+    if session.get_credentials() is None:
+        raise NoCredentialsError
+    built = session.client(service, endpoint_url=settings.endpoint_of(service), config=config)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built

@@ -33,7 +33,8 @@ INVALID = frozenset(
 """Answers that something in a call is wrong or too large; in a batch that may be a single item."""
 
 _CREDENTIALS_HINT = (
-    "check profile and assume_role of the target, and the environment; pysync picks up renewed credentials"
+    "check profile and assume_role of the target, and the environment; pysync finds credentials that come later, and "
+    "renews those of roles; after a change of keys: pysync reload"
 )
 _DENIED_HINT = (
     "grant the permission; Lake Formation also denies access to missing objects if the role may not create or "

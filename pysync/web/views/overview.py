@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.base.health import Problem
+from pysync.base.health import Problem, is_full
 from pysync.base.text import ago, count, duration, number, size
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, tone_of_state, tone_of_target, worst_tone
 from pysync.web.words import segment
@@ -124,13 +124,12 @@ def queue_stage(status: Status) -> StageView:
     waiting = max((it["queued"] for it in status.get("targets") or ()), default=0)
     missing = sum(last - first + 1 for it in status.get("instances") or () for first, last in it["missing"])
     gaps = _gaps(status, None)
-    is_full = queue["free_bytes"] <= queue["min_free_bytes"]
     facts = [("kept", count(queue["events"], "event")), ("free on disk", size(queue["free_bytes"]))]
     if missing:
         facts.append(("missing", count(missing, "event")))
     if gaps:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
-    tone, state = (BAD, "full") if is_full else (WARN, "gap") if gaps else (GOOD, "takes events")
+    tone, state = (BAD, "full") if is_full(queue) else (WARN, "gap") if gaps else (GOOD, "takes events")
     return StageView("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
 
 
