@@ -22,9 +22,9 @@ _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 # printed); tabs and line feeds stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# A page that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
-_PAGE = re.compile(r"(?:\bb?['\"])?\s*(?<!\w)<(?:!doctype\s+html|html)\b.*", re.IGNORECASE | re.DOTALL)
-_TITLE = re.compile(r"<title[^>]*>([^<]+)", re.IGNORECASE)
+# Where a page begins that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
+_PAGE = re.compile(r"(?:\bb['\"])?(?<!\w)<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^<>]*>([^<]+)", re.IGNORECASE)
 
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _JUST_NOW = 1.5  # seconds, before or after
@@ -60,12 +60,12 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 
 def without_pages(text: str) -> str:
     """The text with the title of an HTML page in place of the page."""
-    return _PAGE.sub(_titled, text)
-
-
-def _titled(page: re.Match[str]) -> str:
-    title = _TITLE.search(page.group())
-    return f" an HTML page, {' '.join(title[1].split())!r}" if title else " an HTML page"
+    page = _PAGE.search(text)
+    if page is None:
+        return text
+    title = _TITLE.search(text, page.end())
+    name = f", {' '.join(title[1].split())!r}" if title else ""
+    return f"{text[: page.start()].rstrip()} an HTML page{name}"
 
 
 def quoted(text: str, longest: int = 80) -> str:

@@ -6,17 +6,26 @@ Python's parser does not say where a key is. That is looked for in texts which t
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Place = tuple[int, int]
 """A line and a column, both from 1."""
 
-_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|'[^']*')"""
-_NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
-_TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAME})\s*\]\]?")
-_KEY = re.compile(rf"\s*({_NAME})\s*=")
-# The quotes of a text of several lines, a text of one line, a comment, a bracket.
-_TOKEN = re.compile(r"""\"\"\"|'''|"(?:\\.|[^"\\])*"|'[^']*'|\#.*|[\[{\]}]""")
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
+NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
+"""The expression of a name, which may have dots and parts in quotes."""
+_TABLE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({NAME})[ \t]*\]\]?")
+_KEY = re.compile(rf"[ \t]*({NAME})[ \t]*=")
+# The quotes of a text of several lines, a text of one line, a comment, a bracket. A text may lack its end: else each
+# quote in a row of them would be followed to the end of the line.
+_TOKEN = re.compile(r"""\"\"\"|'''|"(?:\\.|[^"\\])*"?|'[^']*'?|\#.*|[\[{\]}]""")
 
 # What the parser adds to what it says, and how it writes the name of a table: ('targets', 'copy').
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -42,14 +51,26 @@ def places(text: str) -> Mapping[str, Place]:
     table = ""
     for number, line in _statements(text):
         if header := _TABLE.match(line):
-            name = _plain(header[2])
+            name = ".".join(name_parts(header[2]))
             if header[1] == "[[":
                 counts[name] = counts.get(name, -1) + 1
             table = _numbered(name, counts)
             keys.setdefault(table, (number, header.start(1) + 1))
         elif key := _KEY.match(line):
-            keys.setdefault(f"{table}.{_plain(key[1])}".lstrip("."), (number, key.start(1) + 1))
+            keys.setdefault(f"{table}.{'.'.join(name_parts(key[1]))}".lstrip("."), (number, key.start(1) + 1))
     return keys
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """The parts of a name, without their quotes. Raises ValueError for a text that is no name."""
+    if not re.fullmatch(NAME, name.strip()):
+        raise ValueError("not a key")
+    value: Any = tomllib.loads(f"{name} = 0")
+    parts = list[str]()
+    while isinstance(value, dict):
+        ((part, value),) = value.items()
+        parts.append(part)
+    return tuple(parts)
 
 
 def place_of(key: str, places: Mapping[str, Place]) -> Place | None:
@@ -89,10 +110,6 @@ def _left_open(line: str, depth: int) -> tuple[int, str]:
         elif len(token[0]) == 1 and token[0] in "[{]}":
             depth += 1 if token[0] in "[{" else -1
     return depth, ""
-
-
-def _plain(name: str) -> str:
-    return ".".join(part.strip("\"'") for part in re.findall(_PART, name))
 
 
 def _numbered(name: str, counts: Mapping[str, int]) -> str:

@@ -48,7 +48,7 @@ def _lines(table: Mapping[str, Any]) -> str:
 def _catalogs_of(target: Mapping[str, Any]) -> dict[str, Any]:
     """The catalogs of the source that the target takes, as those that the way back may write in."""
     patterns = [*target.get("include", ()), target.get("policy", "")]
-    taken = sorted({name for it in patterns for name in re.findall("@(.+?)#", it)})
+    taken = sorted({name for it in patterns for name in re.findall("@([^@#]+)#", it)})
     return {"catalogs": taken} if taken else {}
 
 

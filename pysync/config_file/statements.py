@@ -6,30 +6,21 @@ The text must be one that Python's parser has taken.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pysync.base.toml_places import NAME, name_parts
 
 Key = tuple[str, ...]
 """The parts of a dotted key, without their quotes."""
 
-_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
-_NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
-_HEADER_LINE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]\]?")
-_KEY = re.compile(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
-# A text of several lines, one of a line, a comment, a bracket, the end of a line, and a run of anything else.
+_HEADER_LINE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({NAME})[ \t]*\]\]?")
+_KEY = re.compile(rf"[ \t]*({NAME})[ \t]*=[ \t]*")
+# A text of several lines, one of a line, a comment, a bracket, the end of a line, and a run of anything else. A text
+# may lack its end: else each quote in a row of them would be followed to the end of the file.
 _TOKEN = re.compile(
-    r'''"""(?:\\.|(?!""").)*"{3,5}|\'\'\'(?:(?!\'\'\').)*'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[\[{\]}\n]'''
-    r"""|[^\s"'\#\[\]{}]+""",
+    r'''"""(?:\\.|(?!""")[^\\])*"{0,5}|\'\'\'(?:(?!\'\'\').)*'{0,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?'''
+    r"""|\#[^\n]*|[\[{\]}\n]|[^\s"'\#\[\]{}]+""",
     re.DOTALL,
 )
 
@@ -59,21 +50,13 @@ def statements(text: str) -> Iterator[Statement]:
     while at < len(text):
         if header := _HEADER_LINE.match(text, at):
             _, end = _rest(text, header.end())
-            yield Statement(parts(header[2]), at, end, is_array=header[1] == "[[")
+            yield Statement(name_parts(header[2]), at, end, is_array=header[1] == "[[")
         elif key := _KEY.match(text, at):
             last, end = _rest(text, key.end())
-            yield Statement(parts(key[1]), at, end, value=(key.end(), last))
+            yield Statement(name_parts(key[1]), at, end, value=(key.end(), last))
         else:
             end = text.find("\n", at) + 1 or len(text)
         at = end
-
-
-def parts(name: str) -> Key:
-    """The parts of a name as a TOML file has it. Raises ValueError for a text that is no name."""
-    if not re.fullmatch(_NAME, name.strip()):
-        raise ValueError("not a key")
-    matches = re.findall(_PART, name)
-    return tuple(str(tomllib.loads(f"k = {it}")["k"]) if it[0] in "\"'" else it for it in matches)
 
 
 def _rest(text: str, at: int) -> tuple[int, int]:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from pysync.base.errors import UsageError
 from pysync.base.text import meant, quoted
+from pysync.base.toml_places import name_parts
 from pysync.config_file.edits import number_of, read, with_key, with_table, without_key, without_table
 from pysync.config_file.file import Change
-from pysync.config_file.statements import Key, parts
+from pysync.config_file.statements import Key
 from pysync.targets.spark_request import is_secret
 
 if sys.version_info >= (3, 11):
@@ -47,7 +48,7 @@ def setting_of(text: str) -> Setting:
 def key_of(text: str) -> Key:
     """A key of a target: `include`, `copy.rewrite`, `locations."hdfs://nn"`. Raises UsageError."""
     try:
-        key = parts(text)
+        key = name_parts(text)
     except ValueError:
         raise UsageError(
             f"{quoted(text)} is no key of a target",

@@ -40,9 +40,10 @@ _REGION = "us-east-1"
 """Where both generations write if no region is set."""
 _HOST = re.compile(r"athena\.([a-z0-9-]+)\.(?:vpce\.)?(?:amazonaws\.com|api\.aws)")
 _ENDPOINT = re.compile(r"//([a-z0-9.-]*\.vpce\.amazonaws\.com(?:\.cn)?(?::\d+)?)")
-_SECRET_WORDS = re.compile(r"(?:UID|User|PWD|Password|\w*Secret\w*|\w*Token\w*|AccessKey\w*)", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{(?!\S*(?:secret|password|token|key))([^${}\s]+)\}", re.IGNORECASE)
-_DEPTH = 20  # of variables that refer to others, as in Hadoop
+_LOGIN = frozenset({"uid", "user", "pwd", "password"})
+_SECRET_WORDS = ("secret", "password", "token", "key")
+_VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
+_MOST_VARIABLES = 20  # that are replaced in one value, as in Hadoop: they may contain one another
 _OLD_NAMES = {"awsregion": "region", "s3outputlocation": "outputlocation", "endpointoverride": "athenaendpoint"}
 _OF_ADDRESS = {"region", "outputlocation", "athenaendpoint", "workgroup", "catalog"}
 
@@ -59,12 +60,15 @@ class Agent:
         One that may hold a credential is left as it is.
         """
         value = self.properties.get(key, default)
-        for _ in range(_DEPTH):
-            expanded = _VARIABLE.sub(lambda it: self.properties.get(it[1], it[0]), value)
-            if expanded == value:
+        for _ in range(_MOST_VARIABLES):
+            known = next((it for it in _VARIABLE.finditer(value) if self._is_known(it[1])), None)
+            if known is None:
                 break
-            value = expanded
+            value = value[: known.start()] + self.properties[known[1]] + value[known.end() :]
         return value
+
+    def _is_known(self, variable: str) -> bool:
+        return variable in self.properties and not any(word in variable.lower() for word in _SECRET_WORDS)
 
     def flag(self, key: str, default: bool) -> bool:
         """A setting that is true or false; the default for other words, as Hadoop takes it."""
@@ -170,11 +174,17 @@ class Agent:
 
     @property
     def _has_secrets_in_address(self) -> bool:
-        return any(_SECRET_WORDS.fullmatch(key) for key, _ in self._address_pairs())
+        return any(_holds_secret(key) for key, _ in self._address_pairs())
 
     def _address_pairs(self) -> list[tuple[str, str]]:
         parts = (part.partition("=") for part in re.split(r"[;?&]", self.get(_URL).partition("://")[2]))
         return [(key.strip(), value.strip()) for key, equals, value in parts if equals]
+
+
+def _holds_secret(key: str) -> bool:
+    """Whether a setting of the JDBC driver is a part of a login."""
+    plain = key.lower()
+    return plain in _LOGIN or "secret" in plain or "token" in plain or plain.startswith("accesskey")
 
 
 def _address_key(key: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pysync.hiveql.refusal import CannotTranslate
 
-_TOKEN = re.compile(r"\s*([a-z_][a-z0-9_$]*|`[^`]*`|[0-9]+|[<>(),:])", re.IGNORECASE)
+_TOKEN = re.compile(r"[a-z_][a-z0-9_$]*|`[^`]*`|[0-9]+|[<>(),:]", re.IGNORECASE)
 _SYNONYMS = {"integer": "int", "numeric": "decimal", "dec": "decimal", "double precision": "double", "real": "float"}
 _TRINO = {
     "int": "integer",

@@ -16,7 +16,7 @@ Translate = Callable[[exp.Expression], Typed]
 _KNOWN = {"this", "partition_by", "order", "spec", "alias", "over", "first"}
 _UNBOUNDED = 2**31 - 1  # as Hive writes it
 _BY_VALUES = re.compile(r"RANGE .*\d")
-_WITH_ROW = re.compile(r"BETWEEN (?:.* PRECEDING|CURRENT ROW) AND (?:.* FOLLOWING|CURRENT ROW)")
+_WITH_ROW = re.compile(r"BETWEEN (?:\S+ PRECEDING|CURRENT ROW) AND (?:\S+ FOLLOWING|CURRENT ROW)")
 
 
 def ordered(node: exp.Ordered, value: Typed, *, has_two_zeros: bool = False) -> str:
@@ -47,7 +47,7 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool, by_values: 
     if items:
         parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
     frame = _frame(node.args["spec"]) if has_frame and node.args.get("spec") else ""
-    if _BY_VALUES.search(frame):
+    if _BY_VALUES.match(frame):
         if by_values:
             raise CannotTranslate(f"a frame by values, {by_values}")
         parts[-1] = f"ORDER BY {_by_values(frame, items, translate)}"

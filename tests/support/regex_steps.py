@@ -19,16 +19,28 @@ else:
     import sre_constants as constants
     import sre_parse as parser
 
-_ONE_CHARACTER = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
+ONE_CHARACTER = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
 Groups = dict[int, tuple[int, int]]
 Found = Iterator[tuple[int, Groups]]
 
 
-class Steps:
-    """Searches of one expression, all matches in a text, counted in `count`."""
+def one_character(node: Any, flags: int) -> re.Pattern[str]:
+    """The expression of one node of a tree: of one character, or of a place such as the end of a word."""
+    tree = parser.SubPattern(parser.State(), [node])
+    tree.state.flags = flags
+    return compiler.compile(tree, flags)
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+
+class TooManySteps(Exception):
+    """A search has taken more steps than it may."""
+
+
+class Steps:
+    """Searches of one expression, counted in `count`. They end with TooManySteps after `most`."""
+
+    def __init__(self, pattern: re.Pattern[str], most: int = sys.maxsize) -> None:
         self.count = 0
+        self._most = most
         self._nodes = [*parser.parse(pattern.pattern, pattern.flags)]
         self._flags = pattern.flags
         self._compiled: dict[int, re.Pattern[str]] = {}
@@ -43,13 +55,24 @@ class Steps:
             at = max(end[0], at + 1) if end is not None else at + 1
         return found
 
+    def match(self, text: str) -> int | None:
+        """Where the match at the beginning of the text ends, as that of `match`."""
+        return next((end for end, _ in self._from(self._nodes, 0, text, 0, {})), None)
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether the whole text matches."""
+        return any(end == len(text) for end, _ in self._from(self._nodes, 0, text, 0, {}))
+
     def _matches(self, node: Any, text: str, at: int) -> bool:
         """Whether one character, or a place such as the end of a word, is what a node wants."""
         if id(node) not in self._compiled:
-            tree = parser.SubPattern(parser.State(), [node])
-            tree.state.flags = self._flags
-            self._compiled[id(node)] = compiler.compile(tree, self._flags)
+            self._compiled[id(node)] = one_character(node, self._flags)
         return self._compiled[id(node)].match(text, at) is not None
+
+    def _count(self) -> None:
+        self.count += 1
+        if self.count > self._most:
+            raise TooManySteps
 
     def _from(self, nodes: Any, first: int, text: str, at: int, groups: Groups) -> Found:
         if first == len(nodes):
@@ -59,9 +82,9 @@ class Steps:
             yield from self._from(nodes, first + 1, text, end, bound)
 
     def _one(self, node: Any, text: str, at: int, groups: Groups) -> Found:
-        self.count += 1
+        self._count()
         kind, value = node
-        if kind in _ONE_CHARACTER or kind is constants.AT:
+        if kind in ONE_CHARACTER or kind is constants.AT:
             if self._matches(node, text, at):
                 yield at + (kind is not constants.AT), groups
         elif kind is constants.BRANCH:
@@ -105,7 +128,7 @@ class Steps:
             ends.append(found)
             if kind is constants.MIN_REPEAT and len(ends) - 1 >= least:
                 yield found
-            self.count += 1
+            self._count()
             more = most == constants.MAXREPEAT or len(ends) - 1 < int(most)
             advanced = len(ends) < 2 or found[0] > ends[-2][0] or len(ends) - 1 < least
             rounds.append(self._from(nodes, 0, text, *found) if more and advanced else iter(()))

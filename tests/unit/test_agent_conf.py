@@ -188,6 +188,11 @@ def test_variables_that_go_in_circles_end(depth):
     assert Agent({**circle, "glue.catalog.region": "${v0}"}).get("glue.catalog.region").startswith("${v")
 
 
+def test_variables_that_multiply_one_another_stay_small():
+    text = {f"v{it}": f"${{v{it + 1}}}" * 10 for it in range(18)}
+    assert len(Agent({**text, "v18": "x"}).get("v0")) < 2_000
+
+
 def test_the_tables_are_those_that_each_generation_takes(imported):
     _, config = imported(AGENT)
     (target,) = config.targets

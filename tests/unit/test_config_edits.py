@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from pysync.base.errors import UsageError
 from pysync.base.text import toml_string
+from pysync.base.toml_places import name_parts
 from pysync.config_file import edits
 from pysync.config_file.edits import with_key, with_table, without_key, without_table
-from pysync.config_file.statements import parts, statements
+from pysync.config_file.statements import statements
 from pysync.config_file.targets import added, altered, enabled, key_of, removed, renamed, setting_of
 
 if sys.version_info >= (3, 11):
@@ -85,20 +86,20 @@ def lines_changed(before: str, after: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_key_is_set_and_all_else_stays(key: str, value: Any, gone: list[str], came: list[str], end: str) -> None:
     text = TEXT.replace("\n", end)
-    found = with_key(text, 1, parts(key), value)
+    found = with_key(text, 1, name_parts(key), value)
     assert lines_changed(text, found) == (gone, came)
     assert found.count(end) == found.count("\n"), "no other line ends"
 
 
 @pytest.mark.parametrize("key", ["include", "databases", "databases.a", "copy", "tls", "tls.ca_file", "kind"])
 def test_what_is_unset_is_gone_and_can_be_set_again(key: str) -> None:
-    found = without_key(TEXT, 1, parts(key))
+    found = without_key(TEXT, 1, name_parts(key))
     table: Any = tomllib.loads(found)["targets"][1]
-    for part in parts(key)[:-1]:
+    for part in name_parts(key)[:-1]:
         table = table[part]
-    assert parts(key)[-1] not in table
-    assert without_key(found, 1, parts(key)) == found
-    assert with_key(found, 1, parts(key), "x") != found
+    assert name_parts(key)[-1] not in table
+    assert without_key(found, 1, name_parts(key)) == found
+    assert with_key(found, 1, name_parts(key), "x") != found
 
 
 def test_a_removed_target_takes_its_own_comments_and_no_others() -> None:

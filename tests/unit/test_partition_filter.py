@@ -34,6 +34,8 @@ def takes(text: str, value: str, kind: str = "string") -> bool:
         ("day not between 'b' and 'd'", ["a", "e"], ["b", "d", DEFAULT_PARTITION]),
         ("day like '2026-%'", ["2026-01", "2026-"], ["2025-01", "x2026-1"]),
         ("day like 'a_c'", ["abc"], ["ac", "abbc"]),
+        ("day like '%[a]*?%'", ["x[a]*?", "[a]*?y"], ["xa", "x[a]", "[a]xx"]),
+        (f"day like '{'%a' * 20}%b'", ["a" * 30 + "b"], ["a" * 2_000]),  # without end if each % is tried again
         ("'b' < day", ["c"], ["a", "b"]),
         ("day = 'a' or day = 'b' and day = 'c'", ["a"], ["b", "c"]),
         ("(day = 'a' or day = 'b') and day <> 'b'", ["a"], ["b"]),

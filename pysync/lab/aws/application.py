@@ -25,7 +25,7 @@ Environ: TypeAlias = dict[str, Any]
 StartResponse: TypeAlias = Callable[[str, list[tuple[str, str]]], Any]
 
 _SERVICES = {"AWSGlue": "Glue", "AmazonAthena": "Athena"}
-_SCOPE = re.compile(r"Credential=[^/]+/\d+/[^/]+/(\w+)/")
+_SCOPE = re.compile(r"Credential=[^/=]+/\d+/[^/=]+/(\w+)/")
 _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error"}
 _logger = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
+from fnmatch import translate
 from typing import Protocol
 
 from pysync.base.errors import UsageError
@@ -307,5 +308,6 @@ def _number(text: str) -> Decimal | None:
 
 
 def _like(pattern: str) -> re.Pattern[str]:
-    signs = {"%": ".*", "_": "."}
-    return re.compile("".join(signs.get(char) or re.escape(char) for char in pattern), re.DOTALL)
+    """As a pattern of file names, which Python matches without trying each `%` again."""
+    signs = str.maketrans({"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"})
+    return re.compile(translate(pattern.translate(signs)))

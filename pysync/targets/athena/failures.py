@@ -84,7 +84,7 @@ _REASONS: Sequence[Answer[Ending]] = (
     Answer(_reason_has(r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout"), OutcomeUnknown),
     Answer(_reason_has(r"Unable to execute HTTP request|Connection (reset|refused)|timed out"), OutcomeUnknown),
     Answer(
-        _reason_has(r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception"),
+        _reason_has(r"(Semantic|AlreadyExists|Invalid\w{1,60}|NoSuchObject|EntityNotFound|Validation)Exception"),
         Rejected,
     ),
     Answer(_reason_has(r"Unable to alter|not supported"), Rejected),

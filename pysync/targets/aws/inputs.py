@@ -43,7 +43,7 @@ from pysync.targets.base import Rejected
 OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
 _PRESTO_VIEW = "/* Presto "
-_FIELD = re.compile(r"[^<>,:]+:")  # the name of one within a struct
+_FIELD = re.compile(r"(?<![^<>,:])[^<>,:]+:")  # the name of one within a struct
 
 _UNKNOWN_TYPES = re.compile(
     r"\b(uniontype|void|variant|timestamp_ntz|timestamp_ltz|interval\w*|\w+ with local time zone)\b"

@@ -20,7 +20,7 @@ _MOST_CAUSES = 20
 _LONGEST = 400  # characters: what was tried stands before it
 _BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
 _ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
-_EXISTS = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
+_EXISTS = re.compile(r"AlreadyExists?Exception|_ALREADY_EXISTS?\]|already exists")
 
 
 # What Spark or Hive's own code in its process refuse: types, names, formats and serdes whose class is not there.
