@@ -166,8 +166,8 @@ class DumpConfig(_Section):
 class VerifyConfig(_Section):
     """`[verify]`: whether the sidecar compares source and targets by itself, and at what pace."""
 
-    every: Interval | None = Field(
-        default=None, description="Time between two comparisons: 30m, 1h, 1d. Default: only `pysync verify` compares."
+    every: Duration = Field(
+        default=86400, description="Time between two comparisons: 30m, 1h, 1d. 0s: only `pysync verify` compares."
     )
     tables_per_second: Finite = Field(default=20.0, gt=0, description="Limit of compared tables per second.")
 

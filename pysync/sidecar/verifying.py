@@ -44,6 +44,8 @@ _LONGEST_FIELD = 300  # characters of a line about one
 _EVERY_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
 _CATCH_UP_SECONDS = 600.0
+_FIRST_SECONDS = 3600.0
+"""A target is compared for the first time after so long at most: a new one has just been compared."""
 
 log = structlog.get_logger(__name__)
 
@@ -81,11 +83,12 @@ class Verifier:
         self._lock = threading.Lock()
         self._requests = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
+        self._first_at = time.time() + min(config.verify.every, _FIRST_SECONDS)
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
-        if self._config.verify.every is not None and self._config.source.metastore is not None:
+        if self._config.verify.every and self._config.source.metastore is not None:
             self._begin()
 
     def ask(self) -> None:
@@ -119,10 +122,10 @@ class Verifier:
 
     def _is_due(self) -> bool:
         every = self._config.verify.every
-        if self._requests > self._answered or every is None:
+        if self._requests > self._answered or not every:
             return self._requests > self._answered
         last = self.status()
-        return time.time() >= (last["began_at"] if last else 0.0) + every
+        return time.time() >= (last["began_at"] + every if last else self._first_at)
 
     def _verify(self) -> None:
         began = time.time()

@@ -16,8 +16,10 @@ import pytest
 import structlog
 
 from pysync.base.errors import PysyncError
+from pysync.capture import source_watch
 from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
+from pysync.capture.source_watch import SourceWatch
 from pysync.config import load_config
 from pysync.control.client import ask
 from pysync.parts import ALL_PARTS
@@ -38,6 +40,7 @@ WORKERS: dict[str, tuple[type[Any], str]] = {
     "drain-try": (Drain, "_turn"),
     "gap-resync": (Healer, "_turn"),
     "resync-try": (ResyncJob, "turn"),
+    "source": (SourceWatch, "turn"),
     "verify-try": (Verifier, "_is_due"),
     "notification-log": (Poller, "_turn"),
 }
@@ -48,8 +51,10 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in [
         (drain, "_BUG_WAIT_SECONDS"),
         (poller, "_BUG_WAIT_SECONDS"),
+        (source_watch, "_EVERY_SECONDS"),
         (job, "_RETRY_SECONDS"),
         (verifying, "_RETRY_SECONDS"),
+        (verifying, "_FIRST_SECONDS"),
     ]:
         monkeypatch.setattr(module, name, 0.2)
 

@@ -134,6 +134,19 @@ def test_a_table_that_was_renamed_twice(stage: Stage, source: Metastore) -> None
         assert "RenameTable dr_shop.a -> dr_shop.b" in found["said"]
 
 
+def test_a_table_that_a_client_has_dropped_at_the_target(stage: Stage, source: Metastore) -> None:
+    """Before: "replica has dr_shop.gone: it was written"."""
+    create(source, "gone")
+    wait_for(stage, "shop.gone", "applied")
+    with closing(Metastore(stage.target.uri)) as target:
+        target.call(lambda client: client.drop_table("dr_shop", "gone", False))
+    found = answer_of(stage, "shop.gone")
+    assert (found["code"], found["verdict"]) == ("only_at_source", "the source has shop.gone, and replica does not")
+    assert "replica had dr_shop.gone: it was written (PutTable at" in found["said"]
+    assert "pysync refresh shop.gone" in found["said"]
+    source.call(lambda client: client.drop_table("shop", "gone", False))
+
+
 def test_a_table_that_was_dropped_and_made_again(stage: Stage, source: Metastore) -> None:
     create(source, "again")
     wait_for(stage, "shop.again", "applied")
@@ -198,7 +211,7 @@ def test_a_table_that_waits_in_the_spool(stage: Stage, source: Metastore) -> Non
 def test_without_a_sidecar_the_journal_tells(stage: Stage) -> None:
     done = pysync("why", "shop.orders", "-c", stage.config_file)
     assert done.returncode == 0, done.stderr
-    assert "replica has dr_shop.orders" in done.stdout
+    assert "replica should have dr_shop.orders" in done.stdout
     assert "no sidecar runs" in done.stderr
     assert "out of scope" in pysync("why", "shop.tmp_1", "-c", stage.config_file).stdout
     listed = pysync("actions", "--limit", 3, "-c", stage.config_file)

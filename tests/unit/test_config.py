@@ -169,8 +169,8 @@ def test_a_wrong_value_is_named_with_its_key(problems, text, key):
             'queue.retain: \'7\' is not a duration; write "30s", "5m", "12h" or "7d"',
         ),
         (
-            SOURCE + "[verify]\nevery = '0h'\n" + TARGET,
-            'verify.every: \'0h\' is not an interval; write "30m", "1h" or "1d"',
+            SOURCE + "[dump]\nkeep = '0h'\n" + TARGET,
+            'dump.keep: \'0h\' is not an interval; write "30m", "1h" or "1d"',
         ),
         (
             SOURCE + f"[queue]\nretain = '{'9' * 5000}d'\n" + TARGET,

@@ -56,7 +56,9 @@ VALUES = [
     '{ a = "b" }',
     "{ master = 1, nope = [] }",
 ]
-ODD = re.compile(r"Traceback|<class|<[\w.]+ object|PosixPath|\[Errno|Error\(|\bNone\b|datetime|\{'|\bb'|Input should")
+ODD = re.compile(
+    r"Traceback|<class|<[\w.]+ object|PosixPath|\[Errno|Error\(|\bNone\b|datetime|\{'|(?<=[ =(,])b'|Input should"
+)
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "source": SourceConfig,

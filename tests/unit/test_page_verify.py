@@ -33,7 +33,7 @@ def queue(tmp_path: Path) -> Iterator[EventQueue]:
 
 def verifier(queue: EventQueue, metastore: str | None = "thrift://127.0.0.1:1") -> Verifier:
     config: Any = SimpleNamespace(
-        source=SimpleNamespace(metastore=metastore, name="onprem"), verify=SimpleNamespace(every=None)
+        source=SimpleNamespace(metastore=metastore, name="onprem"), verify=SimpleNamespace(every=0)
     )
     drain: Any = SimpleNamespace(name="dr")
     return Verifier(config, queue, drain, lambda: True, tables_per_second=1.0)

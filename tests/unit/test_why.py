@@ -22,6 +22,7 @@ from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.why import EndsReader, Why, why_offline
+from pysync.sidecar.why.ends import Presence
 from pysync.sidecar.why.events import SeenEvent, scan
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.name_history import NameChange, Span, names_over_time
@@ -132,7 +133,44 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "conflict": ({"records": [done("conflict")]}, "foreign", "changed at both ends"),
     "unsupported": ({"records": [done("unsupported")]}, "foreign", "nothing that this kind of target can hold"),
     "shadow": ({"records": [done("shadowed", milliseconds=None)]}, "shadowed", "shadow"),
-    "there": ({"records": [done()]}, "applied", "dr has dr.t: it was written (PutTable at"),
+    "there": (
+        {"records": [done()], "ends": Presence(True, True)},
+        "applied",
+        "dr has dr.t: it was written (PutTable at",
+    ),
+    "not asked": ({"records": [done()]}, "applied", "dr should have dr.t: it was written (PutTable at"),
+    "dropped by hand at the target": (
+        {"records": [done()], "ends": Presence(True, False)},
+        "only_at_source",
+        "the source has db.t, and dr does not",
+    ),
+    "dropped at the source without an event": (
+        {"records": [done()], "ends": Presence(False, True)},
+        "only_at_target",
+        "dr has dr.t, and the source does not have db.t",
+    ),
+    "dropped by hand at both ends": ({"records": [done()], "ends": Presence(False, False)}, "nowhere", "neither the"),
+    "restored by hand at the target": (
+        {"records": [done(operation="DropTable"), done()], "ends": Presence(False, True)},
+        "only_at_target",
+        "dr has dr.t, and the source",
+    ),
+    "gone, as at the source": (
+        {"records": [done(operation="DropTable"), done()], "ends": Presence(False, False)},
+        "dropped",
+        "dr.t was dropped at dr",
+    ),
+    "kept, and at the target alone": ({"kept": True, "ends": Presence(False, True)}, "kept", "a person has decided"),
+    "drops are suppressed, and it is at the target alone": (
+        {"suppresses_drops": True, "records": [done()], "ends": Presence(False, True)},
+        "applied",
+        'drops = "suppress"',
+    ),
+    "of another source, and at both ends": (
+        {"records": [done("foreign")], "ends": Presence(True, True)},
+        "foreign",
+        "is not from this source",
+    ),
     "as it should be": ({"records": [done("unchanged")]}, "applied", "as it should be"),
     "newer": ({"records": [done("stale")]}, "applied", "has a newer state"),
     "dropped": ({"records": [done(operation="DropTable"), done()]}, "dropped", "dr.t was dropped at dr"),
@@ -141,7 +179,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "dropped",
         "was dropped",
     ),
-    "made again": ({"records": [done(), done(operation="DropTable")]}, "applied", "dr has dr.t"),
+    "made again": ({"records": [done(), done(operation="DropTable")]}, "applied", "dr should have dr.t"),
     "drop suppressed": (
         {"ignored": 'drops = "suppress"', "last_event": seen(kind="DROP_TABLE"), "records": [done()]},
         "drop_suppressed",

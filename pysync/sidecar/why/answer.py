@@ -87,7 +87,7 @@ class Why:
         keyed = [replace(span, name=_order_key(mapping, span.name)) for span in spans]
         here = {"object": mapping.key(spans[0].name), "spans": keyed, "records": records}
         facts = gathered(self.queue, drain, self.reader, {**known, **here})
-        if facts.is_unknown:
+        if facts.rule is None and not facts.is_pending:
             answers = drain.progress.state not in SILENT
             ends = self.ends.read(drain.settings, facts.source, facts.object, target_answers=answers)
             facts = replace(facts, ends=ends)

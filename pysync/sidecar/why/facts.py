@@ -38,7 +38,7 @@ class Facts:
     the last event of it did not concern the target, though the object does. `suppresses_drops`: it may be gone at the
     source. `waiting` are the events of it that the target is not done with. `blocker` is what it waits behind, if it is
     parked only for that. `held` is why the brake holds its drop, if it does; `kept`: a person has kept it. `ends` is
-    known only of an object that is `unknown` otherwise.
+    not asked of an object that is out of scope, or `is_pending`.
     """
 
     target: str
@@ -66,9 +66,9 @@ class Facts:
     ends: Presence = field(default=Presence())
 
     @property
-    def is_unknown(self) -> bool:
-        """Whether neither the queue nor the journal has anything of it."""
-        return self.rule is None and not self.parked and not self.waiting and self.last is None and not self.ignored
+    def is_pending(self) -> bool:
+        """Whether the target is not done with its events."""
+        return bool(self.parked or self.waiting)
 
     @property
     def last(self) -> Record | None:

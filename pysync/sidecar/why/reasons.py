@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from pysync.targets.apply.door import TRASHED
 
 _LONGEST = 300
 _AWAY = frozenset({"waiting", "failing", "starting", "stopped"})
+_AT_ENDS_AFTER = {"applied": "at_both_ends", "dropped": "nowhere"}
+"""By the code of what was done last: the code of where the object is then, unless others have changed that."""
+
 _NOT_WRITTEN = {
     "foreign": "is not from this source, so it was left as it is",
     "conflict": "was changed at both ends; the target's state stays and is sent again",
@@ -39,10 +42,12 @@ def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", _settings(facts))]
-    causes = [*_decided(facts), *_parked(facts), *_queued(facts), *_state(facts)]
-    under_way, ends = list(_under_way(facts)), list(_at_ends(facts))
+    causes = [*_decided(facts), *_parked(facts), *_queued(facts)]
+    under_way, done = list(_under_way(facts)), list(_state(facts))
+    ends = list(_unlike(facts, done))
     # What may be on its way is the reason why only one end has it.
-    causes += [*under_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *under_way]
+    is_at_one_end = facts.ends.at_source != facts.ends.at_target
+    causes += [*under_way, *ends, *done] if is_at_one_end else [*ends, *done, *under_way]
     causes = causes or [_unknown(facts)]
     if not facts.waiting and facts.state == DISABLED:
         causes.append(_disabled(facts, "no event of it waits"))
@@ -147,7 +152,20 @@ def _written(facts: Facts, last: Record) -> Reason:
     how = {"applied": "was written", "unchanged": "was as it should be"}.get(last.outcome, "has a newer state")
     # The event of a drop may be gone from the queue by now.
     keeps = '; a drop at the source is not applied: drops = "suppress"' if facts.suppresses_drops else ""
-    return Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at}){keeps}")
+    doing = f"it {how} ({last.operation} {at}){keeps}"
+    has = {True: "has", False: "had", None: "should have"}[facts.ends.at_target]
+    asked = "" if facts.ends.at_target is not None else f"; {facts.target} could not be asked"
+    return Reason("applied", f"{facts.target} {has} {last.object}: {doing}{asked}")
+
+
+def _unlike(facts: Facts, done: Sequence[Reason]) -> Iterator[Reason]:
+    """Where the object is now, if that is not what the last operation (`done`, if any) came to."""
+    expected = _AT_ENDS_AFTER.get(done[-1].code) if done else ""
+    if expected is None or facts.held or facts.kept:
+        return
+    for it in _at_ends(facts):
+        if it.code != expected and not (facts.suppresses_drops and it.code == "only_at_target"):
+            yield it
 
 
 def _under_way(facts: Facts) -> Iterator[Reason]:
@@ -165,7 +183,7 @@ def _under_way(facts: Facts) -> Iterator[Reason]:
 
 
 def _at_ends(facts: Facts) -> Iterator[Reason]:
-    """Which of the ends has an object that neither the queue nor the journal knows."""
+    """Which of the ends has the object now."""
     ends, name, is_table = facts.ends, facts.source, "." in facts.source and "(" not in facts.source
     refresh, verify = (f"pysync refresh {name}", f"pysync verify {name} --target {facts.target}")
     if ends.at_source is None or ends.at_target is None:
