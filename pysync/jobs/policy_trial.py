@@ -91,7 +91,8 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
     result["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
     try:
         refuse_catalog(settings, result["name"])
-        result |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
+        location = mapping.rewriting(name).locations.map(known.location)
+        result |= {"location": location, "refused": settings.unreadable(location or "") or None}
     except Rejected as error:
         result |= {"location": None, "refused": str(error)}
     rivals = [str(it) for it in mapping.rivals_of(name) if policy.takes(it)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from pysync.control.client import ask
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from pysync.parts import ALL_PARTS
 from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
@@ -31,6 +32,9 @@ from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.base import ChecksRights, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+
+_MOST_DATABASES = 100
+"""So many databases of the source are asked for their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +190,20 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
     with closing(target_kind(settings.kind).open(settings)) as target:
         rights = target.check_rights() if isinstance(target, ChecksRights) else ""
         lacks = [f"{it} ({reason})" for it, reason in lacks_of(target).items()]
-        return "; ".join(filter(None, (target.check(), rights, f"lacks {', '.join(lacks)}" if lacks else "")))
+        answer = "; ".join(filter(None, (target.check(), rights, f"lacks {', '.join(lacks)}" if lacks else "")))
+    _assert_readable(source, settings)
+    return answer
+
+
+def _assert_readable(source: SourceConfig | None, settings: TargetSettings) -> None:
+    """Raise PysyncError where databases of the source have a place of which engines at the target read nothing."""
+    access = source.access() if source else None
+    if access is None or settings.include_schemes:
+        return
+    translator = Translator.of(settings)
+    with suppress(MetastoreError), closing(Metastore(access)) as metastore:  # that it is away is said elsewhere
+        names = [it for it in metastore.databases() if translator.policy.takes_database(it)]
+        for place in filter(None, map(metastore.database, names[:_MOST_DATABASES])):
+            at = translator.mapping.rewriting(place.name).locations.map(place.locationUri) or ""
+            if reason := settings.unreadable(at):
+                raise PysyncError(f"tables of {place.name} will be parked: {reason}", settings.unreadable_hint)

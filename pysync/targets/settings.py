@@ -166,6 +166,7 @@ class TargetSettings(PolicySettings):
 
     has_listener: ClassVar[bool] = False  # whether a kind can have pysync's listener, so that it can replicate back
     has_trash: ClassVar[bool] = False  # whether a kind can rename a table into another database and back
+    unreadable_hint: ClassVar[str] = ""  # what to do about a location that is `unreadable`
 
     _spark: SparkConfig = PrivateAttr(default_factory=SparkConfig)
 
@@ -302,6 +303,10 @@ class TargetSettings(PolicySettings):
     def creates_databases(self) -> bool:
         """Whether a missing database is created for an object that is put into it."""
         return False
+
+    def unreadable(self, location: str) -> str:  # noqa: ARG002
+        """Why no engine reads files at this location of the target, so that pysync refuses it; "" if some may."""
+        return ""
 
     @property
     def translates_views(self) -> bool:

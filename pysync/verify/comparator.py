@@ -97,6 +97,6 @@ class Comparator:
         try:
             fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:
-            return replace(blank, result=result, excuse=error.message)
+            return self.rules.refused_object(blank, there, error)
         excuse = self.rules.excuse("function", result, database)
         return replace(blank, result=result, fields=listed(fields) if there else (), excuse=excuse) if fields else blank

@@ -152,7 +152,10 @@ def compare_batch(ends: ComparedEnds, owner: Owner, rules: Rules, batch: Partiti
             rewritten = rules.rewritten_partition(partition, owner.frame)
             fields = ends.target.differences(rewritten, at_target, owner.there)
         except Rejected as error:
-            fields, excuse = ["the target cannot hold it"], error.message
+            if at_target is None:  # that is no excuse for what is missing
+                fields = [f"missing: {error.message}"]
+            else:
+                fields, excuse = ["the target cannot hold it"], error.message
         label = partition_name(keys, partition.values)
         tally.note((f"partition {label}: {text}" for text in fields), excuse)
     return tally

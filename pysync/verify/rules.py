@@ -14,6 +14,7 @@ from pysync.model.reencoding import Frame
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.policy import Policy
 from pysync.replay.window.scope import Extent
+from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, ComparedObject
 
@@ -127,6 +128,13 @@ class Rules:
     def missing_object(self, compared: ComparedObject, wanted: Any) -> ComparedObject:  # noqa: ARG002
         """What only the source has: to be created."""
         return replace(compared, result=MISSING, excuse=self.excuse(compared.kind, MISSING, compared.source))
+
+    def refused_object(self, compared: ComparedObject, there: Any | None, error: Rejected) -> ComparedObject:
+        """What the target cannot hold as the source has it: it may be there in another form, but not be missing."""
+        if there is not None:
+            return replace(compared, result=DIFFERENT, excuse=error.message)
+        excuse = self.excuse(compared.kind, MISSING, compared.source)
+        return replace(compared, result=MISSING, fields=(error.message,), excuse=excuse)
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""

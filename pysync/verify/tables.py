@@ -90,7 +90,7 @@ def compared_with(
     try:
         fields = target.differences(rules.rewritten(wanted), there)
     except Rejected as error:
-        return replace(blank, result=MISSING if there is None else DIFFERENT, excuse=error.message)
+        return rules.refused_object(blank, there, error)
     if there is None:
         return rules.missing_object(blank, wanted)
     rival = rules.rival(blank.source, there)

@@ -50,6 +50,30 @@ def once(method: str, error: Exception, then: Callable[[], object] = lambda: Non
     return script
 
 
+# --- what nothing could read
+
+
+@pytest.mark.parametrize("location", ["hdfs://nn/t", "file:/t", "/t"])
+def test_a_table_whose_files_athena_cannot_read_is_refused(
+    bench: Bench, source: Source, name: TableName, location: str
+) -> None:
+    """Before: it was written, status and verify were green, and a query had no rows."""
+    with pytest.raises(Rejected, match=f"{location} is not on S3: Athena would read no row") as refused:
+        bench.target().apply(source.put_table(table(name, location)))
+    assert 'locations = { "hdfs://nn" = "s3://bucket" }' in str(refused.value)
+    assert bench.target().table(name) is None
+    kept = bench.target(unreadable_locations="keep")
+    assert kept.apply(source.put_table(table(name, location))) == Outcome.APPLIED
+
+
+@pytest.mark.parametrize("location", ["s3://b/t", "s3a://b/t", "s3n://b/t"])
+def test_a_table_on_s3_is_written_whatever_hadoop_calls_it(
+    bench: Bench, source: Source, name: TableName, location: str
+) -> None:
+    assert bench.target().apply(source.put_table(table(name, location))) == Outcome.APPLIED
+    assert bench.target().table(name).sd.location == "s3://b/t"
+
+
 # --- writes
 
 

@@ -379,9 +379,16 @@ def test_the_copy_of_another_table_is_not_taken_for_this_one(on_conflict: str) -
     assert tables == [("db.t", EQUAL)], "twin.t is out of scope, so db.t may have the name, and looks the same"
 
 
-def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_the_target_cannot_hold_is_no_excuse_for_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    """Before: verify was green, with a table or partition missing."""
     place = Place("db.t")
     place.target.apply(PutDatabase(database="db", definition=place.source.bases["db"], mark=MARK))
+    if is_there:
+        name = TableName("db", "t")
+        place.target.apply(PutTable(table=name, definition=place.source.found[name], mark=MARK))
 
     def refuse(_: Any, wanted: Any, *__: Any) -> list[str]:
         if isinstance(wanted, hive.Table):
@@ -390,7 +397,29 @@ def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(type(place.target), "differences", refuse)
     (found,) = (it for it in place.compare() if it.kind == "table")
-    assert (found.result, found.drift, found.excuse) == (MISSING, False, "no such table fits in here")
+    reason = "no such table fits in here"
+    assert (found.result, found.drift) == ((DIFFERENT, False) if is_there else (MISSING, True))
+    assert (found.fields, found.excuse) == (((), reason) if is_there else ((reason,), ""))
+
+
+def test_a_partition_that_the_target_cannot_hold_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place()
+    place.source.add("db.t", "1")
+    place.sync()
+    place.source.add("db.t", "1", "2")
+
+    def refuse(_: Any, wanted: Any, *__: Any) -> list[str]:
+        if isinstance(wanted, hive.Partition):
+            raise Rejected("no such partition fits in here")
+        return []
+
+    monkeypatch.setattr(type(place.target), "differences", refuse)
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    held = "partition day=1: the target cannot hold it (no such partition fits in here)"
+    assert (found.drift, found.fields) == (True, ("partition day=2: missing: no such partition fits in here",))
+    place.source.parts[TableName("db", "t")].pop("day=2")
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    assert (found.drift, found.fields) == (False, (held,))
 
 
 def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
@@ -398,8 +427,8 @@ def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
     place.source.found[TableName("db", "odd")].sd.location = "hdfs://a/wh/../secret"
     found = {it.name: it for it in place.compare() if it.kind == "table"}
     assert sorted(found) == ["db.a", "db.odd", "db.z"]
-    assert "leaves its prefix hdfs://a/wh by '..'" in found["db.odd"].excuse
-    assert not found["db.odd"].drift
+    assert "leaves its prefix hdfs://a/wh by '..'" in found["db.odd"].fields[0]
+    assert [it.name for it in found.values() if it.drift] == ["db.a", "db.odd", "db.z"]
 
 
 # --- partitions

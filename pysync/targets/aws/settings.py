@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from pysync.base.text import shortened
 from pysync.base.validation import Finite, Interval, Seconds, matching
 from pysync.targets.aws.shared_clients import Clients
 from pysync.targets.aws.texts import s3_location
@@ -28,6 +29,11 @@ class AssumeRole(BaseModel):
 
 class AwsSettings(TargetSettings):
     """What `[[targets]]` tables of AWS have in common."""
+
+    unreadable_hint: ClassVar[str] = (
+        'map it, locations = { "hdfs://nn" = "s3://bucket" }; leave it out, include_schemes = ["s3"]; or have its '
+        'metadata written all the same, unreadable_locations = "keep"'
+    )
 
     region: str | None = Field(
         default=None, description="AWS region. Default: the region of the profile, or AWS_REGION."
@@ -80,6 +86,11 @@ class AwsSettings(TargetSettings):
         description="The version of Hive whose views these are. Versions read strings as numbers and dates, and order "
         "NULLs, in ways of their own. Default: views that all versions read alike are translated.",
     )
+    unreadable_locations: Literal["park", "keep"] = Field(
+        default="park",
+        description="Tables and partitions whose files are not on S3, so that Athena reads nothing. park: they are "
+        "parked; keep: they are written for their metadata.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     max_rate: Finite | None = Field(
         default=None,
@@ -115,6 +126,11 @@ class AwsSettings(TargetSettings):
     def reads_logs_every(self) -> int | None:
         """As configured (s)."""
         return self.log_schemas_every
+
+    def unreadable(self, location: str) -> str:
+        """As in TargetSettings, unless the settings say otherwise."""
+        is_kept = self.unreadable_locations == "keep" or not location or s3_location(location).startswith("s3://")
+        return "" if is_kept else f"{shortened(location)} is not on S3: Athena would read no row"
 
     def share_with(self, other: AwsSettings) -> None:
         """Let `other` have what the lanes have in common: one pool of connections and one rate for all of a target."""

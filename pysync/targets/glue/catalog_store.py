@@ -23,6 +23,7 @@ from pysync.targets.aws.clients import client, observe_calls
 from pysync.targets.aws.errors import RACES, classified, code
 from pysync.targets.aws.inputs import partition_values as kept_values
 from pysync.targets.aws.inputs import translated
+from pysync.targets.base import Rejected
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.extras import Extras
 from pysync.targets.glue.handles import Handles, columns_of, fields_of, is_link
@@ -165,12 +166,17 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
         if isinstance(item, hive.Table):
             adapted, unread = spark_sources.as_read(adapted)
         plain, lost = translated(adapted)
+        self._refuse_unreadable(plain)
         lost = [*lost, *unread]
         if untranslated:
             lost = [*lost, f"view: not translated: {untranslated}"]
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         return self._handles.as_stored(item, fields, lost)
+
+    def _refuse_unreadable(self, fields: Mapping[str, Any]) -> None:
+        if reason := self._glue.unreadable((fields.get("StorageDescriptor") or {}).get("Location") or ""):
+            raise Rejected(reason, self._glue.unreadable_hint)
 
     def lost(self, expected: Any) -> Sequence[str]:
         """What Glue cannot hold as it is."""
