@@ -45,6 +45,11 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def without_middle(text: str, longest: int) -> str:
+    """The text in about `longest` characters: of a longer one the beginning and the end, which says what happened."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
+
+
 def last_line(text: str, longest: int = LONGEST) -> str:
     """The last line of a text, which says the most where it is a traceback."""
     return shortened((text.strip().splitlines() or [""])[-1], longest)
