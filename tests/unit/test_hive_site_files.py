@@ -138,7 +138,7 @@ def test_a_disk_that_fails_leaves_all_as_it_was(site: Path, monkeypatch: pytest.
 
 def fail_at_write(descriptor: int, mode: str) -> object:
     if mode == "rb":
-        return open(descriptor, mode)  # noqa: PTH123, SIM115 - as os.fdopen
+        return open(descriptor, mode)
     os.close(descriptor)
     return open("/dev/full", mode, buffering=0)  # noqa: PTH123 - closed by who takes it
 
