@@ -1,4 +1,4 @@
-"""Files that are written at once or not at all.
+"""Files that are written at once or not at all, and files that are read only as far as a file of their kind reaches.
 
 A draft is written under a temporary name in the same directory, so nobody sees a half-written file. It is created with
 mode 0600, and its owner and mode are set by its descriptor. So a user who may write to the directory can neither read
@@ -7,13 +7,31 @@ the draft, nor redirect owner and mode to another file.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from pysync.base.text import size
+
 Owner = tuple[int, int]
 """A user's and a group's id."""
+_MOST = 16 * 1024 * 1024
+"""Bytes of a file of settings."""
+
+
+def content(path: Path) -> bytes:
+    """What is in a file of settings. Raises OSError, also for what is no file, and for one that is too large."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which waits for no other end of a FIFO
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
+        data = file.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise OSError(errno.EFBIG, f"it has more than {size(_MOST)}", str(path))
+    return data
 
 
 def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, like: Path | None = None) -> Path:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import Owner
+from pysync.base.files import Owner, put
 
 _ROOT = 0
 _LINKS = 40  # as in Linux
@@ -135,6 +135,20 @@ def remove(path: Path, expected: os.stat_result, owner: Owner | None) -> None:
             shutil.rmtree(place.path)
         else:
             os.unlink(path.name, dir_fd=place.directory)
+
+
+def write_own(path: Path, content: bytes, *, mode: int, replaces: bool = True) -> None:
+    """Write a file of the caller's own at once, at a path that a person has named. A link is replaced, not followed.
+
+    Raises UsageError for what belongs to another user and as `rights_at`, FileExistsError without `replaces` where
+    there is something, and OSError.
+    """
+    caller = os.geteuid(), os.getegid()
+    with rights_at(path, caller) as place:
+        status = place.status()
+        if status is not None and status.st_uid != caller[0]:
+            raise UsageError(f"{path} belongs to another user", "name another file")
+        put(place.path, content, mode=mode, replaces=replaces)
 
 
 def is_open(status: os.stat_result) -> bool:

@@ -27,6 +27,7 @@ _PAGE = re.compile(r"(?:\bb['\"])?(?<!\w)<(?:!doctype\s+html|html)\b", re.IGNORE
 _TITLE = re.compile(r"<title[^<>]*>([^<]+)", re.IGNORECASE)
 
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+_MOST_DIGITS = 19  # of a number of 64 bits
 _JUST_NOW = 1.5  # seconds, before or after
 
 _NEAR = 0.65  # of difflib: two letters exchanged in a word of three
@@ -43,6 +44,11 @@ def plain(text: str) -> str:
 def shortened(text: str, longest: int = LONGEST) -> str:
     """The text in at most `longest` characters; what is cut off its end is an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def without_middle(text: str, longest: int) -> str:
+    """The text in about `longest` characters: of a longer one the beginning and the end, which says what happened."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
 
 
 def last_line(text: str, longest: int = LONGEST) -> str:
@@ -108,6 +114,14 @@ def error_text(error: BaseException) -> str:
 
 def _bare(word: str) -> str:
     return word.strip().lower().lstrip("-")
+
+
+def whole_number(text: str) -> int | None:
+    """The number in a text from outside of up to 19 ASCII digits; None for any other text.
+
+    Python's int() takes the digits of all scripts, fails at some that isdigit() takes, and at thousands of them.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def count(number: int, word: str, plural: str | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pysync.base.errors import UsageError
+from pysync.base.rights import write_own
 from pysync.cli.arguments import path
 from pysync.cli.output import echo
 from pysync.setup.conf_files import shipped
@@ -48,11 +49,11 @@ def monitoring(
             raise UsageError(f"{out / changed[0]} has been changed", "give another --out, or --force to replace it")
         out.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (out / name).write_text(text, encoding="utf-8")
+            write_own(out / name, text.encode(), mode=0o644)
             echo(str(out / name))
     except OSError as error:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}", "give another --out DIRECTORY") from error
 
 
 def _differs(file: Path, text: str) -> bool:
-    return file.exists() and file.read_text(encoding="utf-8", errors="replace") != text
+    return file.is_file() and file.read_text(encoding="utf-8", errors="replace") != text

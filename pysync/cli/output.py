@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.rights import write_own
 from pysync.base.text import meant, plain, quoted
 from pysync.cli.arguments import path
 from pysync.control.client import ask, ask_if_running
@@ -39,6 +39,7 @@ ConfigFile = Annotated[
     ),
 ]
 _ANY = 100_000  # a width that no table has
+_OPENED = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -192,18 +193,16 @@ def progress_bar(title: str = "") -> Iterator[ShowProgress]:
 
 
 def write_private(file: Path, data: bytes, option: str, *, overwrites: bool = True) -> None:
-    """Write a file that only this user may read.
+    """Write a file that only this user may read, or what the shell has opened, such as /dev/stdout.
 
     Raises UsageError where that cannot be done, and, unless it `overwrites`, where the file has another content;
     `option` is the one that names the file.
     """
-    flags = os.O_TRUNC if overwrites else os.O_EXCL | os.O_NOFOLLOW
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | flags, 0o600)
-        with os.fdopen(descriptor, "wb") as written:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not /dev/stdout
-                os.fchmod(descriptor, 0o600)
-            written.write(data)
+        if str(file).startswith(_OPENED):
+            file.write_bytes(data)
+        else:
+            write_own(file, data, mode=0o600, replaces=overwrites)
     except FileExistsError as error:
         if not file.is_file() or file.read_bytes() != data:
             raise UsageError(f"{file} exists and has another content", f"name another file: {option} FILE") from error

@@ -102,7 +102,7 @@ def open_dump(directory: Path, on_progress: OnProgress = lambda *_: None) -> Dum
     path = directory / MANIFEST
     try:
         with reading(path) as file:
-            manifest = read_manifest(file.read())
+            manifest = read_manifest(file)
     except FileNotFoundError:
         begun = (directory / UNFINISHED).exists()
         raise PysyncError(

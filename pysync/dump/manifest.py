@@ -8,17 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pysync.base.text import shortened, shown
+from pysync.base.text import shortened, shown, size
 from pysync.dump.record import DumpDamaged
 from pysync.replay.window.policy import Policy
 from pysync.resync.wanted import RefreshScope
 from pysync.targets.settings import TableType, TargetSettings
 
 VERSION = 1
+_MOST_BYTES = 64 * 1024 * 1024  # hundreds of thousands of files
 
 
 class _Value(BaseModel):
@@ -106,8 +107,11 @@ class Manifest(_Value):
         return _canonical({**values, "sha256": hashlib.sha256(_canonical(values)).hexdigest()})
 
 
-def read_manifest(data: bytes) -> Manifest:
-    """The manifest in `data`. Raises DumpDamaged, also for a version that is not known."""
+def read_manifest(file: BinaryIO) -> Manifest:
+    """The manifest in a file. Raises DumpDamaged, also for a version that is not known."""
+    data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise DumpDamaged(f"it has more than {size(_MOST_BYTES)}")
     try:
         values: dict[str, Any] = json.loads(data)
         version = values.get("version")

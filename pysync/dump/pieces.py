@@ -165,7 +165,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
         return wanted
     try:
         with reading(path) as file:
-            noted = read_manifest(file.read())
+            noted = read_manifest(file)
     except DumpDamaged as error:
         raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
     if _contents_wanted(noted) != _contents_wanted(wanted):

@@ -110,7 +110,7 @@ class DumpReader:
             self.partition_names(database, table)
         at = self._pages[1].get(names[0]) if self._pages is not None and names else None
         if at is not None and (page := self._record(at)).names == tuple(names):
-            return with_values(self._decoded(page.replies[0]) or ())
+            return self._partitions_in(page)
         return self._some_partitions(name, frozenset(names))
 
     def functions(self, database: str) -> list[Any]:
@@ -141,12 +141,12 @@ class DumpReader:
         for at in self._pages_of(name):
             page = self._record(at)
             if not wanted.isdisjoint(page.names):
-                partitions += [
-                    it
-                    for it in with_values(self._decoded(page.replies[0]))
-                    if partition_name(keys, it.values) in wanted
-                ]
+                partitions += [it for it in self._partitions_in(page) if partition_name(keys, it.values) in wanted]
         return partitions
+
+    def _partitions_in(self, page: DumpRecord) -> list[Any]:
+        """Those of a page: a source whose one answer would have been too large has given several."""
+        return [it for reply in page.replies for it in with_values(self._decoded(reply) or ())]
 
     def _pages_of(self, name: TableName) -> list[At]:
         table = self._dump.table_at(name.database, name.table)

@@ -11,19 +11,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore
-from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
-from thrift.transport.TTransport import TBufferedTransport
+from thrift.transport.TTransport import TTransportBase
 
 from pysync.dump.record import DumpDamaged, Reply
 from pysync.metastore.access import MetastoreRef
-from pysync.metastore.client import Metastore
+from pysync.metastore.client import Metastore, protocol
 from pysync.model import idl
 from pysync.model.catalogs import CatalogClient, qualify
 from pysync.model.wire import UnreadableEvent, decode
 
 T = TypeVar("T")
 
-_READ_BUFFER = 64 * 1024
 _NAME_AT = 8  # a strict binary message: version (4 bytes), length of the name (4), name, sequence (4), result
 _NUMBER = struct.Struct("!i")
 _KNOWN = (
@@ -71,7 +69,7 @@ class ReplyRecorder(Metastore):
     def _taped(self, request: Callable[[Any], T], client: Any) -> T:
         tape = _Tape(client._iprot.trans)
         # A client for each call: its buffer holds nothing of another reply, so the tape is this reply alone.
-        answer = request(CatalogClient(TBinaryProtocolAccelerated(TBufferedTransport(tape, _READ_BUFFER))))
+        answer = request(CatalogClient(protocol(tape)))
         reply = reply_of(bytes(tape.data))
         if reply.call in _RESULTS:  # nothing else is dumped, and it might be large
             self._replies.append(reply)
@@ -95,7 +93,7 @@ def answer(reply: Reply) -> Any:
         raise DumpDamaged(f"cannot read an answer to {reply.call}: {error}") from error
 
 
-class _Tape:
+class _Tape(TTransportBase):  # type: ignore[misc]
     """A transport that remembers what is read from another one."""
 
     def __init__(self, below: Any) -> None:

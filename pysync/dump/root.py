@@ -125,7 +125,7 @@ def _empty(at: int, names: list[str], head: str) -> None:
 def _is_old(at: int, head: str, before: float) -> bool:
     try:
         with reading(Path(head), at) as file:
-            manifest, written_at = read_manifest(file.read()), os.fstat(file.fileno()).st_mtime
+            manifest, written_at = read_manifest(file), os.fstat(file.fileno()).st_mtime
     except DumpDamaged as error:
         raise _Left(f"{head} is damaged: {error}") from error
     return max(manifest.finished_at or manifest.began_at, written_at) < before

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import draft, sync
+from pysync.base.files import content, draft, sync
 from pysync.base.rights import rights_at
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Edited, PropertyChange
@@ -96,10 +96,8 @@ def apply(rewrite: Rewrite) -> Path | None:
 
 
 def _read(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"cannot read {path}: it is not a file")
     try:
-        return path.read_bytes()
+        return content(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
 
@@ -108,7 +106,7 @@ def _assert_unconcerned(path: Path, href: str) -> None:
     """Raise UsageError for an included file that sets listeners: a list in the outer file would replace it."""
     included = path.parent / href.removeprefix("file://")
     try:
-        document = parse(included.read_bytes(), str(included))
+        document = parse(content(included), str(included))
     except (OSError, ValueError, UsageError) as error:
         raise UsageError(
             f"{path} includes {href!r}, which cannot be read", "paste what pysync hive-site prints by hand"

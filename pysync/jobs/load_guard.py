@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.text import count, local_time
+from pysync.base.text import count, local_time, whole_number
 from pysync.capture.notifications import Position, instance_of
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest
@@ -112,8 +112,8 @@ class Survey:
 
     def _is_changed(self, table: Any) -> bool:
         """Whether its definition was written after the dump was begun."""
-        at = (table.parameters or {}).get("transient_lastDdlTime", "0")
-        return at.isdigit() and int(at) > self.manifest.began_at
+        at = whole_number((table.parameters or {}).get("transient_lastDdlTime", ""))
+        return (at or 0) > self.manifest.began_at
 
     def _is_dumped(self, name: TableName, created: int | None = None) -> bool:
         """Whether the dump has the table; with `created` (s) the very one, which may be made while the dump was."""

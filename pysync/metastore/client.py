@@ -26,9 +26,11 @@ from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TBufferedTransport
 
+from pysync.base.text import without_middle
 from pysync.metastore.access import MetastoreAccess, MetastoreRef
 from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.errors import (
+    AnswerTooLarge,
     MetastoreCallFailed,
     MetastoreError,
     MetastoreRequestInvalid,
@@ -36,7 +38,7 @@ from pysync.metastore.errors import (
     MetastoreUnsupported,
 )
 from pysync.metastore.reads import with_values
-from pysync.metastore.wire import Wire, connect
+from pysync.metastore.wire import MOST_IN_ANSWER, Wire, connect
 from pysync.model import constraints
 from pysync.model.catalogs import CatalogClient, database_in
 from pysync.model.definition import VIEW
@@ -62,9 +64,11 @@ _UNWRITABLE = (struct.error, OverflowError, UnicodeError, TProtocolException)
 _BROKEN = (OSError, EOFError, ValueError, struct.error, TException)
 # What thrift's C extension raises for an answer beyond the limits, and for types that thrift does not have.
 _UNREADABLE = (OverflowError, MemoryError, TypeError, SystemError)
+_BEYOND_LIMIT = "size exceeded specified limit"
 
-MOST_IN_STRING, MOST_IN_CONTAINER = 256 * 1024 * 1024, 16 * 1024 * 1024
-"""Bytes of a string and elements of a list that are taken from an answer: the space is reserved before they come."""
+MOST_IN_CONTAINER = 4 * 1024 * 1024
+"""Elements of a list that are taken from an answer: the space is reserved before they come, as that of a string is."""
+_MOST_IN_MESSAGE = 64 * 1024  # characters of an error: what it says passes many hands
 
 _OF_CALLS = (TApplicationException.INTERNAL_ERROR, TApplicationException.PROTOCOL_ERROR)
 
@@ -74,11 +78,21 @@ T = TypeVar("T")
 def is_of_call(error: BaseException) -> bool:
     """Whether the metastore answered with an error about this one call, as it would again.
 
-    It failed in the call, or cannot decode its arguments. Any other failure after the request went out, an answer that
-    is no thrift for example, is about the metastore.
+    It failed in the call, cannot decode its arguments, or answers too much. Any other failure after the request went
+    out, an answer that is no thrift for example, is about the metastore.
     """
     cause = error.__cause__
-    return isinstance(cause, TApplicationException) and cause.type in _OF_CALLS
+    failed = isinstance(cause, TApplicationException) and cause.type in _OF_CALLS
+    return failed or isinstance(error, AnswerTooLarge)
+
+
+def protocol(transport: Any) -> Any:
+    """What reads answers from a transport, up to the limits. It raises OverflowError beyond them."""
+    return TBinaryProtocolAccelerated(
+        TBufferedTransport(transport, _READ_BUFFER),
+        string_length_limit=MOST_IN_ANSWER,
+        container_length_limit=MOST_IN_CONTAINER,
+    )
 
 
 class Metastore:
@@ -137,7 +151,8 @@ class Metastore:
         wire.sent = ""
         try:
             return request(self._client)
-        except _DECLARED:
+        except _DECLARED as error:
+            _shorten(error)
             raise
         except BaseException as error:
             # KeyboardInterrupt, too: an answer that nobody has read would be taken for the next call's.
@@ -154,12 +169,7 @@ class Metastore:
         self.close()
         self._wire = wire = connect(self._access, self._timeout, self._connect_timeout)
         wire.on_sent = self.on_call
-        protocol = TBinaryProtocolAccelerated(
-            TBufferedTransport(wire, _READ_BUFFER),
-            string_length_limit=MOST_IN_STRING,
-            container_length_limit=MOST_IN_CONTAINER,
-        )
-        self._client = CatalogClient(protocol)
+        self._client = CatalogClient(protocol(wire))
         # Over HTTP a header says it with each request (`login.headers`).
         if self._access.user is not None and not wire.uri.is_http:
             self._call_as(self._access.user, wire)
@@ -190,7 +200,12 @@ class Metastore:
         """What `error` means to a caller; None if the error is to be raised as it is."""
         if isinstance(error, TApplicationException):
             # It has answered, so there is no reason to go to another address.
+            _shorten(error)
             return _refusal(error, wire)
+        if isinstance(error, AnswerTooLarge):
+            return error
+        if isinstance(error, OverflowError) and wire.sent and _BEYOND_LIMIT in str(error):
+            return AnswerTooLarge(f"the metastore at {wire.uri} answers {wire.sent} with an object that is too large")
         broken = bool(wire.sent) and isinstance(error, (*_BROKEN, *_UNREADABLE))
         if isinstance(error, MetastoreError) or broken:
             self._access.addresses.failed(wire.uri)  # it may hang for long: another address may not
@@ -231,12 +246,15 @@ class Metastore:
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
         """The named tables that are there, each a `ttypes.Table`, in no promised order."""
-        request = ttypes.GetTablesRequest(database, list(names), CAPABILITIES)
-        return list(self.call(lambda client: client.get_table_objects_by_name_req(request)).tables)
+        return [table for some in self.in_parts(partial(self._tables, database), names) for table in some]
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
         """At most `most` `ttypes.Partition` (`most` up to 32767, an i16), in no promised order."""
-        return with_values(self.call(lambda client: client.get_partitions(database, table, most)))
+        try:
+            return with_values(self.call(lambda client: client.get_partitions(database, table, most)))
+        except AnswerTooLarge:
+            names = self.call(lambda client: client.get_partition_names(database, table, most))
+            return self.partitions_by_name(database, table, names)
 
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`, escaped as in their paths."""
@@ -250,8 +268,8 @@ class Metastore:
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """The named partitions that are there, each a `ttypes.Partition`, in no promised order."""
-        wanted = list(names)
-        return with_values(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
+        answers = self.in_parts(partial(self._partitions, database, table), names)
+        return [partition for some in answers for partition in with_values(some)]
 
     def functions(self, database: str) -> list[Any]:
         """Every `ttypes.Function` of a database, with its name in lower case, but no re-read request (model/reread)."""
@@ -288,6 +306,29 @@ class Metastore:
                 )
         return by_kind
 
+    def in_parts(self, read: Callable[[Sequence[str]], T], names: Sequence[str]) -> Iterator[T]:
+        """What `read` answers for all of these names; where that is too large, its answers for half of them each.
+
+        Raises what `read` raises: AnswerTooLarge for a single one.
+        """
+        try:
+            answer = read(names)
+        except AnswerTooLarge:
+            if len(names) < 2:
+                raise
+            middle = len(names) // 2
+            yield from self.in_parts(read, names[:middle])
+            yield from self.in_parts(read, names[middle:])
+        else:
+            yield answer
+
+    def _tables(self, database: str, names: Sequence[str]) -> list[Any]:
+        request = ttypes.GetTablesRequest(database, list(names), CAPABILITIES)
+        return list(self.call(lambda client: client.get_table_objects_by_name_req(request)).tables)
+
+    def _partitions(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
+        return list(self.call(lambda client: client.get_partitions_by_names(database, table, list(names))))
+
     def _get_or_none(self, request: Callable[[Any], Any]) -> Any | None:
         try:
             return self.call(request)
@@ -311,6 +352,11 @@ def _refusal(error: Any, wire: Wire) -> MetastoreError:
     return MetastoreCallFailed(
         f"the metastore at {wire.uri} failed in {wire.sent}: {_text(error)}", "see the log of the metastore"
     )
+
+
+def _shorten(error: Any) -> None:
+    if isinstance(getattr(error, "message", None), str):
+        error.message = without_middle(error.message, _MOST_IN_MESSAGE)
 
 
 def _text(error: BaseException) -> str:

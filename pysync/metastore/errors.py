@@ -4,6 +4,7 @@ PysyncError
 └── MetastoreError               no answer; the connection has been thrown away
     ├── MetastoreUnavailable     nothing was sent: no address answers, TLS or the login failed
     ├── MetastoreCallFailed      the request went out and no usable answer came back
+    │   └── AnswerTooLarge       because it has more than is taken of one answer
     ├── MetastoreUnsupported     the metastore does not know the call
     └── MetastoreRequestInvalid  the arguments cannot be written
 """
@@ -23,6 +24,10 @@ class MetastoreUnavailable(MetastoreError):
 
 class MetastoreCallFailed(MetastoreError):
     """The request went out and no usable answer came back: it may or may not have been carried out."""
+
+
+class AnswerTooLarge(MetastoreCallFailed):
+    """The answer to this one call has more bytes, or more elements, than are taken: the metastore may be well."""
 
 
 class MetastoreUnsupported(MetastoreError):

@@ -42,5 +42,9 @@ def _of_table(metastore: Metastore, name: TableName, columns: list[str], _: Sequ
 def _of_partitions(
     metastore: Metastore, name: TableName, columns: list[str], partitions: Sequence[str]
 ) -> dict[str, Sequence[Any]]:
-    request = hive.PartitionsStatsRequest(name.database, name.table, columns, list(partitions))
-    return dict(metastore.call(lambda client: client.get_partitions_statistics_req(request)).partStats)
+    def read(some: Sequence[str]) -> dict[str, Sequence[Any]]:
+        request = hive.PartitionsStatsRequest(name.database, name.table, columns, list(some))
+        return dict(metastore.call(lambda client: client.get_partitions_statistics_req(request)).partStats)
+
+    answers = metastore.in_parts(read, partitions)
+    return {partition: found for some in answers for partition, found in some.items()}

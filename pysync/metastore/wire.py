@@ -12,7 +12,7 @@ from pysync.base.text import error_text
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.channel import Channel, SocketChannel
-from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.errors import AnswerTooLarge, MetastoreUnavailable
 from pysync.metastore.http import HttpChannel
 from pysync.metastore.sasl import NO_SASL, SaslChannel, Status
 from pysync.metastore.secret_logins import PlainExchange, headers
@@ -22,8 +22,10 @@ from pysync.metastore.tls import refused, secured
 _NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
 _TLS_ALERT = 0x15
 _HTTP = b"HTTP/"
-MOST_IN_ANSWER = 512 * 1024 * 1024
-"""Bytes of an answer; its objects need several times as much memory."""
+MOST_IN_ANSWER = 64 * 1024 * 1024
+"""Bytes of an answer; its objects need several times as much memory. Nothing that Hive can store needs more, but for
+the names of more than a million partitions: what is read in numbers is asked for in parts (`Metastore.in_parts`)."""
+_MOST_AT_ONCE = 1024 * 1024  # a socket reserves what it is asked for
 
 
 class Wire:
@@ -38,23 +40,26 @@ class Wire:
         self._received = 0  # bytes since the last request
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes. Raises OSError, EOFError, ValueError, and MetastoreUnavailable (see `_understood`)."""
+        """At most `size` bytes. Raises OSError, EOFError, ValueError, AnswerTooLarge, MetastoreUnavailable."""
         with self._explained():
-            data = self._channel.receive(size)
+            data = self._channel.receive(min(size, _MOST_AT_ONCE))
         if not self.answered:
             self._understood(data)
         self.answered = True
         self._received += len(data)
         if self._received > MOST_IN_ANSWER:
-            raise ValueError(f"the answer is larger than {MOST_IN_ANSWER:,} bytes")
+            raise AnswerTooLarge(
+                f"the metastore at {self.uri} answers {self.sent} with more than {MOST_IN_ANSWER:,} bytes"
+            )
         return data
 
     def readAll(self, size: int) -> bytes:  # noqa: N802, thrift's name
         """Exactly `size` bytes."""
-        data = bytearray()
-        while len(data) < size:
-            data += self.read(size - len(data))
-        return bytes(data)
+        parts = []
+        while size > 0:
+            parts.append(self.read(size))
+            size -= len(parts[-1])
+        return b"".join(parts)
 
     def write(self, data: bytes) -> None:
         """Send a request, all of it."""

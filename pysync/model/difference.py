@@ -10,7 +10,7 @@ from typing import Any
 from pysync.base.masking import HIDDEN, is_secret_field, masked
 from pysync.base.text import shown
 
-_MORE = re.compile(r"and ([\d,]+) more")
+_MORE = re.compile(r"and ([0-9,]{1,15}) more")
 
 
 @dataclass(frozen=True, slots=True)

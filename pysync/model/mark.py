@@ -15,7 +15,7 @@ KEPT_KEY = "pysync.kept"
 MARK_KEYS = frozenset({SOURCE_KEY, EVENT_KEY, OBJECT_KEY, TARGET_KEY, KEPT_KEY})
 """The parameters of a mark, and of what was decided of the object that has it."""
 
-_EVENT = re.compile(r"(\d+)\.(\d+)\.(\d+)\.(\d+)\.(\d+)", re.ASCII)
+_EVENT = re.compile(r"\.".join([r"(\d{1,19})"] * 5), re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.base.text import whole_number
 from pysync.model.locations import Form
 
 _ORC = "org.apache.hadoop.hive.ql.io.orc."
@@ -58,14 +59,14 @@ _UNREAD = (
 )
 _OF_TEXT = frozenset({_HEADER, _FOOTER, _FIELD, _NULL, "line.delim", "classification", "delimiter", *_NESTED})
 
-_SIZED_TYPES = r"decimal(\([0-9, ]+\))?|(char|varchar)(\([0-9 ]+\))?"
+_SIZED_TYPES = r"decimal(\([0-9, ]{1,19}\))?|(char|varchar)(\([0-9 ]{1,19}\))?"
 _SIMPLE = re.compile(rf"tinyint|smallint|int|bigint|float|double|boolean|string|date|timestamp|{_SIZED_TYPES}")
 _WORDED = re.compile(r"[a-z0-9_<>,:() ]+", re.IGNORECASE)
 _UNTYPED = re.compile(r"uniontype|interval|void|zone|localtz|variant", re.IGNORECASE)
 _STRUCTURED = re.compile(r"struct|binary", re.IGNORECASE)
 _DECIMAL = re.compile(r"decimal\s*\(\s*([0-9]+)", re.IGNORECASE)
 _DOUBLE_DIGITS = 15  # decimal digits that a double keeps for sure
-_NUMBER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +133,17 @@ def _form(
     kind: str, to: str, columns: tuple[tuple[str, str], ...], table: Mapping[str, str], all_: Mapping[str, str]
 ) -> Form | None:
     """`table` are the properties of the table, by which Hive counts headers; `all_` those of the partition, too."""
-    header = table.get(_HEADER) or "0"
-    if not header.isdecimal() or (table.get(_FOOTER) or "0") != "0" or any(all_.get(key) for key in _UNREAD):
+    header = whole_number(table.get(_HEADER) or "0")
+    if header is None or (table.get(_FOOTER) or "0") != "0" or any(all_.get(key) for key in _UNREAD):
         return None
     if kind in {"parquet", "orc"}:
-        return Form(kind, to, columns) if int(header) == 0 else None
+        return Form(kind, to, columns) if header == 0 else None
     if kind == "json":
-        return Form(kind, to, columns, header=int(header))
+        return Form(kind, to, columns, header=header)
     delimiter = _delimiter(all_)
     if delimiter is None or all_.get("line.delim") not in {None, "\n"}:
         return None
-    return Form(kind, to, columns, delimiter, all_.get(_NULL, "\\N"), int(header))
+    return Form(kind, to, columns, delimiter, all_.get(_NULL, "\\N"), header)
 
 
 def _delimiter(properties: Mapping[str, str]) -> str | None:
@@ -172,7 +173,8 @@ def _is_read(kind: str, form: str) -> bool:
 
 def _is_exact(kind: str) -> bool:
     """Whether a number of this type survives as a double, which Spark makes of any JSON number with a point."""
-    return all(int(digits) <= _DOUBLE_DIGITS for digits in _DECIMAL.findall(kind))
+    digits = map(whole_number, _DECIMAL.findall(kind))
+    return all(it is not None and it <= _DOUBLE_DIGITS for it in digits)
 
 
 def _are_distinct(columns: Iterable[tuple[str, str]]) -> bool:

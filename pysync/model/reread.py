@@ -15,6 +15,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.base.text import quoted
+
 PLACE = "default"
 """The database of these functions: every metastore has it."""
 
@@ -84,5 +86,5 @@ def request_of(function: Any) -> RereadRequest:
         names = {key: str(fields[key]) for key in ("database", "table", "function", "home")}
         path, chain_length = tuple(map(str, fields["path"])), int(fields["chain_length"])
         return RereadRequest(**names, path=path, chain_length=chain_length)
-    except (TypeError, KeyError) as error:
-        raise ValueError(f"no re-read request of pysync: {function.className}") from error
+    except (TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError(f"no re-read request of pysync: {quoted(str(function.className))}") from error

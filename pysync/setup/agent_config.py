@@ -13,6 +13,7 @@ from textwrap import TextWrapper
 from xml.etree import ElementTree
 
 from pysync.base.errors import UsageError
+from pysync.base.files import content
 from pysync.base.text import toml_string
 from pysync.setup.agent import LISTENER, Agent
 
@@ -51,7 +52,7 @@ def _section(header: str, settings: Mapping[str, str | int]) -> list[str]:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        root = ElementTree.fromstring(path.read_bytes())  # noqa: S314, a file that HMS trusts as well
+        root = ElementTree.fromstring(content(path))  # noqa: S314, a file that HMS trusts as well
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ElementTree.ParseError as error:

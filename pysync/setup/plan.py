@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from pysync.base.errors import UsageError
-from pysync.base.files import Owner
+from pysync.base.files import Owner, content
 from pysync.base.jars import listener_jar
 from pysync.base.rights import is_users
 from pysync.config import Config, load_config
@@ -239,7 +239,7 @@ def _overruling(site: Path) -> Iterator[str]:
     """Yield a note for each file that HMS reads after hive-site.xml, and whose list of listeners lacks ours."""
     for other in (site.with_name(name) for name in _LATER):
         with suppress(OSError, UsageError):
-            values = parse(other.read_bytes(), str(other)).values()
+            values = parse(content(other), str(other)).values()
             key = next((it for it in LISTENERS if it in values), "")
             if LISTENER not in values.get(key, LISTENER):
                 yield f"{other} sets {key}, and HMS reads it after {site.name}: add the listener there, too"

@@ -205,7 +205,7 @@ def _basic(parameters: Mapping[str, str]) -> Mapping[str, str]:
     try:
         statistics = json.loads(parameters[ACCURATE])
         del statistics["COLUMN_STATS"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return parameters
     others = {key: value for key, value in parameters.items() if key != ACCURATE}
     return {**others, ACCURATE: json.dumps(statistics, separators=(",", ":"))} if statistics else others

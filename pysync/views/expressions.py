@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from pysync.base.text import whole_number
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
@@ -104,7 +105,7 @@ class Expressions:
             return Typed(f"double {text(value)}", DOUBLE)
         if "." in value:
             return _decimal(value)
-        return _integer(int(value))
+        return _integer(value)
 
     def boolean(self, node: exp.Boolean) -> Typed:
         """TRUE or FALSE."""
@@ -314,9 +315,10 @@ class Expressions:
         """A value plus or minus an interval of one of these units."""
         interval = node.args["expression"]
         count, unit = str(interval.name), str(interval.args.get("unit") or "").lower().removesuffix("s")
-        if unit not in units or not count.isdigit():
+        number = whole_number(count)
+        if unit not in units or number is None:
             raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
-        return moved(value, -int(count) if isinstance(node, exp.Sub) else int(count), unit)
+        return moved(value, -number if isinstance(node, exp.Sub) else number, unit)
 
     def _over(self, node: exp.Window, *, has_frame: bool) -> str:
         return over(node, self, has_frame=has_frame, by_values=self._scope.rules.frames_by_values)
@@ -392,8 +394,9 @@ def _decimal(value: str) -> Typed:
     return Typed(f"decimal '{whole or 0}{point}{behind}'", decimal(max(len(whole) + len(behind), 1), len(behind)))
 
 
-def _integer(value: int) -> Typed:
-    if value > _LONG:
+def _integer(digits: str) -> Typed:
+    value = whole_number(digits)
+    if value is None or value > _LONG:
         raise CannotTranslate("a number that is too large")
     if value > _INT:
         return Typed(f"bigint '{value}'", BIGINT, value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from pysync.base.text import whole_number
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES
@@ -191,7 +192,7 @@ def _without_places(node: exp.Select, scope: Scope) -> exp.Group:
 def _key_at(key: exp.Expression, items: Sequence[exp.Expression]) -> exp.Expression:
     if not isinstance(key, exp.Literal):
         return key
-    place = int(key.this) if not key.is_string and str(key.this).isdigit() else 0
+    place = 0 if key.is_string else whole_number(str(key.this)) or 0
     item = items[place - 1].unalias() if 0 < place <= len(items) else key
     has_aggregate = any(it.name.lower() in AGGREGATES for it in item.find_all(exp.Anonymous))
     if has_aggregate or item.find(exp.Column) is None or item.find(exp.Star) or item.find(exp.Window):
@@ -420,14 +421,15 @@ def _tail(node: exp.Query, columns: Columns, scope: Scope, translate: Expression
         raise CannotTranslate("an order without LIMIT, or of reducers, that says which rows come first")
     if not limit:
         return []
-    if not isinstance(limit.expression, exp.Literal) or not limit.expression.this.isdigit() or limit.args.get("offset"):
+    rows = whole_number(limit.expression.this) if isinstance(limit.expression, exp.Literal) else None
+    if rows is None or limit.args.get("offset"):
         raise CannotTranslate("LIMIT that is not a constant")
     rules = scope.rules
     items = [
         ordered(it, _order_item(it, columns, translate, rules.of_spark), has_two_zeros=not rules.of_spark)
         for it in (node.args["order"].expressions if node.args.get("order") else ())
     ]
-    return [*([f"ORDER BY {', '.join(items)}"] if items else []), f"LIMIT {limit.expression.this}"]
+    return [*([f"ORDER BY {', '.join(items)}"] if items else []), f"LIMIT {rows}"]
 
 
 def _order_item(node: exp.Ordered, columns: Columns, translate: Expressions | None, has_places: bool) -> Typed:
@@ -449,8 +451,8 @@ def _collects(node: exp.Query) -> bool:
 
 def _place(node: exp.Ordered, columns: Columns, has_places: bool) -> Typed:
     """The column at that place; in a view of Hive a constant."""
-    place = str(node.this.this)
-    if not has_places or not place.isdigit() or not 0 < int(place) <= len(columns):
+    place = whole_number(str(node.this.this)) or 0
+    if not has_places or not 0 < place <= len(columns):
         raise CannotTranslate("ORDER BY with a constant, which may stand for a column's place")
-    name, kind = columns[int(place) - 1]
+    name, kind = columns[place - 1]
     return Typed(quoted(name), kind)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from pysync.base.text import whole_number
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.typed_expressions import Typed
 from pysync.views.types import BIGINT
@@ -75,8 +76,9 @@ def _frame(spec: exp.WindowSpec) -> str:
 
 def _bound(spec: exp.WindowSpec, end: str) -> str:
     value, side = spec.args.get(end), str(spec.args.get(f"{end}_side") or "").upper()
-    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit() and int(value.this) < _UNBOUNDED:
-        return f"{value.this} {side}"
+    rows = whole_number(value.this) if isinstance(value, exp.Literal) and not value.is_string else None
+    if rows is not None and rows < _UNBOUNDED:
+        return f"{rows} {side}"
     word = str(value).upper()
     if word == "CURRENT ROW":
         return word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -215,7 +216,14 @@ def test_every_byte_of_a_manifest_counts(tmp_path: Path) -> None:
     data = write(tmp_path / "it", filled()).to_bytes()
     for at in range(len(data)):
         with pytest.raises(DumpDamaged):
-            read_manifest(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            read_manifest(io.BytesIO(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]))
+
+
+def test_no_manifest_is_read_to_an_end_that_is_too_far(tmp_path: Path) -> None:
+    with (tmp_path / MANIFEST).open("wb") as file:
+        file.truncate(20 * 1024**3)  # of which the file system keeps nothing
+    with pytest.raises(DumpDamaged, match=r"manifest\.json is damaged: it has more than 64 MiB"):
+        open_dump(tmp_path)
 
 
 def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:
@@ -239,7 +247,7 @@ def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:
 def test_a_dump_of_a_newer_version_is_refused_as_such() -> None:
     data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 4')
     with pytest.raises(DumpDamaged, match=r"version is 4.*upgrade"):
-        read_manifest(data)
+        read_manifest(io.BytesIO(data))
 
 
 def test_a_file_that_changes_after_the_check_is_waited_for(tmp_path: Path) -> None:
@@ -288,7 +296,7 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path: Path, monkeypatch,
     with DumpReader(open_dump(tmp_path / "it")) as one, DumpReader(open_dump(tmp_path / "whole")) as other:
         assert list(everything(one, int)) == list(everything(other, int))
         assert one.partitions_by_name("db", "days", ["day=1"]) == other.partitions_by_name("db", "days", ["day=1"])
-    assert manifest.counts == read_manifest((tmp_path / "whole" / MANIFEST).read_bytes()).counts
+    assert manifest.counts == read_manifest(io.BytesIO((tmp_path / "whole" / MANIFEST).read_bytes())).counts
 
 
 def test_of_a_run_that_was_damaged_meanwhile_the_good_files_before_it_are_kept(tmp_path: Path, monkeypatch) -> None:

@@ -137,6 +137,8 @@ def test_a_disk_that_fails_leaves_all_as_it_was(site: Path, monkeypatch: pytest.
 
 
 def fail_at_write(descriptor: int, mode: str) -> object:
+    if mode == "rb":
+        return open(descriptor, mode)
     os.close(descriptor)
     return open("/dev/full", mode, buffering=0)  # noqa: PTH123 - closed by who takes it
 
@@ -195,6 +197,20 @@ def test_an_included_file_that_may_hold_the_list_is_refused(site: Path, more: st
     with pytest.raises(UsageError, match=rf"includes .*more\.xml.* {words}; paste what pysync hive-site prints"):
         rewrite(site)
     assert site.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: (path.touch(), os.truncate(path, 2**34)),
+    ],
+)
+def test_an_included_file_without_end_is_refused(site: Path, make: Callable[[Path], object]) -> None:
+    make(site.parent / "more.xml")
+    with pytest.raises(UsageError, match=r"includes 'more\.xml', which cannot be read"):
+        rewrite(included(site, "more.xml"))
 
 
 def test_taken_back_it_has_its_bytes_and_both_forms_are_kept(site: Path) -> None:

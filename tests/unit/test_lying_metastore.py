@@ -1,4 +1,7 @@
-"""A metastore whose answers are no answers: it counts as unavailable, and memory for what it sends is bounded."""
+"""A metastore whose answers are no answers: it counts as unavailable, and memory for what it sends is bounded.
+
+What is too large for one answer is asked for in parts; an object that is too large by itself is refused alone.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,24 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from typing import Any
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TApplicationException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from pysync.base.errors import PysyncError
+from pysync.dump.replies import ReplyRecorder, answer
 from pysync.metastore import wire
-from pysync.metastore.client import MOST_IN_CONTAINER, MOST_IN_STRING, Metastore
-from pysync.targets.base import Unavailable
+from pysync.metastore.client import MOST_IN_CONTAINER, Metastore
+from pysync.metastore.errors import AnswerTooLarge
+from pysync.metastore.statistics import read_statistics
+from pysync.model.names import TableName
+from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.hms.errors import classified
 
 _REPLY, _EXCEPTION = 2, 3
@@ -41,32 +54,76 @@ def refusal(kind: int) -> bytes:
 
 
 @contextmanager
-def lying(answer: Answer) -> Iterator[Metastore]:
-    """A connection to a server that gives each call this answer, and then closes."""
+def served(serve: Callable[[socket.socket], object]) -> Iterator[str]:
+    """The address of a server that handles one connection after the other."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve() -> None:
+        def handle() -> None:
             with suppress(OSError):
                 while True:
                     connected, _ = server.accept()
                     with connected, suppress(OSError):
-                        request = connected.recv(65536)
-                        (length,) = struct.unpack_from("!i", request, 4)
-                        connected.sendall(answer(request[8 : 8 + length], request[8 + length : 12 + length]))
+                        serve(connected)
 
-        thread = threading.Thread(target=serve, daemon=True, name="waits for calls")
+        thread = threading.Thread(target=handle, daemon=True, name="waits for calls")
         thread.start()
         try:
-            with closing(Metastore(f"thrift://127.0.0.1:{server.getsockname()[1]}", timeout=20)) as metastore:
-                yield metastore
+            yield f"thrift://127.0.0.1:{server.getsockname()[1]}"
         finally:
             server.shutdown(socket.SHUT_RDWR)
             thread.join(20)
 
 
+@contextmanager
+def lying(answer: Answer) -> Iterator[Metastore]:
+    """A connection to a server that gives each call this answer, and then closes."""
+
+    def serve(connected: socket.socket) -> None:
+        request = connected.recv(65536)
+        (length,) = struct.unpack_from("!i", request, 4)
+        connected.sendall(answer(request[8 : 8 + length], request[8 + length : 12 + length]))
+
+    with served(serve) as address, closing(Metastore(address, timeout=20)) as metastore:
+        yield metastore
+
+
+class Hms:
+    """What a metastore answers, by the names of its calls: a table of 500 partitions, each of `size` bytes."""
+
+    def __init__(self, size: int) -> None:
+        self._parameters = {"text": "x" * size}
+
+    def serve(self, connected: socket.socket) -> None:
+        plain = TSocket()
+        plain.setHandle(connected)
+        protocol = TBinaryProtocol(TBufferedTransport(plain))
+        with suppress(TTransportException):
+            while True:
+                ThriftHiveMetastore.Processor(self).process(protocol, protocol)
+
+    def get_partition_names(self, _database: str, _table: str, most: int) -> list[str]:
+        return NAMES[: most if most > 0 else None]
+
+    def get_partitions(self, database: str, table: str, most: int) -> list[Any]:
+        return self.get_partitions_by_names(database, table, NAMES[:most])
+
+    def get_partitions_by_names(self, _database: str, _table: str, names: list[str]) -> list[Any]:
+        return [hive.Partition([name.partition("=")[2]], parameters=self._parameters) for name in names]
+
+    def get_table_objects_by_name_req(self, request: Any) -> Any:
+        return hive.GetTablesResult([hive.Table(name, parameters=self._parameters) for name in request.tblNames])
+
+    def get_partitions_statistics_req(self, request: Any) -> Any:
+        data = hive.ColumnStatisticsData(booleanStats=hive.BooleanColumnStatsData(1, 2, 3, self._parameters["text"]))
+        return hive.PartitionsStatsResult(
+            {it: [hive.ColumnStatisticsObj("a", "boolean", data)] for it in request.partNames}
+        )
+
+
+NAMES = [f"day={number:03}" for number in range(500)]
+
+
 LIES: dict[str, Answer] = {
-    "a string too long": message(strings(1, text(MOST_IN_STRING + 1))),
-    "a list too long": message(strings(MOST_IN_CONTAINER + 1)),
     "a negative length": message(strings(1, text(-5))),
     "a list of a negative length": message(strings(-1)),
     "no result": message(_STOP),
@@ -88,9 +145,50 @@ def test_an_answer_that_is_none_makes_the_target_unavailable(lie: str) -> None:
 
 def test_an_answer_is_not_read_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MOST_IN_ANSWER", 1_000_000)
-    answer = message(strings(30, text(100_000, b"x" * 100_000) * 30) + _STOP)
-    with lying(answer) as metastore, pytest.raises(PysyncError, match="larger than 1,000,000 bytes"):
+    endless = message(strings(30, text(100_000, b"x" * 100_000) * 30) + _STOP)
+    with lying(endless) as metastore, pytest.raises(AnswerTooLarge, match="get_all_databases with more than 1,000,000"):
         metastore.databases()
+
+
+@pytest.mark.parametrize(
+    "body", [strings(1, text(wire.MOST_IN_ANSWER + 1)), strings(MOST_IN_CONTAINER + 1)], ids=["string", "list"]
+)
+def test_no_space_is_reserved_for_what_is_too_large(body: bytes) -> None:
+    with lying(message(body)) as metastore, pytest.raises(Rejected, match="too large"), classified("look"):
+        metastore.databases()
+
+
+def test_what_is_too_large_for_one_answer_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST_IN_ANSWER", 100_000)
+    with served(Hms(1_000).serve) as address, closing(Metastore(address)) as metastore:
+        days = [[name.partition("=")[2]] for name in NAMES]
+        assert [it.values for it in metastore.partitions("d", "t")] == days
+        assert [it.values for it in metastore.first_partitions("d", "t", 400)] == days[:400]
+        assert [it.tableName for it in metastore.tables_by_name("d", NAMES)] == NAMES
+        assert list(read_statistics(metastore, TableName("d", "t"), ["a"], NAMES)) == NAMES
+
+
+def test_a_dump_has_all_parts_of_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST_IN_ANSWER", 1_000_000)
+    with served(Hms(5_000).serve) as address, closing(ReplyRecorder(address)) as source:
+        source.partitions_by_name("d", "t", NAMES)
+        values = [it.values for reply in source.taken() for it in answer(reply)]
+    assert values == [[name.partition("=")[2]] for name in NAMES]
+
+
+def test_an_object_that_is_too_large_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST_IN_ANSWER", 100_000)
+    with served(Hms(200_000).serve) as address, closing(Metastore(address)) as metastore:
+        with pytest.raises(Rejected, match="more than 100,000 bytes"), classified("read", reading=True):
+            metastore.partitions_by_name("d", "t", NAMES[:4])
+        assert metastore.partition_names("d", "t") == NAMES
+
+
+def test_the_message_of_an_error_has_a_bounded_length() -> None:
+    meta = b"\x0c" + struct.pack("!h", 1) + _STRING + struct.pack("!h", 1) + text(9_000_000, b"x" * 9_000_000) + _STOP
+    with lying(message(meta + _STOP)) as metastore, pytest.raises(hive.MetaException) as raised:
+        metastore.databases()
+    assert len(raised.value.message) < 100_000
 
 
 @pytest.mark.parametrize("kind", [TApplicationException.INTERNAL_ERROR, TApplicationException.PROTOCOL_ERROR])

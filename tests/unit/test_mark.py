@@ -28,6 +28,7 @@ def test_a_mark_is_read_back_from_among_other_parameters(mark, others):
         {EVENT_KEY: "1.2.3.4.5"},
         {SOURCE_KEY: "", EVENT_KEY: "1.2.3.4.5"},
         {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4"},
+        {SOURCE_KEY: "a", EVENT_KEY: f"1.{'2' * 5000}.3.4.5"},  # Python refuses to read such a number
         {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4.5.6"},
         {SOURCE_KEY: "a", EVENT_KEY: "1.-2.3.4.5"},
         {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4.5\n"},

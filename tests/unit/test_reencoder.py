@@ -89,6 +89,7 @@ def configured(rewrite="parquet"):
         (made(parameters={"serialization.encoding": "GBK"}), None),
         (made(parameters={"skip.footer.line.count": "1"}), None),
         (made(ORC, parameters={"skip.header.line.count": "1"}), None),
+        (made(ORC, parameters={"skip.header.line.count": "0" * 5_000}), None),  # which Python refuses to read
         (made(ORC, parameters={"transactional": "TRUE"}), None),
         (made(ORC, parameters={"spark.sql.sources.provider": "orc"}), None),
         (made(ORC, parameters={"table_type": "ICEBERG"}), None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -226,7 +227,7 @@ def test_a_manifest_with_another_scope_is_read_as_it_was_written() -> None:
     more = ASKED.model_copy(
         update={"replaces": (SALES,), "within": (Within(policy="sales", include_types=NOT_EXTERNAL),)}
     )
-    assert read_manifest(more.to_bytes()) == more
+    assert read_manifest(io.BytesIO(more.to_bytes())) == more
 
 
 def test_scopes_are_the_same_whatever_their_form() -> None:

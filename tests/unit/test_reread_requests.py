@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -66,7 +67,10 @@ def test_what_a_client_sends_is_ignored() -> None:
     assert decode_change(event(Kind.CREATE_FUNCTION, SENT.as_function("north"), user="ann"), 7) is None
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "1", "{", json.dumps({"database": "a"})])
+ENDLESS = json.dumps(dict.fromkeys(("database", "table", "function", "home", "path"), "a") | {"chain_length": math.inf})
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "1", "{", json.dumps({"database": "a"}), "[" * 100_000, ENDLESS])
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     request = SENT.as_function("north")
     request.className = f"pysync.reread {text}"

@@ -16,8 +16,10 @@ from typer.testing import CliRunner
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.rights import make_directory, remove, rights_at
 from pysync.cli.app import app
+from pysync.cli.output import write_private
 from pysync.config_file.file import drafted
 from pysync.setup import removal
+from pysync.setup.monitoring import RULES
 from pysync.setup.record import read_record
 from tests.support.installs import NOBODY, Host
 
@@ -54,6 +56,37 @@ def tried(host: Host) -> str:
     with pytest.raises(UsageError) as refused:
         host.plan(user="nobody")
     return str(refused.value)
+
+
+def test_a_report_takes_over_no_file_of_another_user(host: Host) -> None:
+    report, theirs = host.units.parent / "report", host.units.parent / "theirs"
+    for path in (report, theirs):
+        path.write_text("theirs")
+    give(report, theirs)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        write_private(report, b"ours", "--html")
+    report.unlink()
+    report.symlink_to(theirs)
+    write_private(report, b"ours", "--html")
+    assert (report.is_symlink(), report.read_bytes(), theirs.read_text()) == (False, b"ours", "theirs")
+    assert theirs.stat().st_uid == NOBODY
+
+
+def test_root_writes_no_report_where_others_could_put_a_link(host: Host) -> None:
+    theirs = host.units.parent / "theirs"
+    theirs.mkdir()
+    give(theirs)
+    with pytest.raises(UsageError, match="root does not use"):
+        write_private(theirs / "report", b"ours", "--html")
+
+
+def test_alerts_are_written_through_no_link(host: Host) -> None:
+    alerts, theirs = host.units.parent / "alerts", host.units.parent / "theirs"
+    alerts.mkdir()
+    theirs.write_text("theirs")
+    (alerts / RULES).symlink_to(theirs)
+    done = CliRunner().invoke(app, ["monitoring", "--force", "--out", str(alerts)])
+    assert (done.exit_code, theirs.read_text()) == (0, "theirs")
 
 
 def test_a_spool_that_the_users_hive_site_names_is_made_with_the_users_rights(host: Host) -> None:

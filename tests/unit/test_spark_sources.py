@@ -85,11 +85,12 @@ def test_tables_of_other_sources_stay(provider: str) -> None:
     assert as_read(table) == (table, [])
 
 
-def test_a_schema_in_pieces_is_put_together() -> None:
+@pytest.mark.parametrize("count", ["2", "99999999999"])
+def test_a_schema_in_pieces_is_put_together(count: str) -> None:
     table = registered("json")
     schema = table.parameters.pop("spark.sql.sources.schema")
     table.parameters |= {
-        "spark.sql.sources.schema.numParts": "2",
+        "spark.sql.sources.schema.numParts": count,
         "spark.sql.sources.schema.part.0": schema[:20],
         "spark.sql.sources.schema.part.1": schema[20:],
     }

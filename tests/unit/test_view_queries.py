@@ -7,6 +7,9 @@ import pytest
 from pysync.views.versions import VERSIONS
 from tests.support.hive_views import refusal, sql_of
 
+LONG = "9" * 5_000
+"""A number that Python refuses to read."""
+
 
 @pytest.mark.parametrize(
     ("hive", "trino"),
@@ -128,6 +131,12 @@ def test_a_query_in_trinos_sql(hive: str, trino: str | None) -> None:
         ("select id from t natural join u", "NATURAL"),
         ("select id from t group by 1", "which may stand for a column's place"),
         ("select id from t order by 1 limit 1", "which may stand for a column's place"),
+        (f"select id from t order by {LONG} limit 1", "which may stand for a column's place"),
+        (f"select id from t group by {LONG}", "which may stand for a column's place"),
+        (f"select id from t limit {LONG}", "LIMIT that is not a constant"),
+        (f"select id + {LONG} from t", "a number that is too large"),
+        (f"select sum(id) over (order by id rows {LONG} preceding) from t", "a frame by values"),
+        (f"select date '2026-01-01' + interval '{LONG}' day from t", "an interval of"),
         ("select s from t group by rollup(upper(s))", "other things than columns"),
         ("select s from t union all select f from t", "values of string and double"),
         ("select id from t union all select id, s from t", "different width"),

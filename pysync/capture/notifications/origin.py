@@ -17,7 +17,7 @@ from thrift.Thrift import TApplicationException, TException
 
 from pysync.capture.notifications.bodies import Message
 from pysync.capture.notifications.thrift_json import to_binary
-from pysync.metastore.errors import MetastoreError
+from pysync.metastore.errors import AnswerTooLarge, MetastoreError
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.mark import SOURCE_KEY, Mark
@@ -98,4 +98,4 @@ def _looked_up(event: Event, source: Lookups) -> Any | None:
 
 def answered(error: Exception) -> bool:
     """Whether the source has answered, with an error: asking it again for the same would not help."""
-    return isinstance(error, TException) or isinstance(error.__cause__, TApplicationException)
+    return isinstance(error, TException | AnswerTooLarge) or isinstance(error.__cause__, TApplicationException)

@@ -23,7 +23,7 @@ _DDL_FAILED = 1003
 
 
 # How errors of other services come through: the status is not in every message.
-_WRAPPED = re.compile(r"(?:Status Code: (?P<status>\d+); )?Error Code: (?P<name>\w+)[;)]")
+_WRAPPED = re.compile(r"(?:Status Code: (?P<status>[0-9]{1,3}); )?Error Code: (?P<name>\w+)[;)]")
 
 
 @dataclass(frozen=True, slots=True)

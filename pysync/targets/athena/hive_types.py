@@ -17,8 +17,8 @@ _PLAIN = frozenset(
     {"tinyint", "smallint", "int", "bigint", "boolean", "float", "double", "string", "binary", "timestamp", "date"}
 )
 
-_SIZED = re.compile(r"(char|varchar)\((\d+)\)")
-_DECIMAL = re.compile(r"decimal(?:\((\d+)(?:,(\d+))?\))?")
+_SIZED = re.compile(r"(char|varchar)\(([0-9]{1,9})\)")
+_DECIMAL = re.compile(r"decimal(?:\(([0-9]{1,9})(?:,([0-9]{1,9}))?\))?")
 _TOKEN = re.compile(r"\s*([<>,:]|[^<>,:()]+(?:\([\d\s,]*\))?)\s*")
 _FIELD = re.compile(r"\w+")
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -58,7 +58,7 @@ def keeps(kind: str, value: str) -> bool:
     if not value or value == DEFAULT_PARTITION:
         return False
     kind = _canonical(kind)
-    varchar = re.fullmatch(r"varchar\((\d+)\)", kind)
+    varchar = re.fullmatch(r"varchar\(([0-9]{1,9})\)", kind)
     if varchar:
         return len(value) <= int(varchar[1])
     if _DECIMAL.fullmatch(kind):
@@ -144,7 +144,7 @@ def _keeps_integer(kind: str, value: str) -> bool:
 
 def _keeps_decimal(kind: str, value: str) -> bool:
     match = re.fullmatch(r"-?(0|[1-9][0-9]*)(?:\.([0-9]*[1-9]))?", value)
-    limits = re.fullmatch(r"decimal\((\d+)(?:,(\d+))?\)", kind)
+    limits = re.fullmatch(r"decimal\(([0-9]{1,9})(?:,([0-9]{1,9}))?\)", kind)
     if match is None or limits is None or value == "-0":
         return False
     precision, scale = int(limits[1]), int(limits[2] or 0)

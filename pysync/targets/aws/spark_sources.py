@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pysync.base.text import whole_number
 from pysync.model.struct_copies import copied
 from pysync.model.table_formats import data_location
 from pysync.targets.aws import delta_schema
@@ -70,8 +71,8 @@ def _schema(parameters: Mapping[str, str]) -> str:
     """Spark's schema as JSON, of which older versions keep pieces. Raises NoSchema."""
     if _SCHEMA in parameters:
         return parameters[_SCHEMA]
-    count = parameters.get(f"{_SCHEMA}.numParts", "")
-    pieces = [parameters.get(f"{_SCHEMA}.part.{it}", "") for it in range(int(count) if count.isdecimal() else 0)]
+    count = whole_number(parameters.get(f"{_SCHEMA}.numParts", "")) or 0
+    pieces = [parameters.get(f"{_SCHEMA}.part.{it}", "") for it in range(min(count, len(parameters)))]
     if not pieces:
         raise NoSchema("it has no schema")
     return "".join(pieces)

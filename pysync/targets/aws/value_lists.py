@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pysync.base.text import whole_number
 from pysync.targets.aws.texts import length
+
+_UTF_16 = "utf-16-le"
 
 
 def joined(values: Iterable[str]) -> str:
@@ -17,16 +20,15 @@ def joined(values: Iterable[str]) -> str:
 
 def parted(text: str) -> list[str]:
     """The values in a text of `joined`; a text in another form is one value."""
-    # Cut in UTF-16, in whose units the lengths are.
-    pieces, rest = [], text.encode("utf-16-le", "surrogatepass")
-    while rest:
-        digits, mark, tail = rest.decode("utf-16-le", "surrogatepass").partition("$")
-        if not mark or not (digits.isascii() and digits.isdigit()):
+    # A character for each unit of UTF-16, as which the lengths count them.
+    units = "".join(map(chr, memoryview(text.encode(_UTF_16, "surrogatepass")).cast("H")))
+    pieces, at = [], 0
+    while at < len(units):
+        mark = units.find("$", at)
+        size = whole_number(units[at:mark])
+        if mark < 0 or size is None or mark + 1 + size > len(units):
             return [text]
-        rest = tail.encode("utf-16-le", "surrogatepass")
-        size = 2 * int(digits)
-        if size > len(rest):
-            return [text]
-        pieces.append(rest[:size].decode("utf-16-le", "surrogatepass"))
-        rest = rest[size:]
+        at = mark + 1 + size
+        piece = units[mark + 1 : at].encode(_UTF_16, "surrogatepass")
+        pieces.append(piece.decode(_UTF_16, "surrogatepass"))
     return pieces

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from typing import IO, Any
 
 from botocore.exceptions import ClientError
@@ -78,14 +79,16 @@ class _Object(io.RawIOBase):
         end = min(self._at + len(buffer), self._size)
         if end <= self._at:
             return 0
-        data = self._fetched(f"bytes={self._at}-{end - 1}")
+        data = self._fetched(self._at, end)
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
 
-    def _fetched(self, pieces: str) -> bytes:
+    def _fetched(self, begin: int, end: int) -> bytes:
+        """At most these bytes, also of a service that sends more."""
         try:
-            content: bytes = self._client.get_object(**self._which, Range=pieces)["Body"].read()
+            with closing(self._client.get_object(**self._which, Range=f"bytes={begin}-{end - 1}")["Body"]) as body:
+                content: bytes = body.read(end - begin)
         except ClientError as error:
             if code(error) in _CHANGED:
                 raise Changed from error

@@ -11,7 +11,7 @@ from thrift.Thrift import TException
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import is_of_call
-from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
+from pysync.metastore.errors import AnswerTooLarge, MetastoreCallFailed, MetastoreError, MetastoreUnavailable
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
@@ -54,6 +54,7 @@ def is_race(error: Exception) -> bool:
 
 
 _ANSWERS: Sequence[Answer[Exception]] = (
+    Answer(_is(AnswerTooLarge), Rejected),
     # The server answered with an error of its own, and would again.
     Answer(lambda it: isinstance(it, MetastoreCallFailed) and is_of_call(it), PysyncError),
     Answer(_is(MetastoreCallFailed), OutcomeUnknown),
