@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.health import DISABLED, decide
+from pysync.base.installation import start_sidecar
 from pysync.base.text import count, last_line, local_time, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
@@ -205,7 +206,7 @@ def _at_ends(facts: Facts) -> Iterator[Reason]:
 def _unknown(facts: Facts) -> Reason:
     if not facts.running:
         text = f"the journal has nothing of {facts.object}, and no sidecar runs that could know more"
-        return Reason("unknown", text, "pysync run")
+        return Reason("unknown", text, start_sidecar())
     return Reason(
         "unknown",
         f"neither the queue nor the journal has anything of {facts.source}",
