@@ -328,7 +328,7 @@ def load_outline(path: Path) -> Outline:
 def readable_outline(path: Path) -> Outline | None:
     """What can be read of a file that is wrong, so that its sidecar can be asked all the same; None if nothing can.
 
-    Of a file that is no TOML each table is read by itself. Raises UsageError if the file cannot be read.
+    Raises UsageError if the file cannot be read.
     """
     tables = _readable_tables(read_text(path), path)
     directory = {key: it for key, it in _table(tables.get("queue")).items() if key == "directory"}
@@ -339,16 +339,17 @@ def readable_outline(path: Path) -> Outline | None:
 
 
 def _readable_tables(text: str, path: Path) -> dict[str, Any]:
-    """`queue`, and those of `targets` that can be read."""
+    """The tables of a file; of one that is no TOML those that can be read, each by itself."""
     with suppress(UsageError):
         return tables_in(text, path)
-    tables: dict[str, Any] = {"targets": []}
+    tables, targets = dict[str, Any](), list[Any]()
     for part in _HEADER.split(text):
         with suppress(UsageError):
             table = tables_in(part, path)
-            tables["targets"] += table.pop("targets", [])
+            # `[targets.copy]` alone is a table, no list of targets.
+            targets += it if isinstance(it := table.pop("targets", []), list) else []
             tables |= table
-    return tables
+    return tables | {"targets": targets}
 
 
 def taken_targets(tables: dict[str, Any], problems: list[str]) -> list[Any]:

@@ -188,11 +188,16 @@ def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:
     if since is not None and now - since > grace:
         text = f"no listener has reported for {duration(now - since)}: is it in hive-site.xml?"
         yield Problem("no_listener", "critical", text, hint="pysync hive-site")
-    if now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
-        text = (
-            f"the bridge refuses a caller, {count(bridge['refused_connections'], 'time')} so far: if it is a listener, "
-            "it has another token than this sidecar"
+    refused_at = bridge["refused_last_at"] or 0
+    if now - refused_at < REFUSED_SECONDS:
+        # A listener's call may have been too late, because its host or the sidecar stood still: then it calls again.
+        heard_since = [(it["heard_at"] or 0) > refused_at for it in status["listeners"]]
+        meaning = (
+            "; every listener has reported since"
+            if heard_since and all(heard_since)
+            else ": if it is a listener, it has another token than this sidecar"
         )
+        text = f"the bridge refuses a caller, {count(bridge['refused_connections'], 'time')} so far{meaning}"
         yield Problem("bridge_refuses", "warning", text, hint="pysync check")
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.installation import UNITS
 from pysync.cli.arguments import absolute_path, number, path
 from pysync.cli.init_questions import Asker, is_terminal
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, echo, print_changes, print_json, print_table
@@ -28,7 +29,6 @@ from pysync.setup.questions import KINDS, Question, config_values, hive_version
 from pysync.setup.record import read_record
 from pysync.setup.steps import FileStep, HiveSite, State
 
-_UNITS = Path("/etc/systemd/system")
 _STATE = Path("/var/lib/pysync")
 _PORT = 25333
 _OF_AGENT = {"target_kind": "", "target_name": "", "location": ""}
@@ -123,7 +123,7 @@ def init(
     config_dir: ConfigDir = DEFAULT_CONFIG.parent,
     state_dir: StateDir = None,
     spool_dir: SpoolDir = None,
-    unit_dir: UnitDir = _UNITS,
+    unit_dir: UnitDir = UNITS,
     no_systemd: NoSystemd = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -307,7 +307,7 @@ def _next(steps: InstallPlan, places: InstallPlaces, user: str, executable: Path
         pysync = f"runuser -u {shlex.quote(user)} -- {pysync}"
     config = "" if steps.config == DEFAULT_CONFIG else f" -c {shlex.quote(str(steps.config))}"
     yield f"{pysync} check{config}"
-    if places.units == _UNITS:
+    if places.units == UNITS:
         yield "systemctl daemon-reload && systemctl enable --now pysync"
     else:
         yield f"{pysync} run{config} &"

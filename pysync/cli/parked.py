@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.health import decide
 from pysync.base.text import ago, count, duration, local_time
 from pysync.cli.arguments import number
 from pysync.cli.family import Family
@@ -254,10 +255,13 @@ def _remedy(target: str, group: Json, tables: Sequence[Json], *, is_all: bool) -
     yield f"details: pysync parked show {target} {position}"
     if group["kind"] == "bug":
         yield "a fault of pysync: journalctl -u pysync"
-    only = "" if is_all else f" --table {name}" if len(tables) == 1 else f" --reason {_longest_part(group['reason'])}"
+    if group["kind"] == "held":
+        yield decide(target)
+        return
+    chosen = f" --table {name}" if len(tables) == 1 else f" --reason {_longest_part(group['reason'])}"
+    only = "" if is_all else chosen
     if group["adoptable"]:
-        every = only or " --table '*'"
-        yield f"to leave the target's tables as they are: pysync parked skip {target}{every}"
+        yield f"to leave the target's tables as they are: pysync parked skip {target}{chosen}"
         yield f"to overwrite them with the source's: pysync parked adopt {target}{only}"
     else:
         yield f"when the cause is gone: pysync parked retry {target}{only}"

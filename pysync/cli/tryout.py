@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from pysync.base.errors import UsageError
+from pysync.base.installation import install_extra
 from pysync.base.text import count
 from pysync.cli.arguments import KeyValue, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
@@ -92,7 +93,7 @@ def demo(
 def _assert_installed(command: str, extra: str) -> None:
     """Raises UsageError without the extra."""
     if any(find_spec(name) is None for name in _PACKAGES[extra]):
-        raise UsageError(f"{command} needs packages that are not installed", f"pip install 'pysync[{extra}]'")
+        raise UsageError(f"{command} needs packages that are not installed", install_extra(extra))
 
 
 def _print_demo(result: Result, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.installation import start_sidecar
 from pysync.base.text import error_text
 
 SOCKET = "control.sock"
@@ -36,7 +37,7 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
 
     A refusal of the arguments, or of what they name, is a UsageError.
     """
-    hint = "start the sidecar: pysync run -c FILE"
+    hint = f"start the sidecar: {start_sidecar()}"
     try:
         line = _exchange(directory, json.dumps({"command": command, **arguments}))
     except (FileNotFoundError, ConnectionRefusedError):

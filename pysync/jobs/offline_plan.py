@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.installation import start_sidecar
 from pysync.config import Config
 from pysync.queue import queue_at_rest
 from pysync.replay.window.translate import Translator
@@ -22,5 +23,5 @@ def offline_planner(config: Config, target: str) -> Iterator[Ask]:
     policy = Translator.of(next(it for it in config.targets if it.name == target)).policy
     with queue_at_rest(directory) as queue:
         if queue is None:
-            raise PysyncError(f"there is no queue in {directory}", "start the sidecar: pysync run -c FILE")
+            raise PysyncError(f"there is no queue in {directory}", f"start the sidecar: {start_sidecar()}")
         yield lambda request: {"target": target, **counted(queue, policy, request)}

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from pysync.base.errors import PysyncError
+from pysync.base.installation import start_sidecar
 from pysync.config import Config
 from pysync.parts import ALL_PARTS
 from pysync.queue import EventQueue
@@ -58,7 +59,7 @@ def replay_once(config: Config, target: str, request: Mapping[str, Any], on_prog
     Raises as `run_once`, and PysyncError if there is no queue, or it does not hold the range.
     """
     if not (config.queue.directory / FILE).exists():
-        raise PysyncError(f"there is no queue in {config.queue.directory}", "start the sidecar: pysync run -c FILE")
+        raise PysyncError(f"there is no queue in {config.queue.directory}", f"start the sidecar: {start_sidecar()}")
     _check(config, [target])
 
     def begin(sidecar: Sidecar) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.installation import install_extra
 
 HIVE_JAR = "hive-metastore-*.jar"
 
@@ -36,7 +37,7 @@ def find_spark_jars() -> Path:
             return jars
     raise PysyncError(
         "the embedded metastore needs the jars of pyspark, which is not installed",
-        "pip install 'pysync[embedded]'",
+        install_extra("embedded"),
     )
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from pysync.base.installation import install_extra
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.sasl import FRAME
 from pysync.metastore.settings import KerberosSettings, assert_secret
@@ -176,7 +177,7 @@ def _gssapi() -> Any:
     except ImportError as error:  # also of a library that it lacks
         raise MetastoreUnavailable(
             f"Kerberos needs the package gssapi: {error}",
-            "pip install 'pysync[kerberos]' (it needs libkrb5-dev and gcc)",
+            f"{install_extra('kerberos')} (it needs libkrb5-dev and gcc)",
         ) from error
 
 

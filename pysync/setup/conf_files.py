@@ -14,7 +14,6 @@ from pysync.base.errors import PysyncError
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
 
-UNIT_NAME = "pysync.service"
 
 _STATE = Path("/var/lib/pysync")
 _HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pysync.base.errors import UsageError
 from pysync.base.files import Owner, content
+from pysync.base.installation import UNIT_NAME
 from pysync.base.jars import listener_jar
 from pysync.base.rights import is_users
 from pysync.config import Config, load_config
@@ -182,8 +183,8 @@ def _unit(places: InstallPlaces, config: Config, user: str, executable: Path | N
     has_spark = any(target.spark_request() for target in config.targets)
     state = config.queue.directory.absolute()
     service = conf_files.Service(executable, places.config / CONFIG, state, user, group, has_spark)
-    content = conf_files.unit_text(shipped(conf_files.UNIT_NAME), service).encode()
-    return [FileStep(places.units / conf_files.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
+    content = conf_files.unit_text(shipped(UNIT_NAME), service).encode()
+    return [FileStep(places.units / UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
 
 
 def _group(user: str) -> str:
@@ -215,7 +216,7 @@ def _record(places: InstallPlaces, config: Config, user: str, spool: Path, made:
 def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
     """Return why the user of the service cannot run pysync: it may be installed in another user's home."""
     if executable is None:
-        return ["the command pysync is not installed; pip install pysync, or give --no-systemd"]
+        return ["the command pysync is not installed; pip install dist/pysync-*.whl, or give --no-systemd"]
     problems = [f"{problem}; install pysync elsewhere, or give --no-systemd" for problem in path_problems(executable)]
     try:
         who = {} if os.geteuid() == owner[0] else {"user": owner[0], "group": owner[1], "extra_groups": []}

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pysync.base.errors import UsageError
 from pysync.base.files import Owner
+from pysync.base.installation import UNIT_NAME
 from pysync.base.rights import remove
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
-from pysync.setup import conf_files
 from pysync.setup.listener import LISTENER
 from pysync.setup.record import RECORD_NAME, InstallRecord
 from pysync.setup.steps import digest
@@ -124,13 +124,13 @@ def _plan_file(
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
         if digest(path.read_bytes()) == sum_written:
-            what = "systemd unit" if path.name == conf_files.UNIT_NAME else "listener jar"
+            what = "systemd unit" if path.name == UNIT_NAME else "listener jar"
             removals.append(_removal(what, path, record))
         else:
             left.append(UninstallLeftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
-    if path.name == conf_files.UNIT_NAME and link.is_symlink():
+    if path.name == UNIT_NAME and link.is_symlink():
         removals.append(_removal("link to the unit", link, record))
 
 

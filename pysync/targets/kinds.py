@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
 from pysync.base.errors import UsageError
+from pysync.base.installation import install_extra
 from pysync.base.text import meant, quoted
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
@@ -48,5 +49,4 @@ def target_kind(name: str) -> TargetKind:
 
 
 def _extra(name: str) -> str:
-    extra = {"athena": "aws", "glue": "aws"}.get(name, name)
-    return f"install it: pip install 'pysync[{extra}]'"
+    return f"install it: {install_extra({'athena': 'aws', 'glue': 'aws'}.get(name, name))}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem, failing, without_status
+from pysync.base.installation import install_extra
 from pysync.base.moment import Moment
 from pysync.base.text import error_text
 from pysync.base.token import read_private, read_token
@@ -41,7 +42,7 @@ Status = Callable[[], Mapping[str, Any]]
 def assert_installed(wanted: str = "[web] port") -> None:
     """Raises UsageError without the extra; `wanted` is the setting or option that needs it."""
     if any(importlib.util.find_spec(name) is None for name in _PACKAGES):
-        raise UsageError(f"{wanted} needs packages that are not installed", "pip install 'pysync[web]'")
+        raise UsageError(f"{wanted} needs packages that are not installed", install_extra("web"))
 
 
 class WebServer:

@@ -155,7 +155,7 @@ failures.md: df -h /var/lib/pysync
 failures.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
 coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
-monitoring.md: pysync token /etc/pysync/api-token
+monitoring.md: pysync token /var/lib/pysync/api-token
 testing.md: python -m tests.simulation --topology one-way --seed 775
 """
 """They need files only."""

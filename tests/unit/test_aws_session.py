@@ -19,6 +19,7 @@ import pytest
 from pydantic import ValidationError
 
 from pysync.base.errors import PysyncError
+from pysync.base.installation import install_extra
 from pysync.model.names import TableName
 from pysync.targets.athena import AthenaSettings
 from pysync.targets.aws.clients import ATTEMPTS, Pacer, client, provide
@@ -69,7 +70,7 @@ def test_without_boto3_one_line_says_what_to_install() -> None:
     reported = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
     ).stdout
-    assert reported == "target kind 'glue' needs the package boto3; install it: pip install 'pysync[aws]'\n"
+    assert reported == f"target kind 'glue' needs the package boto3; install it: {install_extra('aws')}\n"
 
 
 def test_defaults_are_careful() -> None:

@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
+from pysync.sidecar.why import EndsReader
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Unavailable
 from tests.conformance.objects import Source, table, view
 from tests.support.glue import Bench, answered, broken_off
@@ -225,3 +226,25 @@ def test_timestamps_of_iceberg_are_not_those_of_hive(bench: Bench, source: Sourc
         )
         definition = view(TableName(base.database, "v"), f"select a, b from `{base.database}`.`ice`")
         assert ("whose format has timestamps" not in logged_changes(bench, source, definition)) == is_translated
+
+
+def test_why_says_of_a_view_that_it_remains_hiveql_and_nothing_of_others(
+    bench: Bench, source: Source, base: TableName
+) -> None:
+    target = bench.target()
+    target.apply(source.put_table(on(base, "my_function(a) as a, b")))
+    target.apply(source.put_table(on(base, name="w")))
+    ends, settings = EndsReader(None, lambda _: bench.target()), target.store.settings
+
+    def losses(name: str) -> list[str]:
+        return list(ends.lost_of_view(settings, f"{base.database}.{name}"))
+
+    assert losses("v") == [
+        "view: its text remains HiveQL, which Athena cannot run",
+        "view: not translated: the function my_function",
+    ]
+    assert losses("w") == losses("t") == losses("nowhere") == losses("f()") == []
+    off = settings.model_copy(update={"views": "off"})
+    assert ends.lost_of_view(off, f"{base.database}.v") == (), "the settings want it so"
+    bench.before = lambda *_: answered("ThrottlingException", "slowly", 400)
+    assert losses("v") == [], "what does not answer holds up no why"

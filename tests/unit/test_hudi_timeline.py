@@ -86,7 +86,7 @@ def test_without_the_extra_the_reason_names_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "fastavro", None)
     timeline = Timeline()
     timeline.avro_commit(1, OLD)
-    with pytest.raises(NoSchema, match=r"pysync\[hudi\]"):
+    with pytest.raises(NoSchema, match=r"\[hudi\]"):
         newest_schema(Timeline(), timeline)
 
 

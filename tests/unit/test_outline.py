@@ -9,7 +9,7 @@ import pytest
 
 from pysync.base.errors import UsageError
 from pysync.config import load_config
-from pysync.sections import load_outline
+from pysync.sections import load_outline, readable_outline
 
 ROOT = Path(__file__).parents[2]
 SOURCE = '[source]\nname = "onprem"\n'
@@ -66,3 +66,19 @@ def test_targets_are_refused_for_their_names_alone(file):
     missing, also, odd = refused(load_outline, file)
     assert (missing, also) == ("targets[0].name: missing", "targets[1].name: missing")
     assert odd.startswith("targets[2].name: '../x' is not a valid name; use ")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [*WRONG_SECTIONS[1::2], "[log]\nformat = \n", "[log]\nx = [\n[web]\n", "[[targets]]\nname = \n", "[queue"],
+)
+def test_of_a_wrong_file_the_queue_and_the_targets_are_read(file, wrong):
+    targets = f"{TARGET}[targets.copy]\nrewrite = 'orc'\n[[targets]]\nname = 'x'\n"
+    file.write_text(f"{SOURCE}[queue]\ndirectory = '/q'\n{targets}{wrong}")
+    outline = readable_outline(file)
+    assert (outline.directory, outline.targets) == (Path("/q"), ("dr", "x"))
+
+
+def test_without_a_queue_that_can_be_read_nothing_is(file):
+    file.write_text(f"{SOURCE}[queue]\ndirectory = 3\n{TARGET}")
+    assert readable_outline(file) is None

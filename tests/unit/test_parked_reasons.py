@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pysync.base.health import decide
+from pysync.cli.parked import _list_lines
 from pysync.queue import ParkedTable
 from pysync.sidecar.parked import ParkedSelection, common_reason, grouped
 
@@ -72,3 +74,21 @@ def test_the_reason_of_a_group_selects_that_group_alone() -> None:
     others = [a_table("a.b", "refused"), a_table("a.c", "refused for good")]
     assert [it.table for it in ParkedSelection(reason="refused").tables(others)] == ["a.b"]
     assert [it.table for it in ParkedSelection(reason="refuse").tables(others)] == ["a.b", "a.c"]
+
+
+def test_the_remedy_of_a_list_is_no_wider_than_its_reason_and_a_hold_has_decisions() -> None:
+    def lines(*tables: str, kind: str, adoptable: bool) -> list[str]:
+        common = {"reason": "it differs", "kind": kind, "attempts": 1, "first_at": 1.0, "last_at": 2.0}
+        rows = [{**common, "table": it, "position": 7, "events": 1, "group": "it differs"} for it in tables]
+        group = {**common, "adoptable": adoptable}
+        return list(_list_lines({"target": "dr", "tables": rows, "groups": [group]}, every=False, is_part=False))
+
+    assert "  to leave the target's tables as they are: pysync parked skip dr --reason 'it differs'" in lines(
+        "db.a", "db.b", kind="rejected", adoptable=True
+    )
+    assert "  to leave the target's tables as they are: pysync parked skip dr --table db.a" in lines(
+        "db.a", kind="rejected", adoptable=True
+    )
+    held = lines("db.a", kind="held", adoptable=False)
+    assert held[-1] == f"  {decide('dr')}"
+    assert not any("parked retry" in it for it in held)

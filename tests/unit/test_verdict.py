@@ -159,12 +159,18 @@ def test_a_listener_with_the_name_of_another_source_is_a_problem_while_it_report
 
 
 def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_after() -> None:
-    def refused(ago: float) -> list[str]:
+    def refused(ago: float, *heard_ago: float) -> list[str]:
         bridge = {"refused_connections": 9, "refused_last_at": NOW - ago}
-        return [str(it) for it in listening(a_status(bridge=bridge), GRACE, NOW)]
+        listeners = [listener(heard_at=NOW - it) for it in heard_ago]
+        return [str(it) for it in listening(a_status(bridge=bridge, listeners=listeners), GRACE, NOW)]
 
-    assert "the bridge refuses a caller, 9 times" in refused(2)[0]
-    assert refused(61) == []
+    suspicion = "if it is a listener, it has another token than this sidecar"
+    for heard in ((), (3,), (1, 3)):
+        assert f"the bridge refuses a caller, 9 times so far: {suspicion}" in refused(2, *heard)[0]
+    assert refused(2, 1, 0.5) == [
+        "the bridge refuses a caller, 9 times so far; every listener has reported since (pysync check)"
+    ]
+    assert refused(61) == refused(61, 1) == []
 
 
 def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:

@@ -67,7 +67,7 @@ def missing() -> str | None:
     if packages:
         return f"no Kerberos KDC here: apt-get install {' '.join(sorted(packages))}"
     if find_spec("gssapi") is None:
-        return "no package gssapi here: apt-get install libkrb5-dev gcc; pip install 'pysync[kerberos]'"
+        return "no package gssapi here: apt-get install libkrb5-dev gcc; pip install gssapi"
     return None
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.base.errors import PysyncError
+from pysync.base.installation import install_extra
 from pysync.targets.spark.session import AUTHENTICATED_LOCAL, log_settings, silence_refusals
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who uses Spark needs it
     except ImportError:
-        raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
+        raise PysyncError("the demo needs pyspark", install_extra("spark")) from None
     settings = log_settings(directory)
     builder = (
         SparkSession.builder.config(map=dict(AUTHENTICATED_LOCAL))

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from pysync.base.installation import install_extra
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
@@ -69,5 +70,5 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
     try:
         from pysync.hiveql.renaming import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
-        raise CannotTranslate("sqlglot is not installed: pip install 'pysync[aws]'") from None
+        raise CannotTranslate(f"sqlglot is not installed: {install_extra('aws')}") from None
     return with_new_names(text, old, new, rename)

@@ -1,4 +1,4 @@
-"""Presence: whether source and target have an object now, asked where queue and journal know nothing of it."""
+"""Presence: whether source and target have an object now, and what a target lacks of a view that it has."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
 from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
+from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.replay.progress import DrainState
-from pysync.targets.base import Target
+from pysync.targets.base import ReportsLosses, Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -28,11 +29,15 @@ _ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether each end has the object; None: that is not known. `near` is the most similar name at the source."""
+    """Whether each end has the object; None: that is not known.
+
+    `near` is the most similar name at the source, `lost` what the target does not have of a view.
+    """
 
     at_source: bool | None = None
     at_target: bool | None = None
     near: str | None = None
+    lost: Sequence[str] = ()
 
 
 def _opened(settings: TargetSettings) -> Target:
@@ -49,7 +54,8 @@ class EndsReader:
     def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Presence:
         """What the ends have of an object, by its name at each. A target that does not answer is not asked."""
         at_source, near = self.at_source(source)
-        return Presence(at_source, self.at_target(settings, target) if target_answers else None, near)
+        at_target = self.at_target(settings, target) if target_answers else None
+        return Presence(at_source, at_target, near, self.lost_of_view(settings, target) if at_target else ())
 
     def at_source(self, name: str) -> tuple[bool | None, str | None]:
         """Whether the source has an object of this name; if it does not, the most similar name there."""
@@ -69,6 +75,18 @@ class EndsReader:
                 return _has(name, target.database, target.table, target.functions)
         except _ERRORS:
             return None
+
+    def lost_of_view(self, settings: TargetSettings, name: str) -> Sequence[str]:
+        """What a target that translates views does not have of a view, by its name there; nothing of a table."""
+        if not settings.translates_views or "." not in name or name.endswith("()"):
+            return ()
+        try:
+            with closing(self.open_target(settings)) as target:
+                there = target.table(TableName.parse(name))
+                is_view = there is not None and there.tableType == VIEW
+                return target.lost(there) if is_view and isinstance(target, ReportsLosses) else ()
+        except _ERRORS:
+            return ()
 
 
 def _has(

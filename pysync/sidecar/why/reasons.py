@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.base.health import DISABLED, decide
+from pysync.base.installation import start_sidecar
 from pysync.base.text import count, last_line, local_time, span
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
@@ -155,7 +156,8 @@ def _written(facts: Facts, last: Record) -> Reason:
     doing = f"it {how} ({last.operation} {at}){keeps}"
     has = {True: "has", False: "had", None: "should have"}[facts.ends.at_target]
     asked = "" if facts.ends.at_target is not None else f"; {facts.target} could not be asked"
-    return Reason("applied", f"{facts.target} {has} {last.object}: {doing}{asked}")
+    lost = f"; not as at the source: {'; '.join(facts.ends.lost)}" if facts.ends.lost else ""
+    return Reason("applied", f"{facts.target} {has} {last.object}: {doing}{asked}{lost}")
 
 
 def _unlike(facts: Facts, done: Sequence[Reason]) -> Iterator[Reason]:
@@ -205,7 +207,7 @@ def _at_ends(facts: Facts) -> Iterator[Reason]:
 def _unknown(facts: Facts) -> Reason:
     if not facts.running:
         text = f"the journal has nothing of {facts.object}, and no sidecar runs that could know more"
-        return Reason("unknown", text, "pysync run")
+        return Reason("unknown", text, start_sidecar())
     return Reason(
         "unknown",
         f"neither the queue nor the journal has anything of {facts.source}",

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Protocol
 
+from pysync.base.installation import install_extra
 from pysync.targets.aws import checkpoint
 from pysync.targets.aws.delta_schema import NoSchema
 
@@ -103,7 +104,7 @@ def _of_parquet(log: Files, name: str) -> str | None:
         try:
             return checkpoint.read_schema(content)
         except ImportError as error:
-            raise NoSchema("only a checkpoint has its schema: pip install 'pysync[delta]'") from error
+            raise NoSchema(f"only a checkpoint has its schema: {install_extra('delta')}") from error
         except checkpoint.UnreadableCheckpoint as error:
             raise NoSchema(f"its checkpoint {name}: {error}") from error
 

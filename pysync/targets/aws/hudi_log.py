@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from pysync.base.installation import install_extra
 from pysync.targets.aws.delta_log import DAMAGES, MOST_BYTES, Files, bounded
 from pysync.targets.aws.delta_schema import NoSchema
 
@@ -79,7 +80,7 @@ def _of_avro(content: bytes) -> Mapping[str, Any]:
     try:
         from fastavro import schemaless_reader  # noqa: PLC0415, an extra
     except ImportError as error:
-        raise NoSchema("Hudi 1.0 or newer has written it: pip install 'pysync[hudi]'") from error
+        raise NoSchema(f"Hudi 1.0 or newer has written it: {install_extra('hudi')}") from error
     try:
         schema, block = _first_block(content)
         # Of the other fields nothing is kept, however many values they have.

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pysync.base.errors import UsageError
+from pysync.base.installation import install_extra
 from pysync.targets.base import Unavailable
 from pysync.targets.spark_request import SparkRequest
 
@@ -75,7 +76,7 @@ log = structlog.get_logger(__name__)
 def assert_spark() -> None:
     """Raises UsageError when pyspark is not installed."""
     if importlib.util.find_spec("pyspark") is None:
-        raise UsageError("pysync needs Spark, but pyspark is not installed", "pip install 'pysync[spark]'")
+        raise UsageError("pysync needs Spark, but pyspark is not installed", install_extra("spark"))
 
 
 class SparkHost:
