@@ -42,7 +42,9 @@ def test_a_csv_has_its_columns_its_format_and_its_place() -> None:
     assert (found.sd.location, found.parameters["skip.header.line.count"]) == ("s3://b/files", "1")
     assert found.sd.inputFormat == "org.apache.hadoop.mapred.TextInputFormat"
     assert found.sd.serdeInfo.serializationLib == "org.apache.hadoop.hive.serde2.OpenCSVSerde"
-    assert found.sd.serdeInfo.parameters == {"separatorChar": ";", "quoteChar": '"', "escapeChar": "\\"}
+    sparks = {"path": "s3://b/files", "serialization.format": "1", "header": "true", "sep": ";"}
+    opencsvs = {"separatorChar": ";", "quoteChar": '"', "escapeChar": "\\"}
+    assert found.sd.serdeInfo.parameters == sparks | opencsvs, "Spark reads no row at Glue without its own options"
     assert table.sd.cols[0].name == "col", "the table itself stays"
     assert as_read(found) == (found, [])
 
@@ -55,6 +57,12 @@ def test_a_json_has_nested_columns() -> None:
         [],
     )
     assert found.sd.serdeInfo.serializationLib == "org.openx.data.jsonserde.JsonSerDe"
+    assert found.sd.serdeInfo.parameters == {"path": "s3://b/files", "serialization.format": "1"}
+
+
+def test_a_tab_as_spark_writes_it_is_one() -> None:
+    found, _ = as_read(registered("csv", options={"sep": r"\t"}))
+    assert found.sd.serdeInfo.parameters["separatorChar"] == "\t"
 
 
 def test_what_athena_reads_differently_in_csv_is_told() -> None:
@@ -71,6 +79,9 @@ def test_what_athena_reads_differently_in_csv_is_told() -> None:
         (registered("csv", options={"multiLine": "true"}), "with the option multiline"),
         (registered("json", options={"allowComments": "true"}), "with the option allowcomments"),
         (registered("json", [("v", "variant")]), "Hive has no type variant"),
+        (registered("csv", options={"sep": "||"}), "does not read Spark's csv with '||' as separatorChar"),
+        (registered("csv", options={"quote": ""}), "does not read Spark's csv with '' as quoteChar"),
+        (registered("csv", options={"escape": ""}), "does not read Spark's csv with '' as escapeChar"),
     ],
 )
 def test_a_table_that_cannot_be_read_stays_and_the_reason_is_told(table: Any, reason: str) -> None:

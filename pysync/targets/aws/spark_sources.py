@@ -42,6 +42,9 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     others = sorted(options.keys() - _OF_ANY - (_OF_CSV if source == "csv" else frozenset()))
     if others:
         return table, [f"columns: Athena does not read Spark's {source} with the option {others[0]}"]
+    characters = _characters(options) if source == "csv" else {}
+    if wrong := next((key for key, it in characters.items() if len(it) != 1), None):
+        return table, [f"columns: Athena does not read Spark's csv with {characters[wrong]!r} as {wrong}"]
     try:
         columns = delta_schema.columns_of(_schema(parameters))
     except NoSchema as why:
@@ -52,7 +55,9 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     wanted.sd.location = data_location(table)
     wanted.sd.inputFormat, wanted.sd.outputFormat = _TEXT
     wanted.sd.serdeInfo.serializationLib = _SERDES[source]
-    wanted.sd.serdeInfo.parameters = _of_csv(options) if source == "csv" else {"serialization.format": "1"}
+    # Spark's own options stay: Spark reads the table at Glue by them.
+    own = table.sd.serdeInfo.parameters or {}
+    wanted.sd.serdeInfo.parameters = {"serialization.format": "1", **own, **characters}
     if source == "csv" and options.get("header", "").lower() == "true":
         wanted.parameters = {**parameters, _HEADER_KEY: "1"}
     return wanted, [_LOST_IN_CSV, *_unread(wanted.sd.cols)] if source == "csv" else []
@@ -78,9 +83,11 @@ def _schema(parameters: Mapping[str, str]) -> str:
     return "".join(pieces)
 
 
-def _of_csv(options: Mapping[str, str]) -> dict[str, str]:
+def _characters(options: Mapping[str, str]) -> dict[str, str]:
+    """The characters that OpenCSV has to know; each must be one character."""
+    separator = options.get("sep", options.get("delimiter", ","))
     return {
-        "separatorChar": options.get("sep", options.get("delimiter", ",")),
+        "separatorChar": "\t" if separator == r"\t" else separator,  # as Spark reads it
         "quoteChar": options.get("quote", '"'),
         "escapeChar": options.get("escape", "\\"),
     }
