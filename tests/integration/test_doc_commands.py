@@ -244,7 +244,7 @@ kind = "athena"
 region = "{aws.region}"
 endpoint_url = "{aws.url}"
 staging = "s3://my-bucket/athena/"
-locations = {{ "hdfs://nn/warehouse" = "s3://my-bucket/warehouse" }}
+locations = {{ "file:{warehouse}" = "s3://my-bucket/warehouse" }}
 """
 
 
@@ -253,7 +253,7 @@ locations = {{ "hdfs://nn/warehouse" = "s3://my-bucket/warehouse" }}
 def test_with_an_aws_of_this_machine(
     shown: Shown, shared_aws: EmbeddedAws, shared_metastore: EmbeddedMetastore, tmp_path: Path
 ) -> None:
-    shell = alone(tmp_path, shared_metastore.uri, _LAKE.format(aws=shared_aws))
+    shell = alone(tmp_path, shared_metastore.uri, _LAKE.format(aws=shared_aws, warehouse=shared_metastore.warehouse))
     run(shown, replace(shell, environment=shared_aws.environment()))
 
 
