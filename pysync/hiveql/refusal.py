@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+_FORMAT_KEY = "table_type"
+"""The property by which other engines than Hive and Spark say whose a view is: ICEBERG-VIEW."""
+
 
 class CannotTranslate(Exception):
     """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
+
+
+def refuse_other_dialects(properties: Mapping[str, str] | None) -> None:
+    """Raise CannotTranslate for a view with these properties whose text may be in another dialect than Hive's or
+    Spark's: Iceberg's views have that of the engine that has written them last, and do not say which.
+    """
+    if kind := (properties or {}).get(_FORMAT_KEY):
+        raise CannotTranslate(f"the text of a view of type {kind[:60]!r}, whose dialect is not known")

@@ -12,6 +12,10 @@ from pysync.hiveql.text import parsed
 from pysync.model.names import TableName
 
 Rename = Callable[[TableName], TableName]
+RenameDatabase = Callable[[str], str]
+
+_OWN_CATALOG = "spark_catalog"
+"""How Spark calls the catalog whose databases are those of the metastore."""
 
 
 class _Edit(NamedTuple):
@@ -22,14 +26,17 @@ class _Edit(NamedTuple):
     new: str
 
 
-def with_new_names(text: str, database: str, becomes: str, rename: Rename) -> str:
-    """The text with the tables that it reads under their new names.
+def with_new_names(
+    text: str, database: str, becomes: str, rename: Rename, rename_database: RenameDatabase = str
+) -> str:
+    """The text with the tables that it reads, and the databases of its functions, under their new names.
 
     `database` is where names without one are; at the other place they are in `becomes`. Raises CannotTranslate if the
-    text cannot be read, or has a table's whole name where it cannot be changed.
+    text cannot be read, or has a whole name where it cannot be changed.
     """
     tree = parsed(text)
     edits = [it for table in tree.find_all(exp.Table) for it in _edits(table, (database, becomes), rename, text)]
+    edits += [it for call in tree.find_all(exp.Dot) for it in _edits_of_call(call, rename_database, text)]
     for column in tree.find_all(exp.Column):
         _assert_short(column, rename)
     for it in sorted(edits, reverse=True):
@@ -38,7 +45,7 @@ def with_new_names(text: str, database: str, becomes: str, rename: Rename) -> st
 
 
 def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str) -> Iterator[_Edit]:
-    if not isinstance(table.this, exp.Identifier) or table.catalog:
+    if not isinstance(table.this, exp.Identifier) or table.catalog.lower() not in {"", _OWN_CATALOG}:
         raise CannotTranslate(f"{table.sql('hive')[:60]!r} in FROM")
     if not table.db and _is_named_query(table):
         return
@@ -54,6 +61,17 @@ def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str
     if alias and table.args.get("sample"):
         raise CannotTranslate("a sample of a table that is renamed")
     yield _Edit(start, end, name + alias)
+
+
+def _edits_of_call(call: exp.Dot, rename_database: RenameDatabase, text: str) -> Iterator[_Edit]:
+    """The database in the call of a function, `db.f(x)`."""
+    if not isinstance(call.expression, exp.Anonymous):
+        return
+    if not isinstance(call.this, exp.Identifier):
+        raise CannotTranslate(f"{call.sql('hive')[:60]!r}, the call of a function")
+    old = call.this.name.lower()
+    if (new := rename_database(old)) != old:
+        yield _Edit(*_place(call.this, text), f"`{_escaped(new)}`")
 
 
 def _place(node: exp.Expression, text: str) -> tuple[int, int]:

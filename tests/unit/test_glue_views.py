@@ -131,6 +131,15 @@ def test_a_view_that_is_not_known_to_mean_the_same_keeps_its_text(
     assert bench.target().differences(definition, found) == []
 
 
+def test_a_view_of_iceberg_is_not_read_as_hives(bench: Bench, source: Source, base: TableName) -> None:
+    """Before: `greatest` gave NULL where its engine gives a number, and "order" was a text."""
+    definition = on(base)
+    definition.parameters |= {"table_type": "ICEBERG-VIEW", "engine_version": "1.9"}
+    changes = logged_changes(bench, source, definition)
+    assert "view: not translated: the text of a view of type 'ICEBERG-VIEW', whose dialect is not known" in changes
+    assert "presto_view" not in there(bench, base).parameters
+
+
 def test_strict_parks_such_a_view(bench: Bench, source: Source, base: TableName) -> None:
     with pytest.raises(Rejected, match="cannot be translated for Athena: the function my_function") as caught:
         bench.target(views="strict").apply(source.put_table(on(base, "my_function(a) as a, b")))

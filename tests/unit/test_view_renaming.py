@@ -28,7 +28,7 @@ MAPPING = NameMapping(renames=Renames.of({"db": "lake"}, {"db.t": "lake.orders"}
 
 
 def with_names(text: str) -> str:
-    return with_new_names(text, "db", "lake", MAPPING.table)
+    return with_new_names(text, "db", "lake", MAPPING.table, MAPPING.database)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,12 @@ def with_names(text: str) -> str:
         ("select a from u join t on u.a = t.a", "select a from u join `lake`.`orders` AS `t` on u.a = t.a"),
         ("select `db`.`u` from (select 1 as `u`) `db`", "select `db`.`u` from (select 1 as `u`) `db`"),
         ("select 'é😀', a from `db`.`u`", "select 'é😀', a from `lake`.`u`"),
+        (
+            "select db.f(a), `db`.`g`(other.h(db.f(b))) from db.u",
+            "select `lake`.f(a), `lake`.`g`(other.h(`lake`.f(b))) from `lake`.`u`",
+        ),
+        ("select a from spark_catalog.db.t", "select a from spark_catalog.`lake`.`orders` AS `t`"),
+        ("select a from `spark_catalog`.`db`.`u` x", "select a from `spark_catalog`.`lake`.`u` x"),
         ("select a from other.t, db.u", "select a from other.t, `lake`.`u`"),
         (
             "with t as (select 1 as a from db.t) select a from t union all select a from db.u",
@@ -67,6 +73,8 @@ def test_only_names_of_tables_change(text: str, expected: str) -> None:
         ("select db.t.a from db.t", "called by the table's whole name"),
         ("select a from db.t tablesample(1 rows)", "a sample of a table"),
         ("create table x", "not a single query"),
+        ("select a from iceberg.db.u", "'iceberg.db.u' in FROM"),
+        ("select spark_catalog.db.f(a) from db.u", "the call of a function"),
         ("select from from", "cannot be read"),
     ],
 )
@@ -144,6 +152,15 @@ def test_a_text_that_cannot_be_read_stays_and_the_log_says_so(text: str) -> None
     assert [(line["event"], line["view"]) for line in logs] == [("view_names_kept", "lake.v")]
 
 
+def test_the_text_of_a_view_of_iceberg_stays_as_its_dialect_is_not_known() -> None:
+    """Before: it was read as Hive's, in which "db.u" is a text and no name, and half of its names were changed."""
+    text = 'select "a" from db.u, "db"."t"'
+    with capture_logs() as logs:
+        found = mapped(view(text, {"a": "int"}, parameters={"table_type": "ICEBERG-VIEW"}))
+    assert found.viewExpandedText == text
+    assert "a view of type 'ICEBERG-VIEW', whose dialect is not known" in logs[0]["reason"]
+
+
 def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pysync.hiveql.renaming", None)
     with capture_logs() as logs:
@@ -172,6 +189,7 @@ def test_what_was_typed_may_be_unreadable() -> None:
     [
         ("select `t`.`a` from `db`.`t` join OTHER . `W`", {"db.t", "other.w"}),
         ("select a from u", {"db.u"}),
+        ("select a from spark_catalog.other.w, `spark_catalog` . `db`.u", {"other.w", "db.u"}),
         ("", set()),
     ],
 )

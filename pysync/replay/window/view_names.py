@@ -10,13 +10,14 @@ from typing import Any
 import structlog
 
 from pysync.base.installation import install_extra
-from pysync.hiveql.refusal import CannotTranslate
+from pysync.hiveql.refusal import CannotTranslate, refuse_other_dialects
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
 from pysync.model.names import TableName
 
 _PRESTO = "/* Presto "
 _NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
+_SPARKS_CATALOG = re.compile(r"`?\bspark_catalog\b`?\s*\.")
 log = structlog.get_logger(__name__)
 
 
@@ -24,7 +25,7 @@ def names_in_view(table: Any) -> frozenset[str]:
     """What may be tables in the text of a view, as `db.table`, and more: whatever looks so. Nothing for a table."""
     if table.tableType not in VIEWS:
         return frozenset()
-    text = (table.viewExpandedText or table.viewOriginalText or "").lower()
+    text = _SPARKS_CATALOG.sub("", (table.viewExpandedText or table.viewOriginalText or "").lower())
     catalog, own = catalog_of(table.dbName), database_in_view(table.parameters, name_in_catalog(table.dbName)).lower()
     return frozenset(f"{database_in(catalog, it[1] or own)}.{it[2]}" for it in _NAME.finditer(text))
 
@@ -45,24 +46,32 @@ def rename_in_view(
         new = rename(TableName(database_in(catalog, name.database), name.table))
         return TableName(name_in_catalog(new.database), new.table)
 
+    def renamed_database(name: str) -> str:
+        return name_in_catalog(rename_database(database_in(catalog, name)))
+
     old = database_in_view(view.parameters, name_in_catalog(database))
-    new = name_in_catalog(
-        rename_database(database_in(catalog, old)) if VIEW_DATABASE_KEY in (view.parameters or {}) else view.dbName
-    )
+    new = renamed_database(old) if VIEW_DATABASE_KEY in (view.parameters or {}) else name_in_catalog(view.dbName)
     runs = "viewExpandedText" if view.viewExpandedText else "viewOriginalText"
     try:
-        setattr(view, runs, _renamed(getattr(view, runs), old, new, renamed))
+        refuse_other_dialects(view.parameters)
+        setattr(view, runs, _renamed(getattr(view, runs), old, new, renamed, renamed_database))
     except CannotTranslate as reason:
         log.warning("view_names_kept", view=f"{view.dbName}.{view.tableName}", reason=str(reason))
         return
     if runs == "viewExpandedText":
         with suppress(CannotTranslate):
-            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed)
+            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed, renamed_database)
     if VIEW_DATABASE_KEY in (view.parameters or {}):
         view.parameters = {**view.parameters, VIEW_DATABASE_KEY: new}
 
 
-def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName], TableName]) -> str | None:
+def _renamed(
+    text: str | None,
+    old: str,
+    new: str,
+    rename: Callable[[TableName], TableName],
+    rename_database: Callable[[str], str],
+) -> str | None:
     if not text:
         return text
     if text.startswith(_PRESTO):
@@ -71,4 +80,4 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
         from pysync.hiveql.renaming import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
         raise CannotTranslate(f"sqlglot is not installed: {install_extra('aws')}") from None
-    return with_new_names(text, old, new, rename)
+    return with_new_names(text, old, new, rename, rename_database)

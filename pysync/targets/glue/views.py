@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from pysync.hiveql.refusal import CannotTranslate
+from pysync.hiveql.refusal import CannotTranslate, refuse_other_dialects
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.model.struct_copies import copied
@@ -59,6 +59,7 @@ class Views:
     def _translated(self, view: Any) -> Any:
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
+        refuse_other_dialects(view.parameters)
         translation = translate(view, self._columns, self._hive)
         expected = copied(view)
         parameters = view.parameters or {}
