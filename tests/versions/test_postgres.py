@@ -15,6 +15,7 @@ import pytest
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
+from tests.support.restores import assert_follows_a_restore, saying_goodbye
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
 from tests.versions.postgres.cluster import Cluster, lacking, postgres
@@ -77,3 +78,17 @@ def test_source_and_target_on_postgres_end_equal_and_come_to_rest(
         there = cluster.run('SELECT count(*) FROM "TBLS"', "target")
         assert there == cluster.run('SELECT count(*) FROM "TBLS"', "source")
         assert int(there) > 20, "it is really there that they are kept"
+
+
+@pytest.mark.timeout(600)
+def test_the_target_becomes_equal_to_a_source_that_was_restored(cluster: Cluster, tmp_path: Path) -> None:
+    def copied(database: str, copy: str) -> None:
+        cluster.run(f'CREATE DATABASE "{copy}" TEMPLATE "{database}"')
+
+    def restore() -> None:
+        cluster.run('DROP DATABASE "older"')
+        copied("backup", "older")
+
+    source, target = saying_goodbye(on(cluster, "older")), on(cluster, "replica")
+    with Stage(tmp_path, source=source, target=target) as stage:
+        assert_follows_a_restore(stage, lambda: copied("older", "backup"), restore, sidecar_runs=True)
