@@ -159,4 +159,5 @@ def _ordered(_: Any, __: str, event: EventDict) -> EventDict:
 
 def _plain(_: Any, __: str, event: EventDict) -> EventDict:
     """Text as text: nothing in it steers a terminal, and no line feed in it begins what looks like another line."""
-    return {key: plain(it).replace("\n", "\n    ") if isinstance(it, str) else it for key, it in event.items()}
+    shown = {key: repr(it) if isinstance(it, (list, tuple, dict)) else it for key, it in event.items()}
+    return {key: plain(it).replace("\n", "\n    ") if isinstance(it, str) else it for key, it in shown.items()}

@@ -18,11 +18,11 @@ def _words(text: str) -> frozenset[str]:
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETS = _words(
-    "pass passwd password passphrase passcode pwd pw secret secrets token tokens credential credentials creds "
-    "authorization bearer jwt sas sig signature cookie pat otp totp pin hmac"
+    "pass passes passwd password passphrase passcode passw passwrd pword pswd psw pwd pw secret secrets token tokens "
+    "credential credentials creds authorization bearer jwt sas sig signature cookie pat otp totp pin hmac logdata"
 )
 _ENDS = (
-    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
+    *("password", "passwords", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
     *("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "sharedkey", "authkey", "encryptionkey"),
     *("bindpw", "requirepass", "storepass", "keypass", "sshkey", "servicekey"),
 )
@@ -30,12 +30,24 @@ _ENDS = (
 _PAIRS = frozenset(
     (first, "key")
     for first in _words(
-        "access account aes api auth cipher consumer customer encryption fernet gpg hmac keystore licence license "
-        "master pgp private pvt service session shared signing ssh storage symmetric"
+        "access account aes api application auth cipher consumer customer decryption deploy encryption fernet gpg hmac "
+        "json keystore licence license master pgp private pvt security service session shared signing sse ssh ssl "
+        "storage subscription symmetric tls unseal"
     )
-) | {("user", "info"), ("connection", "string"), ("recovery", "code")}
-_WHOLE_NAMES = _words("_auth")
-"""Names that are secret as a whole, though none of their words is: npm's."""
+) | {
+    *(("user", "info"), ("connection", "string"), ("recovery", "code"), ("auth", "code"), ("code", "verifier")),
+    *(("auth", "header"), ("auth", "headers"), ("authentication", "header"), ("jaas", "config")),
+    *(("auth", "ticket"), ("kerberos", "ticket"), ("client", "assertion"), ("saml", "assertion")),
+}
+_CONTENTS = _words("base content contents dict json")
+"""Words behind the name of a file, for what is in it: `keyfile.content`, `keytab_base64`."""
+_KEY_FILES = _words("jks key keyfile keystore keytab kubeconfig pem pfx")
+_LAST_PAIRS = {(first, "auth") for first in _words("basic digest docker jedis proxy redis registry")} | {
+    ("account", "json")
+}
+"""Pairs at the end of a name alone: `redis.auth` is a password, `es.net.http.auth.user` is none."""
+_WHOLE_NAMES = _words("_auth client-key-data")
+"""Names that are secret as a whole, though none of their words is: npm's, and that of a kubeconfig."""
 _DESCRIBES = _words(
     "alias algorithm arn class column columns count delimiter delimiters endpoint enabled encoding error exception "
     "expiration expires expiry field fields file files format interval issuer length lifetime limit location mode name "
@@ -136,6 +148,8 @@ _FORMS = re.compile(
 def is_secret(name: str) -> bool:
     """Whether what has this name may be a secret. It errs on the safe side."""
     words = [word.lower() for word in _WORD.findall(name)]
+    # What is in a file of secrets is one, though its path is not.
+    words = [it for it, after in zip(words, [*words[1:], ""], strict=False) if it != "file" or after not in _CONTENTS]
     before, after = ["", *words], [*words[1:], ""]
     return name in _WHOLE_NAMES or any(map(_is_secret_word, before, words, after))
 
@@ -160,7 +174,9 @@ def masked(text: str) -> str:
 def _is_secret_word(before: str, word: str, after: str) -> bool:
     if after in _DESCRIBES or (word == "tokens" and before in _COUNTS):
         return False
-    return word in _SECRETS or word.endswith(_ENDS) or (before, word) in _PAIRS
+    if word in _SECRETS or word.endswith(_ENDS) or (before, word) in _PAIRS:
+        return True
+    return (before in _KEY_FILES and word in _CONTENTS) or (not after and (before, word) in _LAST_PAIRS)
 
 
 def _without_named(text: str) -> str:

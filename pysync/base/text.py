@@ -19,8 +19,13 @@ _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
 # What moves the cursor, recolours or reorders what stands around it (Unicode's control and bidirectional characters,
 # and its line separators), and bytes that are no text (Python reads them as halves of surrogate pairs, which cannot be
-# printed); tabs and line feeds stay.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# printed); tabs and line feeds stay. And what nobody sees, by which names differ that look the same (Unicode's property
+# Default_Ignorable_Code_Point).
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 # Where a page begins that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
 _PAGE = re.compile(r"(?:\bb['\"])?(?<!\w)<(?:!doctype\s+html|html)\b", re.IGNORECASE)
@@ -37,7 +42,7 @@ LONGEST = 500
 
 
 def plain(text: str) -> str:
-    r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
+    r"""The text with its control and invisible characters spelled out (`\x1b`), so that a terminal obeys none."""
     return _CONTROLS.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 

@@ -10,7 +10,9 @@ import base64
 import hashlib
 import hmac
 import http.client
+import io
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -24,7 +26,8 @@ from pysync.notify.events import CloudEvent
 from pysync.sections import NotifyConfig
 
 _CONTENT = "application/cloudevents-batch+json; charset=utf-8"
-_TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0  # for each part of a request and of its answer
+_MOST_SECONDS = 30.0  # for an answer, in however many parts it comes
 _PASSES = frozenset({408, 429})
 
 
@@ -39,6 +42,46 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class _TimedBytes(io.RawIOBase):
+    """What comes on a socket until the deadline (by the monotonic clock), when reading raises TimeoutError."""
+
+    def __init__(self, connected: socket.socket, deadline: float) -> None:
+        self._bytes, self._deadline = connected.makefile("rb", buffering=0), deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError("the answer takes too long")
+        return self._bytes.readinto(buffer)
+
+    def close(self) -> None:
+        self._bytes.close()
+        super().close()
+
+
+class _TimedAnswer(http.client.HTTPResponse):
+    """An answer that has to come in time, whether it drips or says `100 Continue` without end."""
+
+    def __init__(self, connected: socket.socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(connected, *arguments, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_TimedBytes(connected, time.monotonic() + _MOST_SECONDS))
+
+
+class _TimedConnections(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Connections whose answers are timed."""
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **arguments: Any) -> http.client.HTTPResponse:
+        def timed(host: str, **options: Any) -> http.client.HTTPConnection:
+            connection: http.client.HTTPConnection = http_class(host, **options)
+            connection.response_class = _TimedAnswer
+            return connection
+
+        return super().do_open(timed, req, **arguments)
+
+
 class Receiver:
     """Sends to the address of these settings. The secret is read at each request. `clock` gives seconds since 1970."""
 
@@ -46,7 +89,7 @@ class Receiver:
         self._settings, self._clock = settings, clock
         # A proxy of the environment serves addresses elsewhere; plain HTTP goes to this machine only.
         proxies = [urllib.request.ProxyHandler({})] if settings.url.startswith("http:") else []
-        self._opener = urllib.request.build_opener(_NoRedirects(), *proxies)
+        self._opener = urllib.request.build_opener(_NoRedirects(), _TimedConnections(), *proxies)
 
     def send(self, events: Sequence[CloudEvent]) -> None:
         """Return once the receiver has taken them all.

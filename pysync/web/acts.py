@@ -100,12 +100,12 @@ class Acts:
 
     async def act(self, request: Request) -> Response:
         """Do it. Refuses visitors who are not signed in, and a form without the session's token."""
-        form = await form_of(request)
         session = self._site.session(request)
         if session is None:
             raise HTTPException(403, "sign in first: your session is over")
         if not self._site.may_act(session):
             raise HTTPException(403, "you may look, but not act: [web] operators does not name you")
+        form = await form_of(request)
         # As bytes: compare_digest takes no other text than ASCII.
         if not secrets.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
             raise HTTPException(403, "this form is out of date; load the page again")

@@ -6,7 +6,6 @@ Nothing can be changed by the token. An act needs the password of a user who may
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import secrets
@@ -19,7 +18,7 @@ from typing import Any
 import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from pysync import __version__
@@ -151,10 +150,10 @@ class Api:
     async def act(self, request: Request) -> Response:
         """Do what the page does, for a user of the password file, or one whom the proxy names."""
         try:
+            user = await run_in_threadpool(self._user, request)  # first: nobody else's body is looked at
             fields = await _fields_of(request)
-            user = await run_in_threadpool(self._user, request)
             answer = await run_in_threadpool(self._done, request.path_params["act"], fields, user)
-            return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+            return _json(answer, 200, {"Cache-Control": "no-store"})
         except BadRequest as error:
             return refused_json(error, error.code)
         except PysyncError as error:
@@ -236,7 +235,7 @@ def _credentials(given: str) -> tuple[str, str]:
     """User and password of a header; empty where it has none."""
     try:
         user, _, password = base64.b64decode(given.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return "", ""
     return user, password
 
@@ -248,7 +247,8 @@ async def _fields_of(request: Request) -> dict[str, str]:
         raise BadRequest("the body is no JSON", "Content-Type: application/json", code=415)
     try:
         value = json.loads(await body_of(request) or b"{}")
-    except ValueError:
+        json.dumps(value, ensure_ascii=False).encode()  # halves of characters are no text
+    except (ValueError, RecursionError):
         raise BadRequest("the body is no JSON") from None
     if not isinstance(value, dict) or not all(isinstance(it, (str, bool, int)) for it in value.values()):
         raise BadRequest("the body is no object of texts and numbers")
@@ -258,7 +258,12 @@ async def _fields_of(request: Request) -> dict[str, str]:
 def refused_json(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
     """As a command prints it that fails with `--json`."""
     text = {"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}}
-    return JSONResponse(text, code, headers={"Cache-Control": "no-store", **(headers or {})})
+    return _json(text, code, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def _json(value: Mapping[str, Any], code: int, headers: Mapping[str, str]) -> Response:
+    """As ASCII: a name from outside may have halves of characters, which UTF-8 cannot hold."""
+    return Response(json.dumps(value), code, headers=headers, media_type="application/json")
 
 
 def _conditional(request: Request, answer: Mapping[str, Any]) -> Response:

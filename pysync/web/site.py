@@ -124,7 +124,8 @@ class Site:
             "code": code,
         }
         text = self._environment.get_template(template).render({**common, **values})
-        return HTMLResponse(text, code, headers={"Cache-Control": "no-store"})
+        shown = text.encode(errors="backslashreplace")  # halves of characters, which a name from outside may have
+        return HTMLResponse(shown, code, headers={"Cache-Control": "no-store"})
 
     @cached_property
     def _environment(self) -> Environment:

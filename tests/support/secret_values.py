@@ -48,6 +48,15 @@ SECRET_NAMES = """
     accesskeysecret licence_key license.key consumer_key consumer.secret recovery.code
     ssh_key sshkey ssh.private.key pgp_key gpg.passphrase aes.key cipher.key symmetric_key session.key SESSION_KEY
     snowflake.token service_key serviceKey SAS_KEY sas.key account.sas
+    redis.auth spark.redis.auth jedis.auth solr.basicAuth basic_auth proxy.auth docker.auth registry.auth auth.header
+    http.auth.header authHeader auth-headers authenticationHeader keyfile.content json_keyfile_content keyfile_json
+    google.cloud.auth.service.account.json.keyfile.content keyfile_dict keyFileContent private_key_file_content
+    keytab.content keytab_base64 keystore.content truststore.password.file.content credentials.file.content
+    secretFileContents kubeconfig_content client-key-data pem_content service_account_json googleServiceAccountJson
+    hive.gcs.json-key gcs.json-key gcs.decryption-key gcs.encryption-key s3.sse.key tls.key ssl.key unseal_key
+    deploy_key application_key Ocp-Apim-Subscription-Key security_key sasl.jaas.config kafka.sasl.jaas.config
+    neo4j.authentication.kerberos.ticket client_assertion saml.assertion code_verifier auth_code passwords dbpasswords
+    db_pswd db_psw db_passw pword LOGDATA
 """.split()  # noqa: SIM905 - a table of words
 
 HARMLESS_NAMES = """
@@ -69,6 +78,12 @@ HARMLESS_NAMES = """
     mfa mfa.enabled totp.issuer barcode encode decode codec ssh.port ssh_host pgp session.id session_id service.name
     session.timeout clusterkeys cipher.suite cipher symmetric aes keygen hmac.algorithm salt.length otp.length pat.name
     license licence consumer.group consumer webhook service_keys_count accountant keyed secretion tokenomics
+    auth http.auth hive.server2.auth auth.type auth.header.name redis.host redis.auth.enabled basic.auth.user keyfile
+    google.cloud.auth.service.account.json.keyfile keytab spark.kerberos.keytab content content.type file.content
+    avro.schema.file.content json json.path data.content header headers header.count sse.algorithm s3.sse.type
+    s3.sse.key.column ssl.key.location tls.key.file decryption deployment application.name subscription.id jaas
+    kerberos.principal ticket ticket.cache.path assertion assertions code codec verifier config keystore.type base
+    base.path base64 dictionary dict basic basics proxy proxy.host registry.url docker.image redis pswdless
 """.split()  # noqa: SIM905 - a table of words
 
 SECRET_TEXTS = [

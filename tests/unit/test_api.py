@@ -152,9 +152,15 @@ def acting(sidecar: FakeSidecar, token_file: Path, users: Path) -> Iterator[WebS
 
 
 def sent(web: WebServer, name: str, body: Any, user: str = "alice", password: str = RIGHT, **headers: str) -> Seen:
+    return sent_raw(web, json.dumps(body), name, user, password, **headers)
+
+
+def sent_raw(
+    web: WebServer, body: str, name: str = "pause", user: str = "alice", password: str = RIGHT, **headers: str
+) -> Seen:
     basic = base64.b64encode(f"{user}:{password}".encode()).decode()
     common = {"Content-Type": "application/json", "Authorization": f"Basic {basic}", "Origin": ""}
-    return PageVisitor(web.port).send(f"/api/v1/acts/{name}", json.dumps(body), **{**common, **headers})
+    return PageVisitor(web.port).send(f"/api/v1/acts/{name}", body, **{**common, **headers})
 
 
 def test_an_act_is_that_of_the_page_and_answers_as_the_command(acting: WebServer, sidecar: FakeSidecar) -> None:
@@ -197,6 +203,23 @@ def test_an_act_that_makes_no_sense_is_refused_in_words(acting: WebServer, sidec
     assert sidecar.asked == []
     sidecar.refuses = "pause"
     assert json.loads(sent(acting, "pause", {"target": "dr"}).body)["error"]["message"] == "the target has stopped"
+
+
+@pytest.mark.parametrize("body", ["[" * 5_000, '{"a":' * 1_000, r'{"target": "\ud800"}', r'{"\udfff": 1}', "9" * 5_000])
+def test_a_body_that_nobody_can_read_is_refused(acting: WebServer, sidecar: FakeSidecar, body: str) -> None:
+    seen = sent_raw(acting, body)
+    assert (seen.code, json.loads(seen.body)["error"]["message"]) == (400, "the body is no JSON")
+    assert sidecar.asked == []
+
+
+@pytest.mark.parametrize("header", ["Basic é", "Basic =", "Basic /////w=="])
+def test_whoever_has_no_password_has_no_body_read(acting: WebServer, header: str) -> None:
+    assert sent_raw(acting, "[" * 5_000, Authorization=header).code == 401
+
+
+def test_a_name_with_half_a_character_is_answered(program: Program, sidecar: FakeSidecar) -> None:
+    sidecar.tables[0]["table"] = "shop.\ud800"
+    assert r"shop.\ud800" in program.ask("/targets/lake/parked").body
 
 
 def test_a_form_of_another_site_cannot_act(acting: WebServer, sidecar: FakeSidecar) -> None:

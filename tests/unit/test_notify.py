@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import http.server
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
 from pysync.journal import Journal, Reader, Record
 from pysync.notify import EventsRefused, Notifier, ReceiverNotes, notifier, receiver
+from pysync.notify.receiver import Receiver
 from pysync.queue import EventQueue
 from pysync.sections import NotifyConfig
 from tests.support.receivers import SECRET, WebhookReceiver
@@ -112,6 +114,41 @@ def test_a_change_is_sent_as_a_signed_cloudevent(world: World) -> None:
     assert (words["partitions"], words["partition_count"], words["last_position"]) == (["day=1"], 30, 7)
     assert "reason" not in words
     assert world.receiver.forged == 0
+
+
+@pytest.mark.parametrize(
+    ("begin", "part"),
+    [(b"", b"H"), (b"HTTP/1.1 200 OK\r\n", b"a: b\r\n"), (b"", b"HTTP/1.1 100 Continue\r\n\r\n")],
+    ids=["drips its status", "has headers without end", "continues without end"],
+)
+def test_a_receiver_whose_answer_never_ends_has_a_problem(
+    world: World, monkeypatch: pytest.MonkeyPatch, begin: bytes, part: bytes
+) -> None:
+    monkeypatch.setattr(receiver, "_MOST_SECONDS", 0.3)
+    with endless_receiver(begin, part) as url, pytest.raises(PysyncError, match="does not answer"):
+        Receiver(NotifyConfig(name="hook", url=url, secret_file=world.secret)).send([])
+
+
+@contextmanager
+def endless_receiver(begin: bytes, part: bytes) -> Iterator[str]:
+    """A receiver that begins its answer so, and goes on with this part until nobody listens."""
+
+    def answer() -> None:
+        connected, _ = server.accept()
+        with connected, suppress(OSError):
+            connected.sendall(begin)
+            while not ended.wait(0.001):
+                connected.sendall(part)
+
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, daemon=True, name="endless receiver")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        finally:
+            ended.set()
+            thread.join(20)
 
 
 def test_only_what_a_target_now_has_is_sent(world: World) -> None:

@@ -22,19 +22,37 @@ from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.store import RefusedPartition, refused_as_one
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
+_INVISIBLE_RANGES = (
+    *((it, it) for it in (0xAD, 0x34F, 0x61C, 0x3164, 0xFEFF, 0xFFA0)),
+    *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F)),
+    *((0xFE00, 0xFE0F), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
+INVISIBLE = "".join(chr(it) for first, last in _INVISIBLE_RANGES for it in range(first, last + 1))
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
 
 
 @given(st.text())
 def test_no_character_that_steers_a_terminal_is_left(text: str) -> None:
     left = [it for it in plain(text) if it not in "\t\n"]
-    assert not {unicodedata.category(it) for it in left} & {"Cc", "Zl", "Zp"}
+    assert not {unicodedata.category(it) for it in left} & {"Cc", "Cs", "Zl", "Zp"}
     assert not {unicodedata.bidirectional(it) for it in left} & {"RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"}
 
 
-@given(st.text(st.characters(exclude_categories=["C", "Z"])))
+@given(st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=INVISIBLE)))
 def test_printable_text_stays_as_it_is(text: str) -> None:
     assert plain(f"a\tb\n{text}") == f"a\tb\n{text}"
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_names_that_differ_by_what_nobody_sees_differ_where_they_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["orders", *(f"or{it}ders" for it in INVISIBLE[::7])]
+    for name in names:
+        echo(name)
+    logs.configure("info", "console")
+    structlog.get_logger().info("event_parked", names=names, name=names[1])
+    shown = capsys.readouterr()
+    assert not {*shown.out, *shown.err} & set(INVISIBLE)
+    assert len(set(shown.out.splitlines())) == len(names)
 
 
 @given(st.text(max_size=30), st.integers(1, 30))

@@ -22,6 +22,7 @@ from botocore.exceptions import NoCredentialsError
 
 from pysync import __version__
 from pysync.base.errors import PysyncError
+from pysync.targets.aws.bounded_answers import BoundedHttp
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.settings import TargetSettings
@@ -96,6 +97,8 @@ def _build(settings: AwsSettings, service: str) -> Any:
     if session.get_credentials() is None:
         raise NoCredentialsError
     built = session.client(service, endpoint_url=settings.endpoint_of(service), config=config)
+    # botocore has no setting for it.
+    built._endpoint.http_session = BoundedHttp(built._endpoint.http_session)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built

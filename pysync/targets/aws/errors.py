@@ -11,6 +11,7 @@ from botocore.parsers import ResponseParserError
 
 from pysync.base.errors import PysyncError
 from pysync.targets.answers import Answer, answer
+from pysync.targets.aws.bounded_answers import AwsAnswerTooLarge
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 NOT_FOUND = "EntityNotFoundException"
@@ -148,7 +149,7 @@ _ANSWERS: Sequence[Answer[_Failure]] = (
         _caused(boto.HTTPClientError, boto.ReadTimeoutError, boto.ResponseStreamingError, ResponseParserError),
         OutcomeUnknown,
     ),
-    Answer(_caused(boto.ParamValidationError), Rejected),
+    Answer(_caused(boto.ParamValidationError, AwsAnswerTooLarge), Rejected),
 )
 
 
