@@ -5,6 +5,7 @@ Where there is a problem `pysync status` ends with 1, `/health` answers 503, and
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -21,6 +22,13 @@ DISABLED = "disabled"
 
 _LOW = 2
 """Less than so many times what the queue leaves free is little, as for the alert PysyncDiskLow."""
+
+LATE_SECONDS = 600.0
+"""A target with more lag than this is behind, as for the alert PysyncTargetBehind."""
+
+_TICKET_SECONDS = 3600.0
+_CERTIFICATE_SECONDS = 14 * 86400.0
+"""What ends sooner is to be renewed, as for the alert PysyncCertificateEnding."""
 
 _OTHER_QUEUE_SECONDS = 3600.0
 _STALE_SECONDS = 600.0
@@ -107,12 +115,14 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
         *failing(status),
         *_wrong_file(status["config"]),
         *_full(status["queue"]),
+        *_ending(status["credentials"], now),
         *_waiting_workers(status, grace, now),
         *listening(status, grace, now),
         *_gaps(status),
         *_targets(status),
         *_disorder(status["targets"], now),
         *_waiting_targets(status["targets"], grace, now),
+        *_late_targets(status["targets"]),
     ]
     return sorted(unsorted, key=lambda it: it.severity != "critical")
 
@@ -159,6 +169,19 @@ def _full(queue: Status) -> Iterator[Problem]:
         yield Problem("queue_full", "critical", f"the queue takes no events: {free}", hint="df -h")
     elif queue["free_bytes"] < _LOW * queue["min_free_bytes"]:
         yield Problem("disk_low", "warning", f"the queue soon takes no events: {free}", hint="df -h")
+
+
+def _ending(credentials: Sequence[Status], now: float) -> Iterator[Problem]:
+    for it in credentials:
+        left = math.inf if it["expires_at"] is None else it["expires_at"] - now
+        if left < (_TICKET_SECONDS if it["kind"] == "ticket" else _CERTIFICATE_SECONDS):
+            name, when = (
+                f"the {it['kind']} for the {it['used_for']}",
+                f"ends in {duration(left)}" if left > 0 else "has ended",
+            )
+            target = it["used_for"].removeprefix("target ") if it["used_for"].startswith("target ") else ""
+            text = f"{name} {when}: renew its file, which pysync reads again"
+            yield Problem("credential_ending", "warning", text, target=target, about=f"{it['used_for']} {it['kind']}")
 
 
 def is_full(queue: Status) -> bool:
@@ -275,6 +298,17 @@ def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Ite
         if _is_late(it, grace, now):
             text = f"target {it['name']} {waits_text(it, now)}"
             yield Problem("target_waiting", "critical", text, target=it["name"], hint="pysync check")
+
+
+def _late_targets(targets: Sequence[Status]) -> Iterator[Problem]:
+    """The targets at work that are behind. What is parked, paused or away is another problem."""
+    for it in targets:
+        is_at_work = it["state"] not in {"paused", "waiting", DISABLED} and not it["parked"]
+        if is_at_work and it["queued"] and (it["lag_seconds"] or 0) > LATE_SECONDS:
+            text = (
+                f"target {it['name']} is {duration(it['lag_seconds'])} behind: {count(it['queued'], 'event')} to apply"
+            )
+            yield Problem("target_behind", "warning", text, target=it["name"], hint=f"pysync status {it['name']}")
 
 
 def waits_text(part: Status, now: float) -> str:

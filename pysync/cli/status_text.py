@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pysync.base.health import DISABLED, Problem, is_full, waits_text
+from pysync.base.health import DISABLED, LATE_SECONDS, Problem, is_full, waits_text
 from pysync.base.text import UNKNOWN, ago, count, duration, local_time, size
 from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style
 from pysync.cli.output import counts
 from pysync.cli.progress import bootstrap_lines, bootstrap_so_far
-
-LATE_SECONDS = 600.0
-"""A target with more lag than this is marked, as by the alert PysyncTargetBehind."""
 
 _INSTANCE = 8
 """Characters that distinguish listeners; the problems have their whole names."""

@@ -73,6 +73,7 @@ def status(*targets: dict[str, Any], **values: Any) -> dict[str, Any]:
         "config": {"file": "/etc/pysync/pysync.toml", "changes": [], "problem": None},
         "bridge": bridge,
         "notification_log": None,
+        "credentials": [],
         "listeners": [listener()],
         "no_listener_since": None,
         "source_last_contact": None,

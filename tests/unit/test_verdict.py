@@ -23,6 +23,8 @@ def target(**values: Any) -> dict[str, Any]:
         "paused": None,
         "brake": None,
         "parked": 0,
+        "queued": 0,
+        "lag_seconds": 0.0,
         "waiting_since": None,
         "last_error": None,
         "stale_since": None,
@@ -49,6 +51,7 @@ def a_status(**values: Any) -> dict[str, Any]:
     return {
         "source": "onprem",
         "config": {"problem": None},
+        "credentials": [],
         "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
         "queue": queue(),
@@ -87,6 +90,7 @@ def test_all_is_well() -> None:
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
             "target dr has been waiting for 5m 1s: refused (pysync check)",
         ),
+        ({"lag_seconds": 7260.0, "queued": 3}, "target dr is 2h 1m behind: 3 events to apply (pysync status dr)"),
     ],
 )
 def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None:
@@ -113,6 +117,42 @@ def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_fail
     workers = [worker(name="drain-dr"), worker(**values)]
     assert problem_texts(workers=workers) == [words]
     assert [str(it) for it in failing(a_status(workers=workers))] == ([words] if is_failing else [])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"lag_seconds": 600.0, "queued": 3},
+        {"lag_seconds": 7200.0},
+        {"lag_seconds": 7200.0, "queued": 3, "state": "waiting", "waiting_since": NOW - 1},
+        {"lag_seconds": 7200.0, "queued": 3, "state": "disabled"},
+    ],
+)
+def test_a_lag_that_is_short_or_has_another_reason_is_no_problem_of_its_own(values: dict[str, Any]) -> None:
+    assert problem_texts(targets=[target(**values)]) == []
+    assert len(problem_texts(targets=[target(lag_seconds=7200.0, queued=3, parked=1)])) == 1, "what is parked"
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "text"),
+    [
+        ("certificate", 13 * 86400, "ends in 13d"),
+        ("certificate", 15 * 86400, None),
+        ("authority", 60, "ends in 1m"),
+        ("authority", -60, "has ended"),
+        ("ticket", 1800, "ends in 30m"),
+        ("ticket", 7200, None),
+        ("ticket", None, None),
+    ],
+)
+def test_a_credential_that_ends_soon_is_a_problem_as_for_the_alert(
+    kind: str, left: float | None, text: str | None
+) -> None:
+    ending = {"used_for": "target dr", "kind": kind, "expires_at": left and NOW + left}
+    found = problems(a_status(credentials=[ending]), GRACE, NOW)
+    expected = [f"the {kind} for the target dr {text}: renew its file, which pysync reads again"] if text else []
+    assert [it.text for it in found] == expected
+    assert [(it.code, it.target) for it in found] == [("credential_ending", "dr") for _ in expected]
 
 
 def test_a_file_with_which_nothing_would_start_again_is_a_problem() -> None:
