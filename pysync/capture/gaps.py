@@ -59,7 +59,7 @@ class GapWatch:
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
-    _heard: set[str] = field(default_factory=set)
+    _reporting: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Recall the roll."""
@@ -103,10 +103,10 @@ class GapWatch:
             self._alive(instance)
             self._notification_id = max(self._notification_id, notification_id or 0)
 
-    def heard(self) -> frozenset[str]:
+    def reporting_listeners(self) -> frozenset[str]:
         """The listeners that have reported, or sent an event, since the sidecar started."""
         with self._lock:
-            return frozenset(self._heard)
+            return frozenset(self._reporting)
 
     def is_settled(self) -> bool:
         """Whether no listener that is alive has events left to deliver."""
@@ -192,7 +192,7 @@ class GapWatch:
         """The listener, which has just given a sign of life."""
         listener = self._listeners.setdefault(instance, _Listener())
         listener.silent, listener.ended = 0.0, False
-        self._heard.add(instance)
+        self._reporting.add(instance)
         return listener
 
     def _check_instance(self, instance: Instance, seconds: float) -> int:

@@ -56,21 +56,21 @@ class SourceWatch:
         self._objects = LatestObjects(LatestState(**it) for it in note.get("states", ()))
         self._position: int = note.get("position", 0)
         self._noted = note
-        self._heard = frozenset[str]()
+        self._known_listeners = frozenset[str]()
         self._suspected: list[LatestState] = []
-        self._asked_at = -math.inf
+        self._answered_at = -math.inf
         self.worker = Worker("source", self.turn, every=_EVERY_SECONDS, retry=_EVERY_SECONDS)
 
     def last_contact(self) -> float | None:
         """When the source has last answered, in seconds since 1970; None if it has not yet."""
-        return None if math.isinf(self._asked_at) else time.time() - (time.monotonic() - self._asked_at)
+        return None if math.isinf(self._answered_at) else time.time() - (time.monotonic() - self._answered_at)
 
     def turn(self) -> None:
         """Note what has come, and ask the source if that is due. Raises PysyncError if it cannot be read."""
         former = list(self._objects.states)
         if self._watch is not None:
             self._note_events()
-        if self._suspected or self._has_begun() or time.monotonic() - self._asked_at >= _ASK_SECONDS:
+        if self._suspected or self._has_begun() or time.monotonic() - self._answered_at >= _ASK_SECONDS:
             # What was known before is asked for, too, as many events may have come since a metastore began.
             remaining = [it for it in former if it in self._objects.states]
             self._ask(it for it in dict.fromkeys([*remaining, *self._objects.latest()]) if it.certain)
@@ -79,10 +79,10 @@ class SourceWatch:
 
     def _has_begun(self) -> bool:
         """Whether a metastore has begun, until all that its listener had is delivered."""
-        if self._watch is None or self._watch.heard() == self._heard:
+        if self._watch is None or self._watch.reporting_listeners() == self._known_listeners:
             return False
         if self._watch.is_settled():
-            self._heard = self._watch.heard()
+            self._known_listeners = self._watch.reporting_listeners()
         return True
 
     def _note_events(self) -> None:
@@ -107,7 +107,7 @@ class SourceWatch:
         with self._source() as source:
             source.database("default")
             older = {it: why for it in states if (why := it.contradiction(_found(source, it)))}
-        self._asked_at = time.monotonic()
+        self._answered_at = time.monotonic()
         self.worker.succeeded()
         certain = [f"{it} {why}" for it, why in older.items() if it in self._suspected]
         if not certain or self._watch is None or not self._watch.is_settled():

@@ -88,8 +88,7 @@ def policy_test(
     results = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
         print_json({"objects": results})
-        return
-    for item in results:
+    for item in results if not as_json else ():
         columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
         for it in item["targets"]:

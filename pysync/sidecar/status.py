@@ -43,8 +43,7 @@ def sidecar_status(
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970.
 
-    `capture` says how events come in, when the source answered last, of bootstraps and copies, and of receivers of
-    webhooks. `file` says how
+    `capture` says how events come in, of bootstraps, copies and receivers of webhooks. `file` says how
     pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
     last compared, `scopes` how its scope has last changed, `resyncs` the last one of each trigger.
     """

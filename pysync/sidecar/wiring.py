@@ -63,4 +63,4 @@ def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
     """Whether changes may not be captured yet: what changes after the comparison would be in no event."""
     if poller is not None:
         return not listens(poller)
-    return gap.key.startswith(SWITCHED) and not watch.heard()
+    return gap.key.startswith(SWITCHED) and not watch.reporting_listeners()

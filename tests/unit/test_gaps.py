@@ -340,7 +340,7 @@ def test_listeners_that_are_not_expected_any_more_are_neither_missed_nor_a_gap(q
 
 def test_a_listener_that_is_heard_after_all_is_missed_again(queue, watch):
     watch.retire()
-    assert not watch.heard()
+    assert not watch.reporting_listeners()
     watch.report(told(0))
-    assert watch.heard()
+    assert watch.reporting_listeners()
     assert check(watch, SILENCE * 2) == 1

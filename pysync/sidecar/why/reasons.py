@@ -155,9 +155,9 @@ def _written(facts: Facts, last: Record) -> Reason:
     keeps = '; a drop at the source is not applied: drops = "suppress"' if facts.suppresses_drops else ""
     doing = f"it {how} ({last.operation} {at}){keeps}"
     has = {True: "has", False: "had", None: "should have"}[facts.ends.at_target]
-    asked = "" if facts.ends.at_target is not None else f"; {facts.target} could not be asked"
+    doubt = "" if facts.ends.at_target is not None else f"; {facts.target} could not be asked"
     lost = f"; not as at the source: {'; '.join(facts.ends.lost)}" if facts.ends.lost else ""
-    return Reason("applied", f"{facts.target} {has} {last.object}: {doing}{asked}{lost}")
+    return Reason("applied", f"{facts.target} {has} {last.object}: {doing}{doubt}{lost}")
 
 
 def _unlike(facts: Facts, done: Sequence[Reason]) -> Iterator[Reason]:
