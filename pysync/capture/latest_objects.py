@@ -24,6 +24,7 @@ _CLOSE_MS = 5000
 """Events of two threads that are no further apart may come in another order than their commits."""
 
 _PUTS = frozenset({Kind.CREATE_DATABASE, Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.ADD_PARTITION, Kind.ALTER_PARTITION})
+_OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
 _DROPS = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION})
 
 
@@ -82,7 +83,7 @@ class LatestObjects:
 
     def note(self, change: Change) -> None:
         """Note a change that came after all that were noted."""
-        if change.kind is Kind.DROP_PARTITION:  # of many, perhaps, and only the last becomes a state
+        if change.kind in _OF_SEVERAL:  # of which only the last becomes a state
             self.states = [it for it in self.states if not it.partition or not _is_of(it, change.own_table)]
         for state in _states_of(change):
             self._note(state)
@@ -103,13 +104,11 @@ class LatestObjects:
     def _note(self, state: LatestState) -> None:
         around = (it for it in self.states if state.is_in(it) and it.origin != state.origin)
         is_close = any(abs(state.time_ms - it.time_ms) < _CLOSE_MS for it in around)
-        inner = [it for it in self.states if it.is_in(state) and not it.is_same(state)]
         before = next((it for it in self.states if it.is_same(state)), None)
         self.states = [it for it in self.states if it is not before]
-        if not state.exists:  # nor are its tables there; of partitions that is clear from their table
-            tables = [replace(it, exists=False, certain=True) for it in inner if not it.partition]
-            self.states = [it for it in self.states if it not in inner] + (tables if not state.table else [])
-        formers = [*(before.formers if before and before.exists else ()), *state.formers]
+        if not state.exists:  # nor is anything in it
+            self.states = [replace(it, exists=False, certain=True) if it.is_in(state) else it for it in self.states]
+        formers = [*(before.formers if before else ()), *state.formers]
         formers = [it for it in formers if it != state.digest][-_MOST_FORMERS:]
         self.states.append(replace(state, formers=formers, certain=not is_close))
 

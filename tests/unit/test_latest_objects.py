@@ -69,7 +69,9 @@ ADD = of_partitions(Kind.ADD_PARTITION, after=[day("1"), day("2")])
         (ALTERS, {"db.t": made(v="0")}, {"db.t": OLDER}),
         (ALTERS, {"db.t": made(v="9")}, {}),  # altered since
         ([*ALTERS, altered(made(v="3"), made(v="1"))], {"db.t": made(v="1")}, {}),
-        ([altered(made(v="1"), made(created=0, v="2"))], {"db.t": made(v="2")}, {}),  # a client may send any createTime
+        # A client may send any createTime with an alter.
+        ([altered(made(v="1"), made(created=500, v="2"))], {"db.t": made(v="2")}, {}),
+        ([altered(made(v="1"), made(created=0, v="2"))], {"db.t": made(v="2")}, {}),
         ([change(Kind.DROP_TABLE, before=[made()])], {}, {}),
         ([change(Kind.DROP_TABLE, before=[made()])], {"db.t": made()}, {"db.t": BACK}),
         ([change(Kind.DROP_TABLE, before=[made()])], {"db.t": made(created=101)}, {}),
@@ -80,6 +82,12 @@ ADD = of_partitions(Kind.ADD_PARTITION, after=[day("1"), day("2")])
         ([ADD, of_partitions(Kind.DROP_PARTITION, before=[day("2"), day("1")])], {}, {}),
         ([ADD, of_partitions(Kind.ALTER_PARTITION, before=[day("2")], after=[day("3")])], {"db.t/day=3": day("3")}, {}),
         ([ADD, RENAME], {"db.u": made("u")}, {}),
+        (
+            [of_partitions(Kind.DROP_PARTITION, before=[day("1")]), ADD],
+            {"db.t/day=1": day("1"), "db.t/day=2": day("2")},
+            {},
+        ),
+        ([ADD, change(Kind.DROP_TABLE, before=[made()])], {"db.t/day=2": day("2")}, {"db.t/day=2": BACK}),
         ([change(Kind.CREATE_DATABASE, after=[database("db")])], {}, {"db": MISSING}),
         (
             [*created(made()), change(Kind.DROP_DATABASE, before=[database("db")])],
@@ -94,10 +102,12 @@ def test_what_is_older_than_its_latest_event_contradicts_it(changes, found, wron
 
 
 @pytest.mark.parametrize(("milliseconds", "wrong"), [(4999, {}), (5000, {"db.t": MISSING})])
-def test_of_two_threads_at_once_nobody_knows_which_came_last(milliseconds, wrong):
-    times = [{"time_ms": at, "attributes": {"thread": str(at)}} for at in (10_000, 10_000 + milliseconds)]
-    drop = change(Kind.DROP_TABLE, before=[made()], **times[0])
-    create = change(Kind.CREATE_TABLE, after=[made()], **times[1])
+@pytest.mark.parametrize("other", [{"attributes": {"thread": "2"}}, {"instance": "jvm-2"}])
+def test_of_two_threads_at_once_nobody_knows_which_came_last(other, milliseconds, wrong):
+    drop = change(Kind.DROP_TABLE, before=[made()], time_ms=10_000, attributes={"thread": "1"})
+    create = change(
+        Kind.CREATE_TABLE, after=[made()], time_ms=10_000 + milliseconds, **({"attributes": {"thread": "1"}} | other)
+    )
     assert contradictions([drop, create], {}) == wrong
 
 

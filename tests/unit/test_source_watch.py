@@ -12,7 +12,7 @@ from pysync.base.errors import PysyncError
 from pysync.capture import source_watch
 from pysync.capture.gaps import GapWatch
 from pysync.capture.source_watch import SourceWatch
-from pysync.model.event import Event, Kind
+from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from tests.support import table
@@ -119,6 +119,63 @@ def test_after_more_events_than_are_looked_at_nothing_is_known_for_certain(stand
     restored(stand)
     stand.send(*(create_table("db.other", sequence=2 + number) for number in range(4)))
     assert [stand.turn(), stand.turn(60), stand.turn()] == [[], [], []]
+
+
+def test_events_that_nobody_has_seen_leave_nothing_certain(stand):
+    stand.send(create_table("db.t"))
+    stand.turn()
+    restored(stand)
+    stand.send(event(Kind.DROP_TABLE, before=[table("db", "t")], sequence=2))
+    stand.queue.trim()
+    assert [stand.turn(30), stand.turn()] == [[], []]
+
+
+def test_what_was_in_the_queue_before_the_first_sidecar_counts(stand):
+    stand.send(create_table("db.t"))
+    stand.begin()
+    restored(stand)
+    assert [stand.turn(), len(stand.turn())] == [[], 1]
+
+
+NAMES = {"database": "db", "table": "t"}
+
+
+@pytest.mark.parametrize(
+    ("later", "gaps"),
+    [
+        ({"kind": Kind.DROP_TABLE, "before": [table("db", "t")], "attributes": {"uncommitted": "true"}}, 0),
+        ({"kind": Kind.TABLE_CHANGED, "attributes": {**NAMES, "absent": "true"}}, 0),
+        ({"kind": Kind.REFRESH, "attributes": NAMES, "instance": SIDECAR}, 1),
+        ({"kind": Kind.CREATE_TABLE, "after": [table("db", "t")], "attributes": {"thread": "2"}}, 0),
+    ],
+)
+def test_only_what_is_certain_is_a_gap(stand, later, gaps):
+    """Not what is not committed yet, too long to be sent, or of two threads at once; a refresh says nothing."""
+    stand.send(create_table("db.t"), event(**{"sequence": 2, **later}))
+    restored(stand)
+    assert [len(stand.turn()), len(stand.turn()), len(stand.turn(30))] == [0, gaps, gaps]
+
+
+def test_while_a_metastore_that_has_begun_delivers_its_events_the_source_is_asked_again(stand):
+    stand.turn()
+    stand.report("jvm-2", waiting=10)
+    for calls in (2, 3):
+        stand.turn()
+        assert stand.calls == calls
+    stand.report("jvm-2")
+    for calls in (4, 4):
+        stand.turn()
+        assert stand.calls == calls
+
+
+def test_a_connection_is_no_contact_before_the_source_has_answered(stand, monkeypatch):
+    def away(_: str) -> None:
+        raise PysyncError("nobody there")
+
+    monkeypatch.setattr(stand.source, "database", away)
+    with pytest.raises(PysyncError, match="nobody there"):
+        stand.turn()
+    assert stand.watch.last_contact() is None
 
 
 def test_an_idle_source_is_asked_each_half_minute(stand):
