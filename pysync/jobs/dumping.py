@@ -109,8 +109,10 @@ def _assert_exists(source: ReplyRecorder, wanted: DumpRequest) -> None:
     With `since` it may be gone, if the notifications since then name it: the load has to drop it. A name that is a
     pattern may have nothing yet.
     """
-    policy = None if wanted.within is None or wanted.within.policy is None else parse_policy(wanted.within.policy)
-    if wanted.within is None or policy is None or _PATTERN.search(f"{policy.database}{policy.table or ''}"):
+    if wanted.within is None or wanted.within.policy is None:
+        return
+    policy = parse_policy(wanted.within.policy)
+    if _PATTERN.search(f"{policy.database}{policy.table or ''}"):
         return
     database, kind = policy.database.lower(), "database"
     name, known = database, source.databases()
