@@ -95,7 +95,14 @@ def test_a_target_gets_what_the_source_has_and_loses_what_it_has_not(ends: Ends,
         }  # fmt: skip
         assert made["last_id"] is None, "it has no notification log"
         (loaded,) = ends.load(tmp_path / "one")["targets"]
-        assert loaded == {"name": "dr", "tables": 8, "partitions": PAGES + 9, "parked": [], "left_out": 0}
+        assert loaded == {
+            "name": "dr",
+            "tables": 8,
+            "partitions": PAGES + 9,
+            "brake": None,
+            "parked": [],
+            "left_out": 0,
+        }
         assert ends.unequal() == []
 
         create(target, "sales", "theirs", 0)  # of nobody's source: to stay
