@@ -308,7 +308,9 @@ class Brake:
 
     def _is_unknown(self, lost: Lost, position: int) -> bool:
         row = self._rows.get(lost.object)
-        return row is None or (row.state in {"passed", "released"} and row.position < position)
+        if row is None or row.state == "released":  # perhaps only since the removals of this event were judged
+            return True
+        return row.state == "passed" and row.position < position
 
     def _in_state(self, *states: State) -> list[Removal]:
         with self._lock:

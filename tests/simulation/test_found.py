@@ -10,6 +10,17 @@ from tests.simulation.run import wrong_after
 from tests.simulation.stage import stage
 from tests.simulation.topologies import TOPOLOGIES
 
+_RELEASED_DURING_A_RETRY: History = (
+    Step("fill"),
+    Step("settle"),
+    Step("age"),
+    Step("client", 0, 33, 6, 122),
+    Step("ship", 0, 47, 100, 251),
+    Step("replay", 0, 101, 223, 199, call=2, within=(Step("client", 0, 33, 0, 67),)),
+    Step("decide", 0, 241, 78, 27),
+    Step("replay", 0, 187, 232, 237),
+    Step("release", 0, 73, 117, 4),
+)
 _RETRY_BEFORE_COMPARISON: History = (
     Step("late", 0, 17, 4, 76),
     Step("ship", 0, 188, 81, 49),
@@ -161,6 +172,11 @@ FOUND: dict[str, tuple[str, int, History]] = {
         "braked-pair",
         60000117,
         _TABLE_OF_A_HELD_PARTITION_DROPPED,
+    ),
+    "kept tables are released after the retry of their database's drop was judged": (
+        "braked",
+        91005140,
+        _RELEASED_DURING_A_RETRY,
     ),
     "both ways a kept table's home makes another one of that name": ("braked-pair", 70005147, _KEPT_TABLE_MADE_ANEW),
     "a replica is renamed into a database that its home drops": ("pair", 70002326, _RENAMED_INTO_A_DROPPED_DATABASE),

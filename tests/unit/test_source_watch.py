@@ -156,7 +156,7 @@ def test_only_what_is_certain_is_a_gap(stand, later, gaps):
     assert [len(stand.turn()), len(stand.turn()), len(stand.turn(30))] == [0, gaps, gaps]
 
 
-def test_the_source_is_asked_until_a_metastore_that_has_begun_has_delivered_its_events(stand):
+def test_the_source_is_asked_until_a_new_metastore_has_delivered_its_events(stand):
     stand.turn()
     stand.report("jvm-2", waiting=10)
     for calls in (2, 3):
