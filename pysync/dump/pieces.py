@@ -20,6 +20,7 @@ from typing import BinaryIO
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.files import sync
 from pysync.base.text import error_text
+from pysync.base.text import size as sized
 from pysync.dump.manifest import DumpCounts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.dump.safe_files import creating, lock_file, make_private, own_directory, reading
@@ -32,6 +33,9 @@ _OURS = re.compile(r"(metadata-[0-9]{6}\.records|files-[0-9]{6}\.jsonl)(\.part)?
 
 PIECE_BYTES = 16 * 1024 * 1024
 """The size at which a file is finished; it may be longer by a record."""
+
+MOST_BYTES = 1024 * 1024 * 1024
+"""The largest size of a file, which is read as a whole."""
 
 PIECE_SECONDS = 20.0
 """The time after which a file is finished, too: a kill costs no more work than that."""
@@ -83,6 +87,8 @@ class Pieces:
                 # Not before the first part: a file of a head alone would complete nothing.
                 if size > len(head) and (size >= PIECE_BYTES or time.monotonic() > until):
                     break
+            if size > MOST_BYTES:
+                raise PysyncError(f"the answers about one table are too large for a dump: {sized(size)}")
             _to_disk(file)
         # The rename is durable with `_done`, which flushes the same directory.
         path.with_name(path.name + _PART).replace(path)
@@ -127,6 +133,8 @@ def is_of_dump(name: str) -> bool:
 def read_piece(directory: Path, piece: Piece) -> bytes:
     """What is in a file of a dump. Raises DumpDamaged, which names the file, when that is not what was written."""
     path = directory / piece.name
+    if piece.bytes > MOST_BYTES:
+        raise DumpDamaged(f"the dump file {path} is larger than any that pysync writes: {sized(piece.bytes)}")
     try:
         with reading(path) as file:
             data = file.read() if os.fstat(file.fileno()).st_size == piece.bytes else b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pysync.base.errors import UsageError
 from pysync.base.text import plain, quoted
@@ -70,10 +71,9 @@ class Text:
 
     def words(self, begin: int, end: int) -> list[Word]:
         """The words between these places, without comment lines. Raises UsageError for a quote that does not end."""
-        # Blanks instead of comments keep the places.
-        shown = re.sub(r"(?m)^[ \t]*#.*$", lambda it: " " * len(it[0]), self.content[:end])
+        shown = _without_comments(self.content)
         words, at = list[Word](), begin
-        while (match := _WORD.match(shown, at)) is not None:
+        while (match := _WORD.match(shown, at, end)) is not None:
             place, at = match.start(match.lastgroup or 0), match.end()
             if match["open"]:
                 raise self.unread(place, "the quote does not end", 'write the name in quotes, as in "db.*"')
@@ -84,6 +84,12 @@ class Text:
     def stray(self, word: Word, hint: str) -> UsageError:
         """The error for a word that has no meaning where it is."""
         return self.unread(word.at, f"{quoted(word.text)} is not understood here", hint)
+
+
+@lru_cache(maxsize=1)
+def _without_comments(content: str) -> str:
+    """The text with blanks in place of comment lines, which keep the places of all others; once for all its rules."""
+    return re.sub(r"(?m)^[ \t]*#.*$", lambda it: " " * len(it[0]), content)
 
 
 def parted(words: Sequence[Word], mark: str) -> list[list[Word]]:

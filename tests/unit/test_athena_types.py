@@ -112,3 +112,8 @@ def test_partition_values(kind, kept, changed):
         assert keeps(kind, value), f"{value!r} stays itself in a {kind}"
     for value in changed:
         assert not keeps(kind, value), f"{value!r} would become another in a {kind}, or none"
+
+
+def test_a_type_that_is_nested_without_end_is_refused():
+    with pytest.raises(InexpressibleError, match="is nested too deeply"):
+        hive_type("array<" * 9_000 + "int" + ">" * 9_000)

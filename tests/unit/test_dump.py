@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -224,6 +225,23 @@ def test_no_manifest_is_read_to_an_end_that_is_too_far(tmp_path: Path) -> None:
         file.truncate(20 * 1024**3)  # of which the file system keeps nothing
     with pytest.raises(DumpDamaged, match=r"manifest\.json is damaged: it has more than 64 MiB"):
         open_dump(tmp_path)
+
+
+def test_no_file_is_read_that_is_larger_than_any_that_is_written(tmp_path: Path) -> None:
+    manifest = write(tmp_path / "it", filled())
+    piece = manifest.pieces[0].model_copy(update={"bytes": 20 * 1024**3})
+    os.truncate(tmp_path / "it" / piece.name, piece.bytes)
+    (tmp_path / "it" / MANIFEST).write_bytes(manifest.model_copy(update={"pieces": (piece,)}).to_bytes())
+    with pytest.raises(DumpDamaged, match=rf"{piece.name} is larger than any that pysync writes: 20 GiB"):
+        open_dump(tmp_path / "it")
+
+
+def test_a_table_that_no_dump_can_hold_is_refused_while_it_is_dumped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces_of, "MOST_BYTES", 100)
+    with pytest.raises(PysyncError, match="the answers about one table are too large for a dump"):
+        write(tmp_path / "it", filled())
 
 
 def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
+from unittest.mock import ANY, patch
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pysync.capture.notifications import NewRows, Position, begin, read, reader
 from pysync.capture.notifications.reader import LOOK_BACK
+from pysync.metastore.errors import AnswerTooLarge
 from tests.support.notifications import MemoryLog, row
 
 
@@ -98,6 +99,33 @@ def test_what_was_seen_is_not_kept_in_memory_again_by_pages_that_are_small(page)
     log.asked.clear()
     assert read_all(log, position, page)[0] == [120]
     assert {limit for _, limit in log.asked} <= {page, 2 * page}, "it asked for more and more at once"
+
+
+class LogOfLargeRows(MemoryLog):
+    """Its answers have at most as many characters of messages as `MOST`."""
+
+    MOST = 1_000
+
+    def after(self, id, limit=500):  # noqa: A002
+        rows = super().after(id, limit)
+        if sum(len(it.message) for it in rows) > self.MOST:
+            raise AnswerTooLarge("the answer is too large")
+        return rows
+
+
+def test_pages_that_are_too_large_are_read_in_parts():
+    log = LogOfLargeRows([row(number, message="x" * 200) for number in range(1, 250)])
+    assert read_all(log, Position(0)) == (list(range(1, 250)), ANY, [])
+    assert begin(log).last == 249
+
+
+def test_one_row_that_is_too_large_is_a_gap_and_all_others_are_read():
+    log = LogOfLargeRows([row(number, message="x" * (2_000 if number == 100 else 9)) for number in range(1, 250)])
+    ids, position, gaps = read_all(log, Position(0))
+    assert ids == [number for number in range(1, 250) if number != 100]
+    assert [gap.partition(":")[0] for gap in gaps] == ["the notification log no longer holds notification 100"]
+    assert read_all(log, position) == ([], position, [])
+    assert begin(log).last == 249
 
 
 def test_a_log_that_has_forgotten_only_what_was_read_has_no_gap():

@@ -17,7 +17,7 @@ from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.client import Metastore
-from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnsupported
+from pysync.metastore.errors import AnswerTooLarge, MetastoreCallFailed, MetastoreUnsupported
 from pysync.model.catalogs import database_in
 
 PAGE = 500
@@ -98,19 +98,36 @@ class NotificationLog:
         return sorted(map(_notification, rows), key=lambda row: row.id)
 
     def scan(self, id: int, page: int = PAGE) -> Iterator[Notification]:  # noqa: A002, the log's own word
-        """Every row whose id is higher, ascending, each once, a page at a time: rows that share an id are not cut off
-        by the end of a page.
-        """
+        """Every row whose id is higher, ascending, each once."""
         seen: set[tuple[int, str]] = set()
+        for rows, _ in self.pages(id, page):
+            yield from (row for row in rows if (row.id, row.digest) not in seen)
+            seen = {(row.id, row.digest) for row in rows if row.id == rows[-1].id}
+
+    def pages(self, since: int, page: int = PAGE) -> Iterator[tuple[list[Notification], bool]]:
+        """The rows whose id is higher, ascending, a page at a time, and whether the page is full: the last one is not.
+
+        Rows of the last id of a page come again, as rows that share an id may be cut off by the end of a page. Of what
+        is too large for one answer the pages are smaller. A row that is too large by itself is left out.
+        """
+        most, alone = page, None
         while True:
-            rows = self.after(id, page)
-            fresh = [row for row in rows if (row.id, row.digest) not in seen]
-            yield from fresh
+            try:
+                rows = self.after(since, page)
+            except AnswerTooLarge:
+                if page == 1:
+                    since, page, alone = since + 1, most, None
+                elif alone is not None:  # what follows it does not fit beside it
+                    since, page, alone = alone, 1, None
+                else:
+                    page = max(1, page // 4)
+                continue
+            yield rows, len(rows) >= page
             if len(rows) < page:
                 return
-            seen = {(row.id, row.digest) for row in rows if row.id == rows[-1].id}
-            # Back by one id: more rows of the last one may follow. A page of nothing but these makes room for more.
-            page, id = (page, rows[-1].id - 1) if fresh else (page * 2, id)  # noqa: A001
+            alone = rows[0].id if page == 1 else None
+            # Back by one id: more rows of it may follow. Where a page is all of one id, it takes a larger one.
+            page, since = (page, rows[-1].id - 1) if rows[-1].id - 1 > since else (page * 2, since)
 
     def _call(self, request: Any) -> Any:
         try:

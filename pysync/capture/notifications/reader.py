@@ -101,14 +101,8 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
 
 def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
     """The first page with a row that was not seen, and whether it is full; an older page is not kept in memory."""
-    since = position.since
-    while True:
-        rows = log.after(since, page)
-        full = len(rows) >= page
-        if not full or any((row.id, row.digest) not in position.seen for row in rows):
-            return rows, full
-        # Back by one id: more rows of the last one may follow. Where a page is all of one id, it takes a larger one.
-        page, since = (page, rows[-1].id - 1) if rows[-1].id - 1 > since else (page * 2, since)
+    pages = log.pages(position.since, page)
+    return next(it for it in pages if not it[1] or any((row.id, row.digest) not in position.seen for row in it[0]))
 
 
 def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:
@@ -130,7 +124,7 @@ def _missing(fresh: Sequence[Notification], last: int, current: int) -> str | No
 def _lost(first: int, last: int) -> str:
     return (
         f"the notification log no longer holds {span('notification', first, last)}: pysync did not read the log for "
-        "longer than the metastore keeps events"
+        "longer than the metastore keeps events, or what is missing is larger than an answer may be"
     )
 
 

@@ -28,7 +28,10 @@ _WIDER = ("tinyint", "smallint", "int", "bigint")
 def hive_type(text: str) -> str:
     """The type as a statement writes it. Raises InexpressibleError for what is not a type that Athena takes."""
     tokens = _tokens(text)
-    written = _type(tokens, text)
+    try:
+        written = _type(tokens, text)
+    except RecursionError:
+        raise InexpressibleError(f"{text!r:.80} is nested too deeply") from None
     if tokens:
         raise InexpressibleError(f"{text!r:.80} is not a type")
     return written
