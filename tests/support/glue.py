@@ -118,7 +118,7 @@ def unasked() -> Any:
 
 def unasked_store() -> GlueStore:
     """A store for what it does without asking."""
-    settings = GlueSettings(name="lake", kind="glue", region="eu-west-1")
+    settings = GlueSettings(name="lake", kind="glue", region="eu-west-1", unreadable_locations="keep")
     provide(settings, glue=unasked())
     return GlueStore(settings)
 

@@ -63,8 +63,8 @@ def name(bench: Bench) -> TableName:
 def open_target(bench: Bench, s3: Any) -> Callable[..., StoreTarget]:
     """A new connection each time: what one has read a moment ago, it does not read again."""
 
-    def opened(every: str | None = "1h") -> StoreTarget:
-        target = bench.target(**({"log_schemas_every": every} if every else {}))
+    def opened(every: str | None = "1h", **values: Any) -> StoreTarget:
+        target = bench.target(**({"log_schemas_every": every} if every else {}), **values)
         provide(target.store.settings, s3=s3)
         return target
 
@@ -211,7 +211,7 @@ def test_a_network_that_is_away_is_waited_for(open_target, s3, source, name) -> 
 
 
 def test_a_table_elsewhere_is_told(open_target, s3, source, name) -> None:
-    target = open_target()
+    target = open_target(unreadable_locations="keep")
     with capture_logs() as logs:
         target.apply(source.put_table(registered(name, "hdfs://nn/t")))
     assert [it["reason"] for it in logs if it["event"] == "table_log_unreadable"] == ["it is not on S3"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.base.text import count
+from pysync.base.text import count, whole_number
 from pysync.model.catalogs import is_default_database
 from pysync.model.definition import LAST_ID_KEY
 from pysync.model.mark import KEPT_KEY
@@ -74,8 +74,7 @@ def _with_last_id(definition: Any, operation: PutDatabase, existing: Any | None)
 
 
 def _last_id(database: Any) -> int:
-    text = (database.parameters or {}).get(LAST_ID_KEY, "")
-    return int(text) if text.isdecimal() else 0
+    return whole_number((database.parameters or {}).get(LAST_ID_KEY, "")) or 0
 
 
 def drop_database(store: Door, operation: DropDatabase, judge: Judge) -> Outcome:
