@@ -71,6 +71,10 @@ class LatestState:
         """Whether it is the same object."""
         return self._names() == other._names()
 
+    def is_close_to(self, other: LatestState) -> bool:
+        """Whether nobody knows which of the two events came first."""
+        return self.origin != other.origin and abs(self.time_ms - other.time_ms) < _CLOSE_MS
+
     def _names(self) -> tuple[str, str, str]:
         return self.database, self.table, self.partition
 
@@ -102,12 +106,14 @@ class LatestObjects:
         return self.states[-_MOST:]
 
     def _note(self, state: LatestState) -> None:
-        around = (it for it in self.states if state.is_in(it) and it.origin != state.origin)
-        is_close = any(abs(state.time_ms - it.time_ms) < _CLOSE_MS for it in around)
+        is_close = any(state.is_in(it) and state.is_close_to(it) for it in self.states)
         before = next((it for it in self.states if it.is_same(state)), None)
         self.states = [it for it in self.states if it is not before]
         if not state.exists:  # nor is anything in it
-            self.states = [replace(it, exists=False, certain=True) if it.is_in(state) else it for it in self.states]
+            self.states = [
+                replace(it, exists=False, certain=not it.is_close_to(state)) if it.is_in(state) else it
+                for it in self.states
+            ]
         formers = [*(before.formers if before else ()), *state.formers]
         formers = [it for it in formers if it != state.digest][-_MOST_FORMERS:]
         self.states.append(replace(state, formers=formers, certain=not is_close))

@@ -111,6 +111,13 @@ def test_of_two_threads_at_once_nobody_knows_which_came_last(other, milliseconds
     assert contradictions([drop, create], {}) == wrong
 
 
+@pytest.mark.parametrize(("milliseconds", "wrong"), [(4999, {}), (5000, {"db.t/day=2": BACK})])
+def test_a_partition_of_another_thread_may_be_of_the_table_that_is_created_again(milliseconds, wrong):
+    add = change(Kind.ADD_PARTITION, of=made(), after=[day("2")], time_ms=10_000, attributes={"thread": "2"})
+    drop = change(Kind.DROP_TABLE, before=[made()], time_ms=10_000 + milliseconds, attributes={"thread": "1"})
+    assert contradictions([add, drop], {"db.t/day=2": day("2")}) == wrong
+
+
 def test_a_table_in_doubt_contradicts_nothing_until_its_next_event():
     objects = LatestObjects()
     objects.note(created(made())[0])
