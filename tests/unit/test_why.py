@@ -138,6 +138,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "applied",
         "dr has dr.t: it was written (PutTable at",
     ),
+    "there, and a gap is open, and the source is not known": (
+        {"records": [done()], "gaps": ["a listener was lost"], "ends": Presence(None, True)},
+        "applied",
+        "dr has dr.t",
+    ),
     "not asked": ({"records": [done()]}, "applied", "dr should have dr.t: it was written (PutTable at"),
     "dropped by hand at the target": (
         {"records": [done()], "ends": Presence(True, False)},

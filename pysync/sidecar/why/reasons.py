@@ -47,7 +47,7 @@ def reasons(facts: Facts) -> list[Reason]:
     under_way, done = list(_under_way(facts)), list(_state(facts))
     ends = list(_unlike(facts, done))
     # What may be on its way is the reason why only one end has it.
-    is_at_one_end = facts.ends.at_source != facts.ends.at_target
+    is_at_one_end = {facts.ends.at_source, facts.ends.at_target} == {True, False}
     causes += [*under_way, *ends, *done] if is_at_one_end else [*ends, *done, *under_way]
     causes = causes or [_unknown(facts)]
     if not facts.waiting and facts.state == DISABLED:
