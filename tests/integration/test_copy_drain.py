@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -75,7 +75,12 @@ def days(metastore: Metastore, database: str) -> list[str]:
 
 def files_in(directory: Path) -> dict[str, bytes]:
     """The files that a reader looks at."""
-    return {it.name: it.read_bytes() for it in directory.iterdir() if not it.name.startswith((".", "_"))}
+    found: dict[str, bytes] = {}
+    for it in directory.iterdir():
+        if not it.name.startswith((".", "_")):
+            with suppress(FileNotFoundError):  # the sidecar has removed it since it was listed
+                found[it.name] = it.read_bytes()
+    return found
 
 
 def answer(stage: Stage, *command: str) -> Any:
