@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes
 
+from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
@@ -44,6 +46,7 @@ def assert_follows_a_restore(
     with Metastore(stage.source.uri) as source:
         name = _filled(source)
         before = parameters(source, name)
+    time.sleep(CLOSE_SECONDS)  # of changes by two processes within this time nobody knows which came last
     stage.source.stop()
     back_up()
     stage.source.start()
