@@ -13,14 +13,16 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.model.change import Change
 from pysync.model.definition import definition
 from pysync.model.event import Kind
-from pysync.model.names import TableName, partition_name
+from pysync.model.names import TableName
+from pysync.model.removal import name_of_values
 
 _MOST = 20
 _MOST_FORMERS = 10
-_CLOSE_MS = 5000
+_CLOSE_MS = CLOSE_SECONDS * 1000
 """Events of two threads that are no further apart may come in another order than their commits."""
 
 _PUTS = frozenset({Kind.CREATE_DATABASE, Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.ADD_PARTITION, Kind.ALTER_PARTITION})
@@ -137,11 +139,11 @@ def _states_of(change: Change) -> Iterator[LatestState]:
 
 def _state(change: Change, item: Any, *, exists: bool, created: int, formers: Sequence[str] = ()) -> LatestState:
     event, (database, table, values) = change.event, _names(item)
-    keys = [it.name for it in change.table.partitionKeys] if values is not None else []
+    keys = [it.name for it in change.table.partitionKeys or ()] if values is not None else []
     return LatestState(
         database=database,
         table=table,
-        partition=partition_name(keys, values) if values is not None else "",
+        partition=name_of_values(keys, values) if values is not None else "",
         exists=exists,
         created=created,
         digest=_digest(item),
@@ -154,7 +156,8 @@ def _state(change: Change, item: Any, *, exists: bool, created: int, formers: Se
 def _names(item: Any) -> tuple[str, str, Sequence[str] | None]:
     """The names of a database, of a table, or of a partition's table and its values."""
     database = item.name if isinstance(item, hive.Database) else item.dbName
-    return database, getattr(item, "tableName", ""), getattr(item, "values", None)
+    values = item.values or () if isinstance(item, hive.Partition) else None
+    return database, getattr(item, "tableName", ""), values
 
 
 def _created(item: Any) -> int:

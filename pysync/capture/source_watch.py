@@ -14,10 +14,12 @@ from dataclasses import asdict
 from typing import Any
 
 import structlog
+from thrift.Thrift import TException
 
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.latest_objects import LatestObjects, LatestState
+from pysync.metastore.errors import MetastoreCallFailed
 from pysync.metastore.reads import Reads
 from pysync.model.change import Change, decode_change
 from pysync.model.event import SIDECAR, Kind
@@ -26,12 +28,9 @@ from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.worker import Worker
 
-OLDER = "older-source:"
-"""How the keys of the gaps begin that this opens."""
-
 _EVERY_SECONDS = 5.0
 _ASK_SECONDS = 30.0
-_MOST_EVENTS = 1000
+_MOST_EVENTS = 200
 _MOST_BYTES = 64 * 1024 * 1024
 _NOTE = "latest-objects"
 
@@ -70,12 +69,14 @@ class SourceWatch:
         former = list(self._objects.states)
         if self._watch is not None:
             self._note_events()
-        if self._suspected or self._has_begun() or time.monotonic() - self._answered_at >= _ASK_SECONDS:
-            # What was known before is asked for, too, as many events may have come since a metastore began.
-            remaining = [it for it in former if it in self._objects.states]
-            self._ask(it for it in dict.fromkeys([*remaining, *self._objects.latest()]) if it.certain)
-        self._objects.forget_oldest(self._suspected)
-        self._save()
+        try:
+            if self._suspected or self._has_begun() or time.monotonic() - self._answered_at >= _ASK_SECONDS:
+                # What was known before is asked for, too, as many events may have come since a metastore began.
+                remaining = [it for it in former if it in self._objects.states]
+                self._ask(it for it in dict.fromkeys([*remaining, *self._objects.latest()]) if it.certain)
+        finally:  # also while the source is away
+            self._objects.forget_oldest(self._suspected)
+            self._save()
 
     def _has_begun(self) -> bool:
         """Whether a metastore has begun, until all that its listener had is delivered."""
@@ -106,7 +107,7 @@ class SourceWatch:
         """Ask for these objects. If one is older twice in a row, though all events have come, that is a gap."""
         with self._source() as source:
             source.database("default")
-            older = {it: why for it in states if (why := it.contradiction(_found(source, it)))}
+            older = {it: why for it in states if (why := _contradiction(source, it))}
         self._answered_at = time.monotonic()
         self.worker.succeeded()
         certain = [f"{it} {why}" for it, why in older.items() if it in self._suspected]
@@ -115,7 +116,7 @@ class SourceWatch:
             return
         reason = f"the source's metastore is older than its events, as after a restore: {certain[0]}"
         log.error("source_older", reason=reason, objects=certain)
-        self._queue.gaps.open(f"{OLDER}{time.time_ns()}", reason)
+        self._queue.gaps.open(f"older-source:{time.time_ns()}", reason)
         self._objects, self._suspected = LatestObjects(), []
 
     def _save(self) -> None:
@@ -134,8 +135,16 @@ def _change(queued: Queued) -> Change | None:
         return None
 
 
+def _contradiction(source: Reads, state: LatestState) -> str:
+    """What of the object is older at the source; "" if nothing is, or the source fails to read this one."""
+    try:
+        return state.contradiction(_found(source, state))
+    except (TException, MetastoreCallFailed):
+        return ""
+
+
 def _found(source: Reads, state: LatestState) -> Any | None:
-    """The object as it is at the source, or None. Raises MetastoreError."""
+    """The object as it is at the source, or None. Raises what the source does."""
     if not state.table:
         return source.database(state.database)
     table = source.table(state.database, state.table)

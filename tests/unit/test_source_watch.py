@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.errors import PysyncError
 from pysync.capture import source_watch
@@ -15,7 +16,7 @@ from pysync.capture.source_watch import SourceWatch
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
-from tests.support import table
+from tests.support import partition, table
 from tests.support.events import INSTANCE, create_table, event
 from tests.support.queues import Reopener
 from tests.support.refreshing import Hms
@@ -196,6 +197,38 @@ def test_a_source_that_is_away_is_asked_again_and_its_events_are_noted_meanwhile
     stand.is_away = False
     restored(stand)
     assert [stand.turn(), len(stand.turn())] == [[], 1]
+
+
+def test_an_object_that_the_source_fails_to_read_hinders_no_other(stand, monkeypatch):
+    read = Hms.table
+
+    def odd(source: Hms, of: str, name: str) -> object:
+        if name == "odd":
+            raise hive.MetaException("it is odd")
+        return read(source, of, name)
+
+    monkeypatch.setattr(Hms, "table", odd)
+    stand.send(create_table("db.odd"), create_table("db.t", sequence=2))
+    stand.turn()
+    restored(stand)
+    assert [stand.turn(30), len(stand.turn())] == [[], 1]
+
+
+def test_a_partition_that_does_not_fit_its_table_hinders_nothing(stand):
+    odd = partition(table("db", "t"), ["1", "2"])
+    stand.send(event(Kind.ADD_PARTITION, of=table("db", "t"), after=[odd]), create_table("db.u", sequence=2))
+    restored(stand)
+    assert stand.turn() == []
+    assert len(stand.turn()) == 1
+
+
+def test_no_more_is_remembered_while_the_source_is_away(stand):
+    stand.is_away = True
+    for turn in range(4):
+        stand.send(*(create_table(f"db.t{turn}x{it}", sequence=1 + turn * 50 + it) for it in range(50)))
+        with pytest.raises(PysyncError):
+            stand.turn(30)
+    assert len(json.loads(stand.queue.notes.get("latest-objects"))["states"]) == 20
 
 
 def test_of_the_notification_log_only_the_contact_counts(stand):
