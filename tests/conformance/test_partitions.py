@@ -208,9 +208,18 @@ def test_partitions_from_before_the_table_got_its_name_are_stale(
 
 
 def test_with_the_wrong_number_of_values(target: Target, source: Source, name: TableName, owner: Any) -> None:
-    wider = table(name, owner.sd.location, keys=["k", "l"])
     with pytest.raises(Rejected, match="2 values, but the table has 1 partition key"):
-        target.apply(source.put_partitions(wider, partition(wider, ["1", "2"])))
+        target.apply(source.drop_partitions(owner, ["1", "2"]))
+
+
+def test_partitions_of_a_former_table_with_other_keys_have_the_table_read_at_the_source(
+    target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    former = table(name, owner.sd.location, keys=["k", "l"])
+    put = source.put_partitions(former, partition(former, ["1", "2"]))
+    for operation in (put, source.drop_partitions(former, ["1", "2"])):
+        with pytest.raises(Incomplete, match="2 values, but the table has 1 partition key"):
+            target.apply(operation)
 
 
 def test_partitions_of_a_table_that_was_created_anew_are_stale(

@@ -120,14 +120,3 @@ def test_an_event_that_comes_again_after_a_restart_changes_nothing(
     again = by(DR, source.put_table(table(name, location, parameters={"by": "earlier"}), at=19))
     assert target.apply(again) == Outcome.STALE
     assert by_of(target, name) == "later"
-
-
-def test_a_drop_of_partitions_of_a_table_with_other_keys_is_refused_in_words(
-    target: Target, source: Source, name: TableName, location: str
-) -> None:
-    there, reported = (table(name, location, keys=keys) for keys in (["k"], ["k", "m"]))
-    target.apply(source.put_table(there))
-    target.apply(source.put_partitions(there, partition(there, ["1"])))
-    with pytest.raises(Rejected, match="has 2 values, but the table has 1 partition key"):
-        target.apply(source.drop_partitions(reported, ["1", "2"]))
-    assert [it.values for it in target.partitions(name)] == [["1"]]

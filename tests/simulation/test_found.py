@@ -31,6 +31,13 @@ _RETRY_BEFORE_COMPARISON: History = (
     Step("replay", 0, 185, 62, 78),
     Step("power", 0, 135, 90, 201),
 )
+_PARTITION_OF_A_FORMER_TABLE: History = (
+    Step("client", 0, 4, 1, 1),
+    Step("late", 0, 24, 5, 255),
+    Step("client", 0, 0, 13, 32),
+    Step("client", 0, 29, 5, 21),
+    Step("client", 0, 27, 13, 229),
+)
 _DROP = numbers_of(Client._drop)[0]
 _CLOCK_SET_BACK: History = (
     Step("client"),
@@ -177,6 +184,11 @@ FOUND: dict[str, tuple[str, int, History]] = {
         "braked",
         91005140,
         _RELEASED_DURING_A_RETRY,
+    ),
+    "a table without partitions has the name of one whose partition is added late": (
+        "braked",
+        91006050,
+        _PARTITION_OF_A_FORMER_TABLE,
     ),
     "both ways a kept table's home makes another one of that name": ("braked-pair", 70005147, _KEPT_TABLE_MADE_ANEW),
     "a replica is renamed into a database that its home drops": ("pair", 70002326, _RENAMED_INTO_A_DROPPED_DATABASE),

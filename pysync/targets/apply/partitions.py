@@ -12,7 +12,7 @@ from pysync.model.operation import DropPartitions, PutPartitions
 from pysync.targets.apply.door import Door, partition_key
 from pysync.targets.apply.file_deletion import drop_batches
 from pysync.targets.apply.judge import OUTCOMES, Judge, Verdict
-from pysync.targets.base import Held, Outcome, Rejected, total
+from pysync.targets.base import Held, Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
 from pysync.targets.store import Exists, RefusedPartition, Written, refused_as_one
@@ -23,7 +23,8 @@ _ENOUGH = 10  # refused partitions after which no other batch is tried: then it 
 
 
 def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outcome:
-    """Add the partitions that are absent, alter those that differ. May raise Incomplete if the table is not there.
+    """Add the partitions that are absent, alter those that differ. May raise Incomplete if the table is not there, and
+    does if it has another number of partition keys.
 
     Partitions that the store refuses do not stop the others: Rejected is raised at the end.
     """
@@ -33,6 +34,7 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, table)
+    _assert_table_is_meant(operation.table, operation.definition.partitionKeys or (), table)
     wanted, refused = as_stored(store, operation.table, table, operation.partitions)
     if wanted and judge.takes_files(store.settings, operation, table):
         store.bring_files()
@@ -54,8 +56,8 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
 
 
 def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Outcome:
-    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys, and at the end
-    for those that the store refuses or the guard holds.
+    """Drop the partitions that exist. Raises Incomplete if the table has another number of partition keys, and Rejected
+    at the end for those that the store refuses or the guard holds.
     """
     table = store.reads.table(operation.table)
     if table is None:
@@ -69,7 +71,7 @@ def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Out
         return Outcome.FOREIGN  # no partition of another's table can be meant
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
-        fitting(operation.table, keys, values)
+    _assert_table_is_meant(operation.table, operation.keys, table)
     outcomes, refusals, held = list[Outcome](), list[Rejected](), list[Held]()
     for batch in slices(operation.values, store.reads.batch):
         try:
@@ -89,13 +91,23 @@ def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Out
     return outcome
 
 
+def _assert_table_is_meant(name: TableName, keys: Sequence[Any], table: Any) -> None:
+    """Raise Incomplete where the target's table has another number of partition keys than the operation's.
+
+    One of the two is a former table of that name; the source knows what it is now.
+    """
+    if len(keys) != len(table.partitionKeys or ()):
+        raise Incomplete(_misfit(name, len(keys), table.partitionKeys or ()))
+
+
 def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:
     """Raise Rejected where a partition's values do not fit its table's partition keys."""
     if len(keys) != len(values):
-        raise Rejected(
-            f"a partition of {name} has {count(len(values), 'value')}, but the table has "
-            f"{count(len(keys), 'partition key')}"
-        )
+        raise Rejected(_misfit(name, len(values), keys))
+
+
+def _misfit(name: TableName, values: int, keys: Sequence[Any]) -> str:
+    return f"a partition of {name} has {count(values, 'value')}, but the table has {count(len(keys), 'partition key')}"
 
 
 def as_stored(
