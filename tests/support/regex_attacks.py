@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.regex_steps import ONE_CHARACTER, constants, one_character, parser
+from tests.support.regex_steps import ONE_CHARACTER, compiled, constants, parser
 
 _REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT}
 _LOOKS = {constants.ASSERT, constants.ASSERT_NOT}
@@ -88,7 +88,7 @@ class _Tree:
         named = [value] if kind is constants.LITERAL else []
         if kind is constants.IN:
             named = [it[1] if it[0] is constants.LITERAL else it[1][0] for it in value if it[0] in _NAMING]
-        own = one_character(node, self._flags)
+        own = compiled(node, self._flags)
         return [it for it in dict.fromkeys([*_ALPHABET, *map(chr, named)]) if own.match(it)][: 3 * _MOST_PUMPS]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -24,11 +25,17 @@ Groups = dict[int, tuple[int, int]]
 Found = Iterator[tuple[int, Groups]]
 
 
-def one_character(node: Any, flags: int) -> re.Pattern[str]:
-    """The expression of one node of a tree: of one character, or of a place such as the end of a word."""
+def compiled(node: Any, flags: int) -> re.Pattern[str]:
+    """The expression of one node of a tree."""
     tree = parser.SubPattern(parser.State(), [node])
     tree.state.flags = flags
     return compiler.compile(tree, flags)
+
+
+@cache
+def _tree(pattern: re.Pattern[str]) -> tuple[list[Any], dict[int, re.Pattern[str]]]:
+    """The nodes of an expression, and those that were compiled so far, by id."""
+    return [*parser.parse(pattern.pattern, pattern.flags)], {}
 
 
 class TooManySteps(Exception):
@@ -41,9 +48,8 @@ class Steps:
     def __init__(self, pattern: re.Pattern[str], most: int = sys.maxsize) -> None:
         self.count = 0
         self._most = most
-        self._nodes = [*parser.parse(pattern.pattern, pattern.flags)]
+        self._nodes, self._compiled = _tree(pattern)
         self._flags = pattern.flags
-        self._compiled: dict[int, re.Pattern[str]] = {}
 
     def search_all(self, text: str) -> list[tuple[int, int]]:
         """The places of all matches, as `finditer` gives them."""
@@ -63,14 +69,14 @@ class Steps:
         """Whether the whole text matches."""
         return any(end == len(text) for end, _ in self._from(self._nodes, 0, text, 0, {}))
 
-    def _matches(self, node: Any, text: str, at: int) -> bool:
-        """Whether one character, or a place such as the end of a word, is what a node wants."""
+    def _match(self, node: Any, text: str, at: int) -> re.Match[str] | None:
+        """The match of a node that takes no wrong way: of one character, a place, or a repeat of one character."""
         if id(node) not in self._compiled:
-            self._compiled[id(node)] = one_character(node, self._flags)
-        return self._compiled[id(node)].match(text, at) is not None
+            self._compiled[id(node)] = compiled(node, self._flags)
+        return self._compiled[id(node)].match(text, at)
 
-    def _count(self) -> None:
-        self.count += 1
+    def _count(self, steps: int = 1) -> None:
+        self.count += steps
         if self.count > self._most:
             raise TooManySteps
 
@@ -85,7 +91,7 @@ class Steps:
         self._count()
         kind, value = node
         if kind in ONE_CHARACTER or kind is constants.AT:
-            if self._matches(node, text, at):
+            if self._match(node, text, at):
                 yield at + (kind is not constants.AT), groups
         elif kind is constants.BRANCH:
             for branch in value[1]:
@@ -93,6 +99,8 @@ class Steps:
         elif kind is constants.SUBPATTERN:
             for end, bound in self._from(value[3], 0, text, at, groups):
                 yield end, {**bound, value[0]: (at, end)} if value[0] else bound
+        elif kind is constants.MAX_REPEAT and len(value[2]) == 1 and value[2][0][0] in ONE_CHARACTER:
+            yield from self._repeat_character(node, text, at, groups)
         elif kind in {constants.MAX_REPEAT, constants.MIN_REPEAT}:
             yield from self._repeat(node, text, at, groups)
         elif kind in {constants.ASSERT, constants.ASSERT_NOT}:
@@ -110,6 +118,13 @@ class Steps:
         found = next(self._from(nodes, 0, text, begin, groups), None) if begin >= 0 else None
         if (found is not None) == (kind is constants.ASSERT):
             yield at, found[1] if found else groups
+
+    def _repeat_character(self, node: Any, text: str, at: int, groups: Groups) -> Found:
+        longest = self._match(node, text, at)
+        if longest is not None:
+            self._count(longest.end() - at)
+            for end in range(longest.end(), at + node[1][0] - 1, -1):
+                yield end, groups
 
     def _repeat(self, node: Any, text: str, at: int, groups: Groups) -> Found:
         """Without recursion for each round: the ends of all rounds are a stack."""
