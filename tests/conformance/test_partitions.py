@@ -212,7 +212,7 @@ def test_with_the_wrong_number_of_values(target: Target, source: Source, name: T
         target.apply(source.drop_partitions(owner, ["1", "2"]))
 
 
-def test_partitions_of_a_former_table_with_other_keys_have_the_table_read_at_the_source(
+def test_partitions_of_a_former_table_with_other_keys_need_a_reread(
     target: Target, source: Source, name: TableName, owner: Any
 ) -> None:
     former = table(name, owner.sd.location, keys=["k", "l"])
