@@ -130,7 +130,11 @@ class Pages:
         name = query.get("name", "").strip()
         if "." in name and not filter_of(query).keys() - {"name"} and self._is_whole(name.lower()):
             return RedirectResponse(f"/tables/{segment(name)}", 303)
-        answer = self._site.ask("tables", **tables_request(query))
+        wanted = tables_request(query)
+        answer = self._site.ask("tables", **wanted)
+        if answer.value is None and wanted.get("state") and wanted["sort"] == "urgency":
+            # Of some states the tables are known without the source, but not how many there are of the others.
+            answer = self._site.ask("tables", **{**wanted, "sort": "name"})
         return self._site.render(
             request,
             "tables.html",
@@ -145,7 +149,7 @@ class Pages:
     def suggestions(self, request: Request) -> Response:
         """A few names of tables with this text in them, as JSON; none where the source does not answer."""
         name = request.query_params.get("name", "").strip()
-        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else CommandAnswer(None)
+        answer = self._site.ask("tables", part=name, sort="match", limit=SUGGESTED) if name else CommandAnswer(None)
         names = [it["object"] for it in (answer.value or {}).get("objects", ())]
         return JSONResponse(names, headers={"Cache-Control": "no-store"})
 

@@ -125,19 +125,31 @@ def test_tables_in_conflict_are_adopted_by_their_reason(browser: Browser, serve:
 
 def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(browser: Browser, serve: Serve) -> None:
     served = serve(fresh())
-    sign_in(browser, served, "/tables")
-    assert len(browser.all("tbody tr")) == 100
+    sign_in(browser, served, "/tables?sort=name")
+    assert len(browser.all(".dense tbody tr")) == 100
     browser.click("a[rel=next]")
     assert browser.all("tbody a.name")[0].text == "shop_000.orders_099"
     browser.find("#find-table").send_keys("orders_042")
     browser.click(".search button")
     assert {it.text.partition(".")[2] for it in browser.all("tbody a.name")} == {"orders_042"}
+    browser.choose("select[name=target]", "dr")
     browser.choose("select[name=state]", "parked")
     browser.click(".filter button")
-    assert {it.text.strip() for it in browser.all("td[data-label=dr] .state")} == {"parked"}
+    assert {it.text.split()[0] for it in browser.all("td[data-label=dr] .state")} == {"parked"}
     browser.find("#find-table").send_keys("shop_007.orders_042")
     browser.click(".search button")
     assert browser.path() == "/tables/shop_007.orders_042", "a whole name leads to its page"
+
+
+def test_each_table_takes_one_line_and_trouble_is_first(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh(in_trouble))
+    sign_in(browser, served, "/tables")
+    heights = {it.size["height"] for it in browser.all(".dense tbody tr") if len(it.text) < 150}
+    assert max(heights) < 40
+    assert "held" in browser.all(".dense tbody tr")[0].text
+    browser.click(".counts a[href*='state=parked'][href*='target=lake']")
+    assert {it.text for it in browser.all("td[data-label=lake] .state")} == {"parked"}
+    assert browser.text(".counts [aria-current]") == browser.text(".title .quiet").split()[0]
 
 
 def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser, serve: Serve) -> None:

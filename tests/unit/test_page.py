@@ -340,6 +340,20 @@ def test_what_a_retry_came_to(alice: PageVisitor, sidecar: FakeSidecar, answer: 
     assert text in alice.act("retry", target="dr").text
 
 
+def test_selected_tables_are_refreshed_together_and_never_all_for_want_of_a_selection(
+    alice: PageVisitor, sidecar: FakeSidecar
+) -> None:
+    page = alice.get("/tables")
+    fields = [("csrf", page.field("csrf")), ("back", "/tables"), ("tables", "shop.a"), ("tables", "shop.b")]
+    assert alice.post("/acts/refresh", fields).location == "/tables"
+    assert ("refresh", {"tables": ["shop.a", "shop.b"], "who": "alice (page)"}) in sidecar.asked
+    sidecar.asked.clear()
+    for act in ("refresh", "retry-selected", "skip-selected", "adopt-selected"):
+        assert "nothing is selected" in alice.act(act, target="lake", tables="", sure="yes").text
+    assert {"refresh", "parked retry", "parked skip", "parked adopt"}.isdisjoint(name for name, _ in sidecar.asked)
+    assert "nothing was skipped" in alice.act("skip-selected", target="lake", tables="shop.a").text
+
+
 def test_nothing_is_skipped_without_saying_so(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     assert "nothing was skipped" in alice.act("skip", target="lake", table=EVIL).text
     assert "parked skip" not in [name for name, _ in sidecar.asked]
