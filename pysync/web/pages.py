@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from pysync.web.site import CommandAnswer, Site
-from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
+from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of
 from pysync.web.views.charts import DEFAULT_RANGE, RANGES
+from pysync.web.views.feed import MOST_RECORDS, alike_feed, journal_feed
 from pysync.web.views.overview import overview
 from pysync.web.views.parked import parked_page, parked_row
 from pysync.web.views.table import table_view
@@ -53,9 +54,9 @@ class Pages:
         """The way of a change, and what needs attention."""
         status = self._site.status()
         view = overview(status, self._site.clock())
-        recent = self._site.ask("actions", limit=_RECENT, notable=True) if self._site.session(request) else None
-        rows = rows_of(recent.value["records"]) if recent and recent.value else []
-        return self._site.render(request, "overview.html", view=view, source=status["source"], recent=rows)
+        recent = self._site.ask("actions", limit=MOST_RECORDS, notable=True) if self._site.session(request) else None
+        feed = alike_feed(recent.value["records"] if recent and recent.value else (), _RECENT)
+        return self._site.render(request, "overview.html", view=view, source=status["source"], recent=feed)
 
     def target(self, request: Request) -> Response:
         """One target."""
@@ -109,15 +110,14 @@ class Pages:
     def actions(self, request: Request) -> Response:
         """The journal, the newest first."""
         query = request.query_params
-        answer = self._site.ask("actions", **request_of(query))
+        answer = self._site.ask("actions", **request_of(query, MOST_RECORDS))
         value = answer.value or {"records": [], "next": None}
         targets = [it["name"] for it in self._site.status()["targets"]]
         return self._site.render(
             request,
             "actions.html",
             answer=answer,
-            rows=rows_of(value["records"]),
-            older=page_link(query, value["next"]) if value.get("next") is not None else "",
+            feed=journal_feed(value, query),
             newest=page_link(query) if "before" in query else "",
             chosen={key: query.get(key, "") for key in FILTERS},
             targets=targets,

@@ -25,7 +25,7 @@ from pysync.base.text import UNKNOWN, ago, count, duration, number, plain, size
 from pysync.control.server import Command
 from pysync.web.passwords import Passwords
 from pysync.web.sessions import Attempts, ProxySessions, Session, Sessions
-from pysync.web.words import machine, moment, segment
+from pysync.web.words import machine, moment, person, segment
 
 THEME = "pysync_theme"
 LIVE = "x-pysync-live"
@@ -144,7 +144,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter_ in (number, duration, moment, machine, size, segment):
+    for filter_ in (number, duration, moment, machine, person, size, segment):
         made.filters[filter_.__name__] = filter_
     made.filters["breakable"] = _breakable
     made.filters["plain"] = lambda text: plain(str(text))

@@ -17,7 +17,7 @@ from pysync.web.pages import SUGGESTED
 from tests.browser.conftest import RIGHT, USER, Served
 from tests.support import wait_for_value, wait_until
 from tests.support.browser import DESK, PHONE, WALL, Browser
-from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, holding, in_trouble
+from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_record, a_status, fresh, holding, in_trouble
 
 pytestmark = pytest.mark.browser
 
@@ -133,9 +133,9 @@ def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(brows
     browser.click(".search button")
     assert {it.text.partition(".")[2] for it in browser.all("tbody a.name")} == {"orders_042"}
     browser.choose("select[name=target]", "dr")
-    browser.choose("select[name=state]", "parked")
+    browser.choose("select[name=state]", "held")
     browser.click(".filter button")
-    assert {it.text.split()[0] for it in browser.all("td[data-label=dr] .state")} == {"parked"}
+    assert {it.text for it in browser.all("td[data-label=dr] .state")} == {"held"}
     browser.find("#find-table").send_keys("shop_007.orders_042")
     browser.click(".search button")
     assert browser.path() == "/tables/shop_007.orders_042", "a whole name leads to its page"
@@ -168,15 +168,22 @@ def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser,
 
 
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:
-    served = serve(fresh())
+    sidecar = fresh()
+    kept = [a_record(it, sidecar.now, outcome="kept", source_object=f"hr.t{it}") for it in range(2080, 2000, -1)]
+    sidecar.records = [*kept, *(a_record(it, sidecar.now, operation=f"Put{it}") for it in range(900, 800, -1))]
+    served = serve(sidecar)
     sign_in(browser, served, "/actions")
-    assert len(browser.all("tbody > tr")) >= 50
+    assert len(browser.all(".feed > tbody > tr")) == 50
+    first = browser.find(".feed > tbody > tr")
+    assert "\u00d7 80" in first.text
+    first.find_element("css selector", "summary").click()
+    assert len(first.find_elements("css selector", ".alike li")) == 80
     browser.click("a[rel=next]")
-    assert "before=" in browser.path()
-    browser.choose("select[name=outcome]", "parked")
+    assert "before=852" in browser.path()
+    browser.choose("select[name=outcome]", "kept")
     browser.click(".filter button")
     outcomes = {it.text.strip() for it in browser.all("td[data-label=outcome]")}
-    assert outcomes == {"parked"}
+    assert outcomes == {"kept"}
 
 
 def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> None:

@@ -21,7 +21,8 @@ from pysync.web.connections import _Limit
 from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_FAILURES
-from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
+from pysync.web.views.feed import MOST_RECORDS
+from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, in_trouble
 from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
@@ -142,14 +143,16 @@ def test_a_table_of_which_nothing_is_parked_any_more_says_so(alice: PageVisitor)
 
 
 def test_the_journal_is_paged_by_the_server(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    sidecar.records = [a_record(it, operation=f"Put{it}") for it in range(999, 399, -1)]
     first = alice.get("/actions?target=dr")
     link = re.search(r'href="(/actions\?[^"]*before=[^"]*)"', first.body)
     assert link
     older = alice.get(link[1].replace("&amp;", "&"))
     assert older.code == 200
     asked = [request for name, request in sidecar.asked if name == "actions"]
-    assert [it.get("before") for it in asked] == [None, 949]
-    assert [(it["target"], it["limit"]) for it in asked] == [("dr", 50)] * 2
+    assert [it.get("before") for it in asked] == [None, 950]
+    assert [(it["target"], it["limit"]) for it in asked] == [("dr", MOST_RECORDS)] * 2
+    assert "Put949" in older.body
     assert 'data-live="0"' in older.body
     assert 'data-live="5"' in first.body
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pysync.model.difference import Difference
 from pysync.targets.diff import differences
-from pysync.web.views.actions import PAGE, action_row, filter_of, page_link, request_of
-from pysync.web.views.parked import parked_page
+from pysync.web.views.actions import action_row, filter_of, page_link, request_of
+from pysync.web.views.parked import PAGE, parked_page
 from pysync.web.views.table import table_view
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
 from pysync.web.views.verify import field_of, of_database, verify_view
@@ -59,7 +59,7 @@ def test_a_field_that_was_or_becomes_nothing() -> None:
 )
 @example({"before": "0"})
 def test_whatever_stands_in_an_address_a_request_is_sound(query: dict[str, str]) -> None:
-    found = request_of(query)
+    found = request_of(query, 50)
     assert found.keys() <= {"target", "outcome", "database", "table", "before", "limit"}
     assert isinstance(found.get("before", 0), int)
     assert all(found[key] for key in found)

@@ -177,5 +177,5 @@ def _details(row: ActionRow, known: str) -> tuple[str, ...]:
     """What a record says beside its outcome; a name only where it is not the one that the target has now."""
     name = row.object if row.object != known else ""
     positions = row.positions and f"{'positions' if ' to ' in row.positions else 'position'} {row.positions}"
-    visible, who = row.visible and f"visible after {row.visible}", row.who and f"by {row.who}"
-    return tuple(filter(None, (name, row.partitions, positions, row.folded, visible, who)))
+    visible = row.visible and f"visible after {row.visible}"
+    return tuple(filter(None, (name, row.partitions, positions, row.folded, visible)))
