@@ -209,7 +209,7 @@ def test_an_order_that_makes_no_sense_is_refused(place: Place, request_: dict[st
         place.tables(**request_)
 
 
-def test_what_a_person_has_to_look_at_comes_first_and_every_state_is_counted(place: Place) -> None:
+def test_what_needs_a_person_comes_first_and_every_state_is_counted(place: Place) -> None:
     place.bench.target.rejects.add("dr_shop.orders")
     place.replay(create_database("shop"), create("shop.items"), create("shop.orders"))
     answer = place.tables(sort="urgency")
@@ -234,7 +234,7 @@ def test_pages_by_urgency_hold_every_table_once(place: Place, size: int) -> None
     assert found == [it["object"] for it in place.tables()["objects"]]
 
 
-def test_where_the_time_ends_what_needs_a_person_behind_it_comes_first_too(
+def test_what_needs_a_person_comes_first_also_behind_where_the_time_ends(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.bench.target.rejects.add("dr_shop.orders")

@@ -343,7 +343,7 @@ def test_what_a_retry_came_to(alice: PageVisitor, sidecar: FakeSidecar, answer: 
     assert text in alice.act("retry", target="dr").text
 
 
-def test_selected_tables_are_refreshed_together_and_never_all_for_want_of_a_selection(
+def test_selected_tables_are_refreshed_and_never_all_for_want_of_a_selection(
     alice: PageVisitor, sidecar: FakeSidecar
 ) -> None:
     page = alice.get("/tables")

@@ -47,7 +47,7 @@ class FeedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class ActionFeed:
     """Lines, and the names of the columns in which any of them has something; `older` leads to the records before."""
 
     lines: tuple[FeedLine, ...]
@@ -55,12 +55,12 @@ class Feed:
     older: str = ""
 
 
-def alike_feed(records: Sequence[Mapping[str, Any]], most: int) -> Feed:
+def alike_feed(records: Sequence[Mapping[str, Any]], most: int) -> ActionFeed:
     """The newest lines, where one stands for all records that are alike."""
     return _feed(_lines(records, math.inf)[:most])
 
 
-def journal_feed(answer: Mapping[str, Any], query: Mapping[str, str]) -> Feed:
+def journal_feed(answer: Mapping[str, Any], query: Mapping[str, str]) -> ActionFeed:
     """A page of the journal, where one line stands for records that are alike and close to each other."""
     records, before = list(answer["records"]), answer.get("next")
     lines = _lines(records, _TOGETHER_SECONDS)
@@ -85,10 +85,10 @@ def _lines(records: Iterable[Mapping[str, Any]], within: float) -> list[list[Map
     return lines
 
 
-def _feed(found: Iterable[Sequence[Mapping[str, Any]]], older: str = "") -> Feed:
+def _feed(found: Iterable[Sequence[Mapping[str, Any]]], older: str = "") -> ActionFeed:
     lines = tuple(map(_line, found))
     columns = frozenset(it for it in _COLUMNS if any(getattr(row, it) for line in lines for row in line.rows[:1]))
-    return Feed(lines, columns, older)
+    return ActionFeed(lines, columns, older)
 
 
 def _line(records: Sequence[Mapping[str, Any]]) -> FeedLine:
