@@ -25,6 +25,9 @@ function local(date) {
 function localize(time) {
   const shown = time.textContent === time.title ? time : time.querySelector(".absolute");
   const text = local(new Date(time.dateTime));
+  const [day, clock] = text.split(" ");
+  if (time.className === "day") time.textContent = day;
+  if (time.className === "clock") time.textContent = clock.slice(0, 5);
   if (shown) shown.textContent = text;
   else time.title = `${text} = ${time.title}`;
 }
