@@ -169,7 +169,8 @@ def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser,
 
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:
     sidecar = fresh()
-    kept = [a_record(it, sidecar.now, outcome="kept", source_object=f"hr.t{it}") for it in range(2080, 2000, -1)]
+    of_hr = {"at": sidecar.now, "outcome": "kept"}
+    kept = [a_record(it, **of_hr, object=f"hr.t{it}", source_object=f"hr.t{it}") for it in range(2080, 2000, -1)]
     sidecar.records = [*kept, *(a_record(it, sidecar.now, operation=f"Put{it}") for it in range(900, 800, -1))]
     served = serve(sidecar)
     sign_in(browser, served, "/actions")
