@@ -52,8 +52,9 @@ def tables(
         str,
         typer.Option(
             metavar="ORDER",
-            parser=choice("name", "last-done"),
-            help="Order: name, or last-done: where something was done last comes first, of the tables in the journal.",
+            parser=choice("name", "last-done", "urgency"),
+            help="Order: name; last-done: where something was done last comes first, of the tables in the journal; "
+            "or urgency: what a person has to look at comes first.",
         ),
     ] = "name",
     begin: Annotated[
@@ -88,12 +89,12 @@ def tables(
 
 def _all_pages(config: Any, request: Json, begin: str | None, limit: int) -> Json:
     """As many as were asked for, or all that there are: an answer may hold fewer, and go on."""
-    answer = ask_about(config, command="tables", begin=begin, limit=limit, **request)
+    first = answer = ask_about(config, command="tables", begin=begin, limit=limit, **request)
     objects = list(answer["objects"])
     while answer["next"] is not None and len(objects) < limit:
         answer = ask_about(config, command="tables", begin=answer["next"], limit=limit - len(objects), **request)
         objects += answer["objects"]
-    return {"as_of": answer["as_of"], "objects": objects, "next": answer["next"]}
+    return {**first, "as_of": answer["as_of"], "objects": objects, "next": answer["next"]}
 
 
 def _parts(answer: Json, now: float, more: str) -> Iterator[Part]:

@@ -102,13 +102,15 @@ def _records(operation: str, request: Request, outcome: str, reason: str | None)
 
 def _objects(request: Request) -> list[dict[str, str]]:
     """A table of the parking is one at the target; what is refreshed is named as at the source."""
-    table = request.get("table")
+    table, tables = request.get("table"), request.get("tables")
     if isinstance(table, str):
         return [{"object": table.strip().lower()}]
+    if tables and request.get("target"):
+        return [{"object": str(it).strip().lower()} for it in tables]
     one = request.get("source_table")
     named = [
         *([one] if isinstance(one, str) else ()),
-        *(request.get("tables") or ()),
+        *(tables or ()),
         *(request.get("databases") or ()),
     ]
     return [{"source_object": str(it).strip().lower()} for it in named]

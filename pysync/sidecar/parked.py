@@ -74,28 +74,33 @@ def _group(kind: str, reason: str, tables: Sequence[ParkedTable]) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class ParkedSelection:
-    """A part of what is parked: of tables (a name, or a pattern with `*`), and for a reason; None: of any.
+    """A part of what is parked: of a table (a name, or a pattern with `*`), for a reason, of some tables; None: of any.
 
     The reason is that of a group, or a part of one or of a whole reason.
     """
 
     table: str | None = None
     reason: str | None = None
+    some: frozenset[str] | None = None
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> ParkedSelection:
         """The one that a request names."""
-        table, reason = request.get("table"), request.get("reason")
-        return cls(None if table is None else str(table).strip().lower(), str(reason).strip() if reason else None)
+        table, reason, some = request.get("table"), request.get("reason"), request.get("tables")
+        return cls(
+            None if table is None else str(table).strip().lower(),
+            str(reason).strip() if reason else None,
+            None if some is None else frozenset(str(it).strip().lower() for it in some),
+        )
 
     @property
     def is_pattern(self) -> bool:
         """Whether it is for several tables, which have to be looked for."""
-        return self.reason is not None or not set("*?[").isdisjoint(self.table or "")
+        return (self.reason, self.some) != (None, None) or not set("*?[").isdisjoint(self.table or "")
 
     def tables(self, parked: Iterable[ParkedTable]) -> list[ParkedTable]:
         """Those that are selected."""
-        named = [it for it in parked if self.table is None or fnmatchcase(it.table, self.table)]
+        named = [it for it in parked if self._names(it.table)]
         if self.reason is None:
             return named
         groups = {it.table: common_reason(it.reason, it.table) for it in named}
@@ -103,6 +108,10 @@ class ParkedSelection:
             return [it for it in named if groups[it.table] == self.reason]
         wanted = self.reason.lower()
         return [it for it in named if wanted in groups[it.table].lower() or wanted in it.reason.lower()]
+
+    def _names(self, table: str) -> bool:
+        is_one = self.some is None or table in self.some
+        return is_one and (self.table is None or fnmatchcase(table, self.table))
 
 
 def parked_table(table: ParkedTable) -> dict[str, Any]:

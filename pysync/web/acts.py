@@ -15,8 +15,11 @@ from starlette.routing import Route
 
 from pysync.base.text import count, one_line
 from pysync.web.sessions import PageMessage
-from pysync.web.site import Site, back_to, form_of
+from pysync.web.site import Fields, Site, back_to, form_of
 from pysync.web.views.tones import BAD, GOOD
+
+LISTS = frozenset({"tables", "names"})
+"""The fields of which there may be several."""
 
 _DIGITS = 18  # of a position
 
@@ -24,20 +27,24 @@ ActResult = tuple[str, str]
 """A tone, and what the act came to."""
 
 NEEDS_TICK: Mapping[str, str] = {
-    "skip": "nothing was skipped",
+    **dict.fromkeys(("skip", "skip-selected"), "nothing was skipped"),
+    **dict.fromkeys(("adopt", "adopt-selected"), "nothing was adopted"),
     "drop": "nothing was dropped",
-    "adopt": "nothing was adopted",
 }
 """The acts that cannot be undone, and what to say where the box is not ticked."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageAct:
-    """What can be done: the command, which fields of the form it takes, and what its answer means."""
+    """What can be done: the command, which fields of the form it takes, and what its answer means.
+
+    `needs` is a field without which it would be done to everything.
+    """
 
     command: str
     fields: tuple[str, ...]
     result: Callable[[Mapping[str, Any]], ActResult]
+    needs: str = ""
 
 
 def _released(answer: Mapping[str, Any]) -> ActResult:
@@ -80,7 +87,11 @@ ACTS: Mapping[str, PageAct] = {
     "retry": PageAct("parked retry", ("target", "table", "reason"), _released),
     "skip": PageAct("parked skip", ("target", "table", "position", "reason"), _released),
     "adopt": PageAct("parked adopt", ("target", "table", "reason"), _adopted),
-    "refresh": PageAct("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
+    "retry-selected": PageAct("parked retry", ("target", "tables"), _released, "tables"),
+    "skip-selected": PageAct("parked skip", ("target", "tables"), _released, "tables"),
+    "adopt-selected": PageAct("parked adopt", ("target", "tables"), _adopted, "tables"),
+    "refresh": PageAct("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}"), "tables"),
+    "refresh-all": PageAct("refresh", (), lambda it: (GOOD, f"started: {it['gap']}")),
     "verify": PageAct(
         "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")
     ),
@@ -112,24 +123,31 @@ class Acts:
         act = ACTS.get(request.path_params["act"])
         if act is None:
             raise HTTPException(404, "pysync has no such act")
-        refused = NEEDS_TICK.get(request.path_params["act"])
-        if refused is not None and form.get("sure") != "yes":
-            session.messages.append(PageMessage(BAD, f"{refused}: tick the box to say that you are sure"))
-            return back_to(form.get("back"))
-        tone, text = await run_in_threadpool(self._done, act, form, f"{session.user} (page)")
+        tone, text = await run_in_threadpool(self._done, request.path_params["act"], form, f"{session.user} (page)")
         session.messages.append(PageMessage(tone, text))
         return back_to(form.get("back"))
 
-    def _done(self, act: PageAct, form: Mapping[str, str], who: str) -> ActResult:
+    def _done(self, name: str, form: Fields, who: str) -> ActResult:
+        act = ACTS[name]
+        if lacks := lacking(name, form):
+            return BAD, lacks
         answer = self._site.ask(act.command, **request_for(act, form), who=who)
         return (BAD, f"refused: {answer.problem}") if answer.value is None else act.result(answer.value)
 
 
-def request_for(act: PageAct, form: Mapping[str, str]) -> dict[str, Any]:
+def lacking(name: str, form: Fields) -> str:
+    """Why the act is not done as long as the form is as it is; empty if nothing is wrong with that."""
+    if ACTS[name].needs and not any(it.strip() for it in form.getlist(ACTS[name].needs)):
+        return "nothing is selected"
+    if name in NEEDS_TICK and form.get("sure") != "yes":
+        return f"{NEEDS_TICK[name]}: tick the box to say that you are sure"
+    return ""
+
+
+def request_for(act: PageAct, form: Fields) -> dict[str, Any]:
     """The command's arguments, of the fields of a form; an empty field is none."""
-    request: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
-    for key in request.keys() & {"tables", "names"}:
-        request[key] = [request[key]]
+    values = {key: [it.strip() for it in form.getlist(key) if it.strip()] for key in act.fields}
+    request: dict[str, Any] = {key: it if key in LISTS else it[-1] for key, it in values.items() if it}
     for key in request.keys() & {"position", "seen"}:
         if request[key].isascii() and request[key].isdecimal():
             request[key] = int(request[key][:_DIGITS])

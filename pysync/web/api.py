@@ -24,12 +24,13 @@ from starlette.routing import Route
 from pysync import __version__
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.token import read_token
-from pysync.web.acts import ACTS, NEEDS_TICK, request_for
-from pysync.web.site import Site, body_of, is_by_proxy
+from pysync.web.acts import ACTS, LISTS, NEEDS_TICK, request_for
+from pysync.web.site import Fields, Site, body_of, is_by_proxy
 
 PREFIX = "/api/v1"
 _BEARER, _BASIC = "bearer ", "basic "
 _DIGITS = 18
+_NO_FIELDS = "the body is no object of texts and numbers, or lists of these"
 
 log = structlog.get_logger(__name__)
 
@@ -159,12 +160,14 @@ class Api:
         except PysyncError as error:
             return refused_json(error, 400)
 
-    def _done(self, name: str, fields: Mapping[str, str], user: str) -> Mapping[str, Any]:
+    def _done(self, name: str, fields: Fields, user: str) -> Mapping[str, Any]:
         act = ACTS.get(name)
         if act is None:
             raise BadRequest("pysync has no such act", f"acts: {', '.join(ACTS)}", code=404)
         if unknown := fields.keys() - {*act.fields, "sure"}:
             raise BadRequest(f"{name} has no field {min(unknown)[:80]!r}", f"fields: {', '.join(act.fields)}")
+        if act.needs and not fields.get(act.needs):
+            raise BadRequest(f"{name} needs {act.needs}", 'as in "tables": ["db.table"]')
         if name in NEEDS_TICK and fields.get("sure") != "yes":
             raise BadRequest(NEEDS_TICK[name], 'it cannot be undone: give "sure": true')
         return self._site.commands[act.command]({**request_for(act, fields), "who": f"{user} (API)"})
@@ -240,7 +243,7 @@ def _credentials(given: str) -> tuple[str, str]:
     return user, password
 
 
-async def _fields_of(request: Request) -> dict[str, str]:
+async def _fields_of(request: Request) -> Fields:
     """The fields of an act, as a form has them. Raises BadRequest."""
     # A form of another site cannot send this type, so nobody's browser can be made to act.
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -250,9 +253,16 @@ async def _fields_of(request: Request) -> dict[str, str]:
         json.dumps(value, ensure_ascii=False).encode()  # halves of characters are no text
     except (ValueError, RecursionError):
         raise BadRequest("the body is no JSON") from None
-    if not isinstance(value, dict) or not all(isinstance(it, (str, bool, int)) for it in value.values()):
-        raise BadRequest("the body is no object of texts and numbers")
-    return {key: ("yes" if it else "") if isinstance(it, bool) else str(it) for key, it in value.items()}
+    if not isinstance(value, dict):
+        raise BadRequest(_NO_FIELDS)
+    return Fields([(key, _field(it)) for key, own in value.items() for it in (own if isinstance(own, list) else [own])])
+
+
+def _field(value: Any) -> str:
+    """A value as a form would send it."""
+    if not isinstance(value, (str, bool, int)):
+        raise BadRequest(_NO_FIELDS)
+    return ("yes" if value else "") if isinstance(value, bool) else str(value)
 
 
 def refused_json(error: PysyncError, code: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -296,7 +306,9 @@ def openapi() -> dict[str, Any]:
 
 
 def _act(name: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {it: {"type": "string"} for it in ACTS[name].fields}
+    text: dict[str, Any] = {"type": "string"}
+    several = {"type": "array", "items": text}
+    fields: dict[str, Any] = {it: {"anyOf": [text, several]} if it in LISTS else text for it in ACTS[name].fields}
     fields |= {"sure": {"type": "boolean"}} if name in NEEDS_TICK else {}
     schema = {"type": "object", "properties": fields, "additionalProperties": False}
     content = {"application/json": {"schema": {"type": "object"}}}

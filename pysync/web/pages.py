@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from pysync.web.site import CommandAnswer, Site
-from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
+from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of
 from pysync.web.views.charts import DEFAULT_RANGE, RANGES
+from pysync.web.views.feed import MOST_RECORDS, alike_feed, journal_feed
 from pysync.web.views.overview import overview
 from pysync.web.views.parked import parked_page, parked_row
 from pysync.web.views.table import table_view
@@ -53,9 +54,9 @@ class Pages:
         """The way of a change, and what needs attention."""
         status = self._site.status()
         view = overview(status, self._site.clock())
-        recent = self._site.ask("actions", limit=_RECENT, notable=True) if self._site.session(request) else None
-        rows = rows_of(recent.value["records"]) if recent and recent.value else []
-        return self._site.render(request, "overview.html", view=view, source=status["source"], recent=rows)
+        recent = self._site.ask("actions", limit=MOST_RECORDS, notable=True) if self._site.session(request) else None
+        feed = alike_feed(recent.value["records"] if recent and recent.value else (), _RECENT)
+        return self._site.render(request, "overview.html", view=view, source=status["source"], recent=feed)
 
     def target(self, request: Request) -> Response:
         """One target."""
@@ -109,15 +110,14 @@ class Pages:
     def actions(self, request: Request) -> Response:
         """The journal, the newest first."""
         query = request.query_params
-        answer = self._site.ask("actions", **request_of(query))
+        answer = self._site.ask("actions", **request_of(query, MOST_RECORDS))
         value = answer.value or {"records": [], "next": None}
         targets = [it["name"] for it in self._site.status()["targets"]]
         return self._site.render(
             request,
             "actions.html",
             answer=answer,
-            rows=rows_of(value["records"]),
-            older=page_link(query, value["next"]) if value.get("next") is not None else "",
+            feed=journal_feed(value, query),
             newest=page_link(query) if "before" in query else "",
             chosen={key: query.get(key, "") for key in FILTERS},
             targets=targets,
@@ -130,7 +130,11 @@ class Pages:
         name = query.get("name", "").strip()
         if "." in name and not filter_of(query).keys() - {"name"} and self._is_whole(name.lower()):
             return RedirectResponse(f"/tables/{segment(name)}", 303)
-        answer = self._site.ask("tables", **tables_request(query))
+        wanted = tables_request(query)
+        answer = self._site.ask("tables", **wanted)
+        if answer.value is None and wanted.get("state") and wanted["sort"] == "urgency":
+            # Of some states the tables are known without the source, but not how many there are of the others.
+            answer = self._site.ask("tables", **{**wanted, "sort": "name"})
         return self._site.render(
             request,
             "tables.html",
@@ -145,7 +149,7 @@ class Pages:
     def suggestions(self, request: Request) -> Response:
         """A few names of tables with this text in them, as JSON; none where the source does not answer."""
         name = request.query_params.get("name", "").strip()
-        answer = self._site.ask("tables", part=name, limit=SUGGESTED) if name else CommandAnswer(None)
+        answer = self._site.ask("tables", part=name, sort="match", limit=SUGGESTED) if name else CommandAnswer(None)
         names = [it["object"] for it in (answer.value or {}).get("objects", ())]
         return JSONResponse(names, headers={"Cache-Control": "no-store"})
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import structlog
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,7 +25,7 @@ from pysync.base.text import UNKNOWN, ago, count, duration, number, plain, size
 from pysync.control.server import Command
 from pysync.web.passwords import Passwords
 from pysync.web.sessions import Attempts, ProxySessions, Session, Sessions
-from pysync.web.words import machine, moment, segment
+from pysync.web.words import machine, moment, person, segment
 
 THEME = "pysync_theme"
 LIVE = "x-pysync-live"
@@ -36,11 +37,13 @@ STATIC = Path(__file__).parent / "static"
 _USER = "x-forwarded-user"
 """The header in which the proxy names the user."""
 _TEMPLATES = Path(__file__).parent / "templates"
-_MOST_BODY = 16 * 1024
+_MOST_BODY = 64 * 1024
 
 log = structlog.get_logger(__name__)
 
 Status = Callable[[], Mapping[str, Any]]
+Fields = ImmutableMultiDict[str, str]
+"""The fields of a form: a name may have several values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter_ in (number, duration, moment, machine, size, segment):
+    for filter_ in (number, duration, moment, machine, person, size, segment):
         made.filters[filter_.__name__] = filter_
     made.filters["breakable"] = _breakable
     made.filters["plain"] = lambda text: plain(str(text))
@@ -186,13 +189,13 @@ def back_to(path: str | None) -> Response:
     return RedirectResponse(local(path), 303)
 
 
-async def form_of(request: Request) -> dict[str, str]:
+async def form_of(request: Request) -> Fields:
     """The fields of a form that a page of this site has sent. Raises HTTPException for any other sender."""
     # Also https where this server speaks http: a proxy may speak TLS for it.
     origins = {f"{scheme}://{request.headers.get('host')}" for scheme in (request.url.scheme, "https")}
     if request.headers.get("origin") not in origins:
         raise HTTPException(403, "this request does not come from a page of pysync")
-    return dict(parse_qsl((await body_of(request)).decode("utf-8", "replace"), keep_blank_values=True))
+    return Fields(parse_qsl((await body_of(request)).decode("utf-8", "replace"), keep_blank_values=True))
 
 
 async def body_of(request: Request) -> bytes:

@@ -77,11 +77,11 @@ def test_what_a_target_would_do_next_is_shown(browser: Browser, world: World) ->
 def test_every_table_is_listed_and_found_and_its_life_is_shown(browser: Browser, world: World) -> None:
     with world.running.parked():
         world.sign_in(browser, "/tables")
-        found = {it.text.split()[0]: it.text for it in browser.all("tbody tr")}
+        found = {it.text.split()[0]: it.text for it in browser.all(".dense tbody tr")}
         (held,) = [name for name in found if name.startswith("sales.held_")]
         assert ("in sync" in found["sales.orders"], "parked" in found[held]) == (True, True)
-        browser.choose("select[name=state]", "parked")
-        browser.click(".filter button")
+        assert next(iter(found)) == held, "trouble comes first"
+        browser.click(".counts a[href*='state=parked']")
         assert [it.text for it in browser.all("tbody a.name")] == [held]
         browser.find("#find-table").send_keys("order")
         browser.click(".search button")
@@ -137,7 +137,25 @@ def test_tables_in_conflict_are_adopted_by_their_reason(browser: Browser, world:
 def test_everything_is_refreshed(browser: Browser, world: World) -> None:
     world.sign_in(browser, "/targets/dr")
     before = len(world.running.stage.status()["gaps"])
-    browser.click("form[action='/acts/refresh'] button")
+    browser.find("#question-refresh summary").click()
+    assert "With many tables that takes hours" in browser.text()
+    browser.click("form[action='/acts/refresh-all'] button")
+    assert "started: " in browser.text()
+    wait_until(lambda: len(world.running.stage.status()["gaps"]) > before, what="the refresh")
+    wait_until(lambda: all(it["state"] == "closed" for it in world.running.stage.status()["gaps"]), what="its end")
+
+
+def test_selected_tables_are_refreshed_after_a_question(browser: Browser, world: World) -> None:
+    world.sign_in(browser, "/tables?database=sales")
+    before = len(world.running.stage.status()["gaps"])
+    browser.find(".select-all").click()
+    number = len(browser.all(".dense tbody tr"))
+    assert browser.text(".chosen-count") == f"{number} of {number} selected"
+    browser.find(".dense tbody [name=tables]").click()
+    assert browser.text(".chosen-count") == f"{number - 1} of {number} selected"
+    browser.find(".select-all").click()
+    browser.find("#question-refresh summary").click()
+    browser.click("[formaction='/acts/refresh']")
     assert "started: " in browser.text()
     wait_until(lambda: len(world.running.stage.status()["gaps"]) > before, what="the refresh")
     wait_until(lambda: all(it["state"] == "closed" for it in world.running.stage.status()["gaps"]), what="its end")
@@ -196,11 +214,10 @@ def test_held_drops_are_kept_or_made_by_who_is_sure(browser: Browser, world: Wor
 
 
 def test_a_refusal_is_told_on_the_page(browser: Browser, world: World) -> None:
-    world.sign_in(browser, "/targets/dr")
     name = "sales.gone"
-    script = "const f = document.querySelector('form[action=\"/acts/refresh\"]'); f.append(Object.assign(document."
-    script += "createElement('input'), {name: 'tables', value: arguments[0]}))"
-    browser.driver.execute_script(script, name)
+    world.sign_in(browser, "/tables/sales.orders")
+    browser.find("#question-refresh summary").click()
+    browser.driver.execute_script("document.querySelector('[name=tables]').value = arguments[0]", name)
     browser.click("form[action='/acts/refresh'] button")
     assert f"refused: table {name} exists neither at the source nor at a target" in browser.text()
 

@@ -17,7 +17,7 @@ from pysync.web.pages import SUGGESTED
 from tests.browser.conftest import RIGHT, USER, Served
 from tests.support import wait_for_value, wait_until
 from tests.support.browser import DESK, PHONE, WALL, Browser
-from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_status, fresh, holding, in_trouble
+from tests.support.pages import CONFLICT, EVIL, LONG, FakeSidecar, a_record, a_status, fresh, holding, in_trouble
 
 pytestmark = pytest.mark.browser
 
@@ -125,19 +125,31 @@ def test_tables_in_conflict_are_adopted_by_their_reason(browser: Browser, serve:
 
 def test_a_hundred_thousand_tables_are_pages_and_found_by_a_part_of_a_name(browser: Browser, serve: Serve) -> None:
     served = serve(fresh())
-    sign_in(browser, served, "/tables")
-    assert len(browser.all("tbody tr")) == 100
+    sign_in(browser, served, "/tables?sort=name")
+    assert len(browser.all(".dense tbody tr")) == 100
     browser.click("a[rel=next]")
     assert browser.all("tbody a.name")[0].text == "shop_000.orders_099"
     browser.find("#find-table").send_keys("orders_042")
     browser.click(".search button")
     assert {it.text.partition(".")[2] for it in browser.all("tbody a.name")} == {"orders_042"}
-    browser.choose("select[name=state]", "parked")
+    browser.choose("select[name=target]", "dr")
+    browser.choose("select[name=state]", "held")
     browser.click(".filter button")
-    assert {it.text.strip() for it in browser.all("td[data-label=dr] .state")} == {"parked"}
+    assert {it.text for it in browser.all("td[data-label=dr] .state")} == {"held"}
     browser.find("#find-table").send_keys("shop_007.orders_042")
     browser.click(".search button")
     assert browser.path() == "/tables/shop_007.orders_042", "a whole name leads to its page"
+
+
+def test_each_table_takes_one_line_and_trouble_is_first(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh(in_trouble))
+    sign_in(browser, served, "/tables")
+    heights = {it.size["height"] for it in browser.all(".dense tbody tr") if len(it.text) < 150}
+    assert max(heights) < 40
+    assert "held" in browser.all(".dense tbody tr")[0].text
+    browser.click(".counts a[href*='state=parked'][href*='target=lake']")
+    assert {it.text for it in browser.all("td[data-label=lake] .state")} == {"parked"}
+    assert browser.text(".counts [aria-current]") == browser.text(".title .quiet").split()[0]
 
 
 def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser, serve: Serve) -> None:
@@ -156,15 +168,23 @@ def test_the_search_suggests_a_few_tables_while_somebody_types(browser: Browser,
 
 
 def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:
-    served = serve(fresh())
+    sidecar = fresh()
+    of_hr = {"at": sidecar.now, "outcome": "kept"}
+    kept = [a_record(it, **of_hr, object=f"hr.t{it}", source_object=f"hr.t{it}") for it in range(2080, 2000, -1)]
+    sidecar.records = [*kept, *(a_record(it, sidecar.now, operation=f"Put{it}") for it in range(900, 800, -1))]
+    served = serve(sidecar)
     sign_in(browser, served, "/actions")
-    assert len(browser.all("tbody > tr")) >= 50
+    assert len(browser.all(".feed > tbody > tr")) == 50
+    first = browser.find(".feed > tbody > tr")
+    assert "\u00d7 80" in first.text
+    first.find_element("css selector", "summary").click()
+    assert len(first.find_elements("css selector", ".alike li")) == 80
     browser.click("a[rel=next]")
-    assert "before=" in browser.path()
-    browser.choose("select[name=outcome]", "parked")
+    assert "before=852" in browser.path()
+    browser.choose("select[name=outcome]", "kept")
     browser.click(".filter button")
     outcomes = {it.text.strip() for it in browser.all("td[data-label=outcome]")}
-    assert outcomes == {"parked"}
+    assert outcomes == {"kept"}
 
 
 def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> None:
@@ -206,15 +226,20 @@ def test_values_of_a_curve_are_read_by_pointer_and_by_keyboard(browser: Browser,
     assert (browser.active().get_attribute("id"), browser.text(".reading")) == ("curve-lag", first)
 
 
-def test_the_time_of_the_curves_is_chosen_and_stays(browser: Browser, serve: Serve) -> None:
+def test_the_time_of_the_curves_is_chosen_and_stays_in_the_readers_zone(browser: Browser, serve: Serve) -> None:
     served = serve(fresh())
+    browser.zone("Asia/Kolkata")
     browser.go(served.base + "/targets/dr")
+    last = browser.all(".times time")[4]
+    there = datetime.fromisoformat(last.get_attribute("datetime") or "").astimezone(ZoneInfo("Asia/Kolkata"))
+    assert last.text == f"{there:%H:%M}"
     browser.click(".ranges a[href$='30d']")
     assert browser.text(".ranges [aria-current]") == "30d"
-    assert "-30 d" in browser.text(".times")
+    days = r"(\d{4}-\d\d-\d\d\s*){5}"
+    assert re.fullmatch(days, browser.text(".times"))
     served.sidecar.answer["targets"][0]["queued"] = 4321
     wait_until(lambda: "4,321" in browser.text(), seconds=30, what="the next update")
-    assert "-30 d" in browser.text(".times")
+    assert re.fullmatch(days, browser.text(".times"))
 
 
 def test_times_are_those_of_the_reader_with_utc_beside(browser: Browser, serve: Serve) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from pysync.base.latency import Latency
 from pysync.queue import ParkedTable
 from pysync.sidecar.parked import common_reason, grouped, is_adoptable
 from pysync.targets.base import ERRORS
+from pysync.web.views.tables import TONES
 
 NOW = 1_795_000_000.0
 LONG = "warehouse." + "a_table_whose_name_is_as_long_as_a_metastore_takes_it_" * 2 + "abcdefghij"
@@ -326,16 +328,42 @@ def a_why(name: str, now: float = NOW) -> dict[str, Any]:
 
 
 MANY_TABLES = sorted([EVIL, LONG, *(f"shop_{it // 1000:03}.orders_{it % 1000:03}" for it in range(100_000))])
+COUNTED = 2000
 _STATES = ("in_sync", "behind", "parked", "foreign", "out_of_scope", "drifted", "dropped", "unknown", "held", "pinned")
 
 
 def some_tables(request: Mapping[str, Any], targets: Sequence[str], now: float = NOW) -> dict[str, Any]:
-    """An answer of `tables` of a source with a hundred thousand."""
-    begin, part, limit = request.get("begin") or "", request.get("part") or "", request["limit"]
-    names = [it for it in MANY_TABLES if it >= begin and part.lower() in it]
-    targets = [it for it in targets if request.get("target") in {None, it}]
-    rows = [_table_row(name, targets, request.get("state"), now) for name in names[:limit]]
+    """An answer of `tables` of a source with a hundred thousand, of which it can count some."""
+    part, limit, sort = request.get("part") or "", request["limit"], request.get("sort")
+    names = [it for it in MANY_TABLES if part.lower() in it]
+    shown = [it for it in targets if request.get("target") in {None, it}]
+    if sort == "urgency":
+        return _by_urgency(names, request, targets, shown, now)
+    names = [it for it in names if it >= (request.get("begin") or "")]
+    if sort == "match":
+        names.sort(key=lambda it: it.partition(".")[2] != part)
+    rows = [_table_row(name, shown, request.get("state"), now) for name in names[:limit]]
     return {"as_of": now, "objects": rows, "next": names[limit] if len(names) > limit else None}
+
+
+def _by_urgency(
+    names: Sequence[str], request: Mapping[str, Any], targets: Sequence[str], shown: Sequence[str], now: float
+) -> dict[str, Any]:
+    state, begin = request.get("state"), int(request.get("begin") or 0)
+    every = [_table_row(name, targets, None, now) for name in names[:COUNTED]]
+    counts = {target: Counter(row["targets"][at]["state"] for row in every) for at, target in enumerate(targets)}
+    rows = [{**row, "targets": [it for it in row["targets"] if it["target"] in shown]} for row in every]
+    rows = [row for row in rows if state is None or any(it["state"] == state for it in row["targets"])]
+    rows.sort(key=lambda row: min(list(TONES).index(it["state"]) for it in row["targets"]))
+    end = begin + request["limit"]
+    return {
+        "as_of": now,
+        "objects": rows[begin:end],
+        "next": str(end) if len(rows) > end else None,
+        "counts": counts,
+        "databases": Counter(row["object"].partition(".")[0] for row in rows),
+        "counted_to": names[COUNTED] if len(names) > COUNTED else None,
+    }
 
 
 def _table_row(name: str, targets: Sequence[str], state: str | None, now: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import http.client
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -82,7 +82,9 @@ class PageVisitor:
     def get(self, path: str, **headers: str) -> Seen:
         return self._ask("GET", path, None, headers)
 
-    def post(self, path: str, fields: Mapping[str, str] | None = None, **headers: str) -> Seen:
+    def post(
+        self, path: str, fields: Mapping[str, str] | Sequence[tuple[str, str]] | None = None, **headers: str
+    ) -> Seen:
         """Send a form as a browser does; `Origin=""` leaves that header out."""
         common = {"Origin": self.origin, "Content-Type": "application/x-www-form-urlencoded"}
         return self._ask("POST", path, urlencode(fields or {}), {**common, **headers})

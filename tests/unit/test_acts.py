@@ -82,6 +82,8 @@ def test_an_act_on_several_objects_is_found_under_each() -> None:
     assert [it.source_object for it in found] == ["shop.orders", "shop.items", "crm"]
     (of_table,) = done("parked retry", {"target": "dr", "table": " Dr.T "}, {"tried": 1, "skipped": 0, "reason": None})
     assert of_table.object == "dr.t"
+    some = done("parked skip", {"target": "dr", "tables": ["Dr.T", "dr.u"]}, {"tried": 0, "skipped": 2, "reason": None})
+    assert [it.object for it in some] == ["dr.t", "dr.u"]
 
 
 def test_what_only_reads_makes_none() -> None:

@@ -194,13 +194,17 @@ def test_an_act_that_makes_no_sense_is_refused_in_words(acting: WebServer, sidec
     wrong: list[tuple[str, Any, int, str]] = [
         ("skip", {"target": "dr", "position": 1}, 400, "nothing was skipped"),
         ("pause", {"traget": "dr"}, 400, "pause has no field 'traget'"),
-        ("pause", ["dr"], 400, "the body is no object of texts and numbers"),
+        ("pause", ["dr"], 400, "the body is no object of texts and numbers, or lists of these"),
+        ("pause", {"target": ["dr", {}]}, 400, "the body is no object of texts and numbers, or lists of these"),
+        ("refresh", {}, 400, "refresh needs tables"),
         ("dance", {}, 404, "pysync has no such act"),
     ]
     for name, body, code, message in wrong:
         seen = sent(acting, name, body)
         assert (seen.code, json.loads(seen.body)["error"]["message"]) == (code, message)
     assert sidecar.asked == []
+    sent(acting, "refresh", {"tables": ["db.a", "db.b"]})
+    assert sidecar.asked[-1] == ("refresh", {"tables": ["db.a", "db.b"], "who": "alice (API)"})
     sidecar.refuses = "pause"
     assert json.loads(sent(acting, "pause", {"target": "dr"}).body)["error"]["message"] == "the target has stopped"
 

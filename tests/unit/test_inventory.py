@@ -205,5 +205,50 @@ def test_what_was_done_last_comes_first_page_by_page(place: Place) -> None:
 
 @pytest.mark.parametrize("request_", [{"sort": "size"}, {"sort": "last_done", "begin": "shop.a"}])
 def test_an_order_that_makes_no_sense_is_refused(place: Place, request_: dict[str, Any]) -> None:
-    with pytest.raises(PysyncError, match=r"no order|no record"):
+    with pytest.raises(PysyncError, match=r"no order|no page of this order"):
         place.tables(**request_)
+
+
+def test_what_needs_a_person_comes_first_and_every_state_is_counted(place: Place) -> None:
+    place.bench.target.rejects.add("dr_shop.orders")
+    place.replay(create_database("shop"), create("shop.items"), create("shop.orders"))
+    answer = place.tables(sort="urgency")
+    assert [it["object"] for it in answer["objects"]] == ["shop.orders", "shop.items", "shop.tmp_1"]
+    assert answer["counts"] == {"dr": {"parked": 1, "in_sync": 1, "out_of_scope": 1}}
+    assert (answer["databases"], answer["counted_to"]) == ({"shop": 3}, None)
+    parked = place.tables(sort="urgency", state="parked", target="dr")
+    assert states(parked) == {"shop.orders": "parked"}
+    assert (parked["counts"], parked["databases"]) == (answer["counts"], {"shop": 1}), "counts are of all states"
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 100])
+def test_pages_by_urgency_hold_every_table_once(place: Place, size: int) -> None:
+    place.source = Hms(*TABLES)
+    found, begin = list[str](), None
+    for _ in range(len(TABLES) + 1):
+        answer = place.tables(sort="urgency", limit=size, begin=begin)
+        found += [it["object"] for it in answer["objects"]]
+        begin = answer["next"]
+        if begin is None:
+            break
+    assert found == [it["object"] for it in place.tables()["objects"]]
+
+
+def test_what_needs_a_person_comes_first_also_behind_where_the_time_ends(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.bench.target.rejects.add("dr_shop.orders")
+    place.source = Hms(*TABLES)
+    place.replay(create_database("shop"), create("shop.orders"))
+    monkeypatch.setattr(inventory, "_SECONDS", -1.0)
+    monkeypatch.setattr(inventory, "_CHUNK", 2)
+    answer = place.tables(sort="urgency")
+    assert ([it["object"] for it in answer["objects"]], answer["counted_to"]) == (["shop.orders", "a.z"], "a-b")
+
+
+def test_a_table_of_exactly_that_name_comes_first(place: Place) -> None:
+    place.source = Hms("bi.agg_orders", "bi.orders_daily", "shop.orders", *(f"a.t{it}_orders" for it in range(20)))
+    found = [it["object"] for it in place.tables(part="orders", sort="match", limit=4)["objects"]]
+    assert found == ["shop.orders", "bi.orders_daily", "a.t0_orders", "a.t10_orders"]
+    assert [it["object"] for it in place.tables(part="shop.o", sort="match")["objects"]] == ["shop.orders"]
+    assert place.tables(part="orders", sort="urgency")["objects"][0]["object"] == "shop.orders"

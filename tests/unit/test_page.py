@@ -21,7 +21,8 @@ from pysync.web.connections import _Limit
 from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_FAILURES
-from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
+from pysync.web.views.feed import MOST_RECORDS
+from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, in_trouble
 from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
@@ -142,14 +143,16 @@ def test_a_table_of_which_nothing_is_parked_any_more_says_so(alice: PageVisitor)
 
 
 def test_the_journal_is_paged_by_the_server(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    sidecar.records = [a_record(it, operation=f"Put{it}") for it in range(999, 399, -1)]
     first = alice.get("/actions?target=dr")
     link = re.search(r'href="(/actions\?[^"]*before=[^"]*)"', first.body)
     assert link
     older = alice.get(link[1].replace("&amp;", "&"))
     assert older.code == 200
     asked = [request for name, request in sidecar.asked if name == "actions"]
-    assert [it.get("before") for it in asked] == [None, 949]
-    assert [(it["target"], it["limit"]) for it in asked] == [("dr", 50)] * 2
+    assert [it.get("before") for it in asked] == [None, 950]
+    assert [(it["target"], it["limit"]) for it in asked] == [("dr", MOST_RECORDS)] * 2
+    assert "Put949" in older.body
     assert 'data-live="0"' in older.body
     assert 'data-live="5"' in first.body
 
@@ -338,6 +341,20 @@ def test_what_a_retry_came_to(alice: PageVisitor, sidecar: FakeSidecar, answer: 
     none = {"skipped": 0, "tried": 0, "left": 0, "reason": None, "finished": True}
     sidecar.answers["parked retry"] = lambda _: {**none, **answer}
     assert text in alice.act("retry", target="dr").text
+
+
+def test_selected_tables_are_refreshed_and_never_all_for_want_of_a_selection(
+    alice: PageVisitor, sidecar: FakeSidecar
+) -> None:
+    page = alice.get("/tables")
+    fields = [("csrf", page.field("csrf")), ("back", "/tables"), ("tables", "shop.a"), ("tables", "shop.b")]
+    assert alice.post("/acts/refresh", fields).location == "/tables"
+    assert ("refresh", {"tables": ["shop.a", "shop.b"], "who": "alice (page)"}) in sidecar.asked
+    sidecar.asked.clear()
+    for act in ("refresh", "retry-selected", "skip-selected", "adopt-selected"):
+        assert "nothing is selected" in alice.act(act, target="lake", tables="", sure="yes").text
+    assert {"refresh", "parked retry", "parked skip", "parked adopt"}.isdisjoint(name for name, _ in sidecar.asked)
+    assert "nothing was skipped" in alice.act("skip-selected", target="lake", tables="shop.a").text
 
 
 def test_nothing_is_skipped_without_saying_so(alice: PageVisitor, sidecar: FakeSidecar) -> None:

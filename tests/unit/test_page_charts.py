@@ -40,7 +40,8 @@ def test_a_day_of_lag() -> None:
     found = lag_chart(a_history(), NOW)
     assert (found.top, found.middle) == ("1m 40s", "50.0 s")
     assert found.summary == "Lag: 850 ms now, 1m 31s at most in the last 24 hours."
-    assert found.times == ("-24 h", "-18 h", "-12 h", "-6 h", "now")
+    assert [it.text for it in found.times] == ["11:06 UTC", "17:06 UTC", "23:06 UTC", "05:06 UTC", "11:06 UTC"]
+    assert (found.times[0].at, found.times[-1].at) == (NOW - 86400, NOW)
 
 
 def test_an_hour_without_a_sidecar_is_a_hole_and_no_line() -> None:
@@ -76,9 +77,10 @@ def test_a_point_without_a_value_is_left_out() -> None:
 
 
 def test_other_ranges_have_their_own_words() -> None:
-    assert lag_chart(a_history(hours=1), NOW, 1).times == ("-60 min", "-45 min", "-30 min", "-15 min", "now")
+    hour = lag_chart(a_history(hours=1), NOW, 1)
+    assert [it.text for it in hour.times] == ["10:06 UTC", "10:21 UTC", "10:36 UTC", "10:51 UTC", "11:06 UTC"]
     month = lag_chart(a_history(hours=720), NOW, 720)
-    assert month.times == ("-30 d", "-22.5 d", "-15 d", "-7.5 d", "now")
+    assert [(it.text, it.is_day) for it in month.times[::4]] == [("2026-10-19", True), ("2026-11-18", True)]
     assert month.summary.endswith("in the last 30 days.")
     assert lag_chart(a_history(), NOW, 1).summary.endswith("in the last 60 minutes.")
 

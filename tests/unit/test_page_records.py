@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pysync.model.difference import Difference
 from pysync.targets.diff import differences
-from pysync.web.views.actions import PAGE, action_row, filter_of, page_link, request_of
-from pysync.web.views.parked import parked_page
+from pysync.web.views.actions import action_row, filter_of, page_link, request_of
+from pysync.web.views.parked import PAGE, parked_page
 from pysync.web.views.table import table_view
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
 from pysync.web.views.verify import field_of, of_database, verify_view
@@ -59,7 +59,7 @@ def test_a_field_that_was_or_becomes_nothing() -> None:
 )
 @example({"before": "0"})
 def test_whatever_stands_in_an_address_a_request_is_sound(query: dict[str, str]) -> None:
-    found = request_of(query)
+    found = request_of(query, 50)
     assert found.keys() <= {"target", "outcome", "database", "table", "before", "limit"}
     assert isinstance(found.get("before", 0), int)
     assert all(found[key] for key in found)
@@ -113,14 +113,45 @@ def test_the_life_of_a_table_is_one_timeline() -> None:
     assert (view.name, view.names) == ("shop.orders", ("shop.orders_old",))
     assert [it.at for it in view.timeline] == sorted((it.at for it in view.timeline), reverse=True)
     assert [it.where for it in view.timeline[:3]] == ["dr", "source", "lake"]
-    assert [(it.target, it.tone, it.compared) for it in view.targets] == [("dr", GOOD, "no drift"), ("lake", BAD, "")]
+    assert [(it.target, it.tone, it.compared) for it in view.targets] == [("lake", BAD, ""), ("dr", GOOD, "no drift")]
+    assert view.timeline[0].details[-1] == "visible after 400 ms"
+
+
+def test_a_reason_is_told_once_with_its_commands_and_what_to_do_about_it() -> None:
+    gap = {"code": "gap_open", "text": "a gap is being closed", "hint": "pysync status"}
+    hint = "look at pysync held list dr; to keep the objects: pysync held keep dr"
+    held = {"code": "brake", "text": "its drop is held", "hint": hint}
+    parked = {"code": "parked", "text": "refused", "hint": "pysync parked show lake 7"}
+    view = table_view(
+        {
+            "object": "hr.people",
+            "targets": [
+                {"target": "dr", "reasons": [held, {**held, "text": "the same again"}, gap]},
+                {"target": "lake", "reasons": [parked, gap], "parked": [{"table": "lake_hr.people", "events": 2}]},
+            ],
+        }
+    )
+    lake, dr = view.targets
+    assert [(it.words, it.text) for it in view.shared] == [("gap open", "a gap is being closed")]
+    assert (dr.first.words, dr.first.text, dr.reasons) == ("held", "its drop is held", ())
+    assert dr.commands == ("pysync held list dr", "pysync held keep dr")
+    assert (dr.act, dr.link) == ("Decide about its drop", "/targets/dr")
+    assert (lake.act, lake.link) == ("Look at its 2 parked events", "/targets/lake/parked/lake_hr.people")
+    assert (lake.commands, view.may_differ) == (("pysync parked show lake 7",), False)
+
+
+def test_a_refresh_is_offered_first_where_it_may_help() -> None:
+    target = {"target": "dr", "reasons": [{"code": "only_at_source", "text": "", "hint": "pysync refresh a.b"}]}
+    assert table_view({"object": "a.b", "targets": [target]}).may_differ
+    drifted = {"target": "dr", "reasons": [{"code": "applied"}], "verify": {"at": 5.0, "objects": 9, "drifted": True}}
+    assert table_view({"object": "a.b", "targets": [drifted]}).may_differ
 
 
 def test_a_table_of_which_only_the_name_is_known() -> None:
     view = table_view({"object": "shop.orders"})
     assert (view.names, view.targets, view.timeline) == ((), (), ())
     view = table_view({"object": "a.b", "targets": [{"target": "dr", "reasons": [{"code": "out_of_scope"}]}]})
-    assert (view.targets[0].tone, view.targets[0].reasons[0].code) == (IDLE, "out of scope")
+    assert (view.targets[0].tone, view.targets[0].first.words) == (IDLE, "out of scope")
 
 
 @pytest.mark.parametrize(("drifted", "text"), [(True, "had drifted"), (False, "no drift"), (None, "not known")])

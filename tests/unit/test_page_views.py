@@ -20,7 +20,7 @@ from pysync.web.views.tones import (
     tone_of_target,
     worst_tone,
 )
-from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, in_trouble, listener
+from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, holding, in_trouble, listener
 
 
 def test_all_is_well() -> None:
@@ -43,6 +43,28 @@ def test_what_needs_a_hand_comes_first_what_is_worst_at_the_top() -> None:
     ]
     links = {it.link for it in view.needs}
     assert links == {"", "/targets/dr", "/targets/lake/parked", "/targets/archive", "/verify"}
+
+
+def test_each_target_is_told_in_numbers_with_the_way_to_what_they_count() -> None:
+    dr, lake, archive = overview(in_trouble(), NOW).counts
+    assert [it.name for it in dr.numbers] == ["held", "parked", "drifted", "kept", "queued", "behind"]
+    assert [(it.value, it.tone, it.link) for it in lake.numbers[:3]] == [
+        ("0", "", ""),
+        ("1,004", BAD, "/targets/lake/parked"),
+        ("3", BAD, "/verify"),
+    ]
+    assert [(it.name, it.tone, it.state) for it in (dr, archive)] == [
+        ("dr", WARN, "paused"),
+        ("archive", BAD, "waiting"),
+    ]
+    assert [(it.value, it.tone) for it in archive.numbers[2:]] == [
+        ("-", ""),
+        ("0", ""),
+        ("9,120", WARN),
+        ("42m 3s", WARN),
+    ]
+    (held, *_) = overview(holding(), NOW).counts[0].numbers
+    assert (held.value, held.tone, held.link) == ("41", BAD, "/targets/dr")
 
 
 def test_one_thing_needs_a_hand() -> None:

@@ -70,6 +70,12 @@ def test_tables_are_selected_by_pattern_and_reason(table: str | None, reason: st
     assert [it.table for it in ParkedSelection(table, reason).tables(SOME)] == names
 
 
+def test_some_tables_are_selected_by_their_names() -> None:
+    chosen = ParkedSelection.of({"tables": ["Sales.Orders ", "hr.leave", "hr.none"]})
+    assert (chosen.is_pattern, [it.table for it in chosen.tables(SOME)]) == (True, ["sales.orders", "hr.leave"])
+    assert ParkedSelection.of({"tables": []}).tables(SOME) == [], "none is not all"
+
+
 def test_the_reason_of_a_group_selects_that_group_alone() -> None:
     others = [a_table("a.b", "refused"), a_table("a.c", "refused for good")]
     assert [it.table for it in ParkedSelection(reason="refused").tables(others)] == ["a.b"]

@@ -7,8 +7,9 @@ have what is known of each, and `why` has the rules by which that becomes a stat
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from heapq import merge
 from itertools import groupby, islice
@@ -31,8 +32,14 @@ from pysync.sidecar.why.reasons import Reason, reasons
 MOST = 1000
 """Objects in one answer."""
 
-SORTS = ("name", "last_done")
+SORTS = ("name", "last_done", "urgency", "match")
 """The orders of a page."""
+
+_URGENCY = (
+    *("held", "parked", "drifted", "foreign", "behind", "pinned", "kept"),
+    *("unknown", "dropped", "in_sync", "out_of_scope"),
+)
+"""The states, what a person has to look at first."""
 
 _LIMIT = 100
 _DIGITS = 19
@@ -90,8 +97,9 @@ class _Filter:
     part: str | None
     begin: str
     limit: int
-    before: int | None
-    """Where a page begins that is sorted by what was done last: before this record of the journal."""
+    sort: str
+    number: int
+    """Where a page begins that is not sorted by name: before this record of the journal, or after so many tables."""
 
     @classmethod
     def of(cls, request: Request) -> _Filter:
@@ -105,14 +113,18 @@ class _Filter:
         if sort not in SORTS:
             raise PysyncError(f"there is no order {quoted(str(sort))}", meant(str(sort), SORTS, "orders"))
         if sort == SORTS[0]:
-            return cls(state, database, part, begin or "", min(limit, MOST), None)
+            return cls(state, database, part, begin or "", min(limit, MOST), sort, 0)
         if begin is not None and not (begin.isascii() and begin.isdecimal() and len(begin) < _DIGITS):
-            raise PysyncError(f"{quoted(begin)} is no record of the journal", "begin with what `next` says")
-        return cls(state, database, part, "", min(limit, MOST), int(begin) if begin else _LATEST)
+            raise PysyncError(f"no page of this order begins with {quoted(begin)}", "begin with what `next` says")
+        first = _LATEST if sort == "last_done" else 0
+        return cls(state, database, part, "", min(limit, MOST), sort, int(begin) if begin else first)
 
-    @property
-    def is_by_last_done(self) -> bool:
-        return self.before is not None
+    def nearness(self, name: str) -> int:
+        """0 for a table whose name is the part that is looked for, 1 where it begins with that, else 2."""
+        table = name.partition(".")[2]
+        if self.part in {None, table, name}:
+            return 0
+        return 1 if table.startswith(self.part) else 2
 
     def takes_database(self, name: str) -> bool:
         return self.database is None or fnmatchcase(name, self.database)
@@ -247,6 +259,8 @@ class Inventory:
         """A page, as in docs/status.md: `objects` in the order of their names, and where the `next` page begins.
 
         With `sort` "last_done" those come first at which something was done last, as far as the journal has it.
+        With "urgency" those come first that a person has to look at, and `counts`, `databases` and `counted_to` count;
+        with "match" those whose names are nearest to `part`, on one page. In both a name that is `part` is the first.
         It may have fewer than were asked for, or none, before the end: what a filter leaves out takes time, too. Raises
         PysyncError for arguments that make no sense, and where the source cannot be read.
         """
@@ -255,9 +269,13 @@ class Inventory:
             raise PysyncError(f"the sidecar has no target {quoted(str(name))}", meant(str(name), self.drains))
         drains = [it for it in self.drains.values() if name in {None, it.name}]
         now = self.clock()
+        if wanted.sort == "urgency":
+            return {"as_of": now, **self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))}
         targets = self._targets(drains, now)
-        if wanted.is_by_last_done:
+        if wanted.sort == "last_done":
             return {"as_of": now, **self._by_last_done(wanted, targets)}
+        if wanted.sort == "match":
+            return {"as_of": now, **self._by_match(wanted, targets)}
         rows, begin = list[dict[str, Any]](), None
         until = time.monotonic() + _SECONDS
         listed = self._listed(wanted, targets, until)
@@ -275,7 +293,7 @@ class Inventory:
 
     def _listed(self, wanted: _Filter, targets: Sequence[_Target], until: float) -> Generator[Listed]:
         """The tables, in order, as many as there is time for. Raises PysyncError if the source cannot be read."""
-        known = sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=_place)
+        known = _known(targets, wanted)
         if wanted.state in _KNOWN_BY_NAME:
             yield from (Listed(name, at_source=None) for name in known)
             return
@@ -310,7 +328,8 @@ class Inventory:
     def _by_last_done(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of tables by their last records, the newest first. A table without a record is not in it."""
         names = {it.drain.name for it in targets}
-        chosen, before = list[tuple[int, dict[str, Any]]](), wanted.before
+        chosen = list[tuple[int, dict[str, Any]]]()
+        before: int | None = wanted.number
         until = time.monotonic() + _SECONDS
         while len(chosen) <= wanted.limit and time.monotonic() < until:
             records = self.reader.records(Query(before=before), _CHUNK)
@@ -336,6 +355,49 @@ class Inventory:
             for name, record in self.reader.latest(it.drain.name, list(dict.fromkeys(names))).items():
                 newest[name] = max(record.id, newest.get(name, 0))
         return newest
+
+    def _by_urgency(self, wanted: _Filter, name: str | None, targets: Sequence[_Target]) -> dict[str, Any]:
+        """The page of all tables by their states, as many as there is time for; counts of any state, at all targets."""
+        rows, counted_to = self._counted(replace(wanted, state=None), targets)
+        counts: dict[str, Counter[str]] = {it.drain.name: Counter() for it in targets}
+        for row in rows:
+            for it in row["targets"]:
+                counts[it["target"]][it["state"]] += 1
+            row["targets"] = [it for it in row["targets"] if name in {None, it["target"]}]
+        fitting = [it for it in rows if _has(it, wanted.state)]
+        fitting.sort(key=lambda it: (wanted.nearness(it["object"]) > 0, _urgency(it), _place(it["object"])))
+        end = wanted.number + wanted.limit
+        return {
+            "objects": fitting[wanted.number : end],
+            "next": str(end) if end < len(fitting) else None,
+            "counts": {target: dict(numbers) for target, numbers in counts.items()},
+            "databases": dict(Counter(database_of(it["object"]) for it in fitting)),
+            "counted_to": counted_to,
+        }
+
+    def _counted(self, wanted: _Filter, targets: Sequence[_Target]) -> tuple[list[dict[str, Any]], str | None]:
+        """The rows up to where the time ended, None if that is the end, and those behind it that need a person."""
+        until, rows = time.monotonic() + _SECONDS, list[dict[str, Any]]()
+        listed = self._listed(wanted, targets, until)
+        while chunk := list(islice(listed, _CHUNK)):
+            begin = chunk.pop() if chunk[-1].is_continuation else None
+            rows += self._rows(chunk, targets)
+            if begin is None and time.monotonic() > until:
+                begin = next(listed, None)
+            if begin is not None:
+                listed.close()
+                behind = _known(targets, replace(wanted, begin=begin.name))
+                rows += self._rows([Listed(it, at_source=None) for it in behind], targets)
+                return rows, begin.name
+        return rows, None
+
+    def _by_match(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+        """The tables whose names are nearest to the part that is looked for, of as many as there is time for."""
+        listed = self._listed(wanted, targets, time.monotonic() + _SECONDS)
+        found = [it for it in listed if not it.is_continuation]
+        found.sort(key=lambda it: (wanted.nearness(it.name), it.place))
+        rows = [it for it in self._rows(found[: wanted.limit], targets) if _has(it, wanted.state)]
+        return {"objects": rows, "next": None}
 
     # --- their states
 
@@ -383,6 +445,16 @@ class Inventory:
             all_drift_is_named=len(drifted) >= int(compared.get("drift") or 0),
             as_of=min([as_of, *gaps]),
         )
+
+
+def _known(targets: Sequence[_Target], wanted: _Filter) -> list[str]:
+    """What is known without a look at the source, in order."""
+    return sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=_place)
+
+
+def _urgency(row: Mapping[str, Any]) -> int:
+    """The place of its most urgent state in the order of these."""
+    return min((_URGENCY.index(it["state"]) for it in row["targets"]), default=len(_URGENCY))
 
 
 def _is_table(record: Record) -> bool:

@@ -1,5 +1,5 @@
 // What the page does with JavaScript: it keeps itself up to date, shows times in the reader's zone, reads values of curves,
-// and suggests tables. Without it everything works, with times in UTC.
+// selects all rows of a list, and suggests tables. Without it everything works, with times in UTC.
 
 const SLOWEST = 60_000;
 
@@ -25,6 +25,9 @@ function local(date) {
 function localize(time) {
   const shown = time.textContent === time.title ? time : time.querySelector(".absolute");
   const text = local(new Date(time.dateTime));
+  const [day, clock] = text.split(" ");
+  if (time.className === "day") time.textContent = day;
+  if (time.className === "clock") time.textContent = clock.slice(0, 5);
   if (shown) shown.textContent = text;
   else time.title = `${text} = ${time.title}`;
 }
@@ -93,17 +96,42 @@ function fold(part) {
   for (const it of part.querySelectorAll("details.fold")) it.open = !narrow.matches;
 }
 
+/** Let all rows of a list be selected at once, and say how many are. */
+function makeSelectable(form) {
+  const all = form.querySelector(".select-all");
+  const said = form.querySelector(".chosen-count");
+  const boxes = [...form.querySelectorAll("[name=tables]")];
+  if (!all || !said) return;
+
+  function show() {
+    const number = boxes.filter((it) => it.checked).length;
+    said.textContent = `${number} of ${boxes.length} selected`;
+    all.checked = number === boxes.length;
+    all.indeterminate = number > 0 && !all.checked;
+  }
+
+  all.hidden = false;
+  all.addEventListener("change", () => {
+    boxes.forEach((it) => (it.checked = all.checked));
+    show();
+  });
+  form.addEventListener("change", show);
+  show();
+}
+
 /** Make a part of the page ready to be shown. */
 function prepare(part) {
   fold(part);
+  part.querySelectorAll("form.selection").forEach(makeSelectable);
   part.querySelectorAll("time[datetime]").forEach(localize);
   part.querySelectorAll("svg[data-values]").forEach(makeReadable);
 }
 
-/** Whether somebody is typing or choosing in this part: then it stays as it is. */
+/** Whether somebody is typing or choosing in this part, or has chosen: then it stays as it is. */
 function isInUse(part) {
   const active = document.activeElement;
-  return part.contains(active) && active.matches("input, select, textarea");
+  const isTyping = part.contains(active) && active.matches("input, select, textarea");
+  return isTyping || part.querySelector("input:checked, .question[open]") !== null;
 }
 
 /** How to find the element that has the focus again in the new part. */

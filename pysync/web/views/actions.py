@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -11,9 +11,6 @@ from pysync.base.text import count, duration
 from pysync.model.difference import number_of
 from pysync.web.views.tones import OUTCOMES, tone_of_outcome
 from pysync.web.words import segment
-
-PAGE = 50
-"""Records of one page."""
 
 FILTERS = ("target", "outcome", "database", "table")
 _SHOWN_PARTITIONS = 3
@@ -60,9 +57,9 @@ def filter_of(query: Mapping[str, str]) -> dict[str, str]:
     return {key: query[key].strip() for key in FILTERS if query.get(key, "").strip()}
 
 
-def request_of(query: Mapping[str, str]) -> dict[str, Any]:
+def request_of(query: Mapping[str, str], limit: int) -> dict[str, Any]:
     """What to ask the journal for: the filter, and the id that the page begins before."""
-    request: dict[str, Any] = {**filter_of(query), "limit": PAGE}
+    request: dict[str, Any] = {**filter_of(query), "limit": limit}
     outcome = request.get("outcome")
     if outcome is not None and outcome not in OUTCOMES:
         del request["outcome"]
@@ -76,11 +73,6 @@ def page_link(query: Mapping[str, str], before: Any = None) -> str:
     """The address of the records older than `before`; unset: of the newest."""
     values = {**filter_of(query), **({} if before is None else {"before": str(before)})}
     return "/actions" + (f"?{urlencode(values)}" if values else "")
-
-
-def rows_of(records: Sequence[Mapping[str, Any]]) -> list[ActionRow]:
-    """The records as they are shown, in their order."""
-    return [action_row(it) for it in records]
 
 
 def action_row(record: Mapping[str, Any]) -> ActionRow:

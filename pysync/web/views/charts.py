@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any
 
@@ -25,10 +26,20 @@ _HEADROOM = 1.08
 _GAP_STEPS = 3  # a hole of more steps than that in a series is shown as one
 _LEAST = 1e-9
 _STEPS = (1, 2, 5, 10)
-_SHORT = {"day": "d", "hour": "h", "minute": "min"}
+_DAYS = 2
+"""The axis of a longer curve has days, that of a shorter one the time of day."""
 
 Point = tuple[float, float]
 """A time in seconds since 1970, and a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTime:
+    """A time below a curve, in seconds since 1970, and as text in UTC: the day, where the axis has several."""
+
+    at: float
+    text: str
+    is_day: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Chart:
     middle: str
     latest: str
     summary: str
-    times: tuple[str, ...]
+    times: tuple[AxisTime, ...]
     is_empty: bool
     values: tuple[tuple[float, float, int, str], ...] = ()
 
@@ -55,7 +66,7 @@ def chart(
 ) -> Chart:
     """The curve of `points` from `begin` to `end`; `label` writes a value, `step` is the time between two of them."""
     shown = thinned([point for point in points if begin <= point[0] <= end])
-    times = _times(end - begin)
+    times = _times(begin, end)
     if not shown:
         return Chart(title, "", "", label(0), "", "", f"{title}: nothing is known yet.", times, is_empty=True)
     ceiling = _round_up(max(value for _, value in shown))
@@ -145,10 +156,12 @@ def _round_up(value: float) -> float:
     return next(base * step for step in _STEPS if base * step >= value * 0.999)
 
 
-def _times(seconds: float) -> tuple[str, ...]:
-    """What stands below a curve of that length: `-30 d`, ... `now`."""
-    unit, name = _unit(seconds)
-    return (*(f"-{seconds / unit * (4 - at) / 4:g} {_SHORT[name]}" for at in range(4)), "now")
+def _times(begin: float, end: float) -> tuple[AxisTime, ...]:
+    """The times below a curve: at its ends, and at each quarter."""
+    is_day = end - begin > _DAYS * 86400
+    form = "%Y-%m-%d" if is_day else "%H:%M UTC"
+    places = [begin + (end - begin) * at / 4 for at in range(5)]
+    return tuple(AxisTime(at, datetime.fromtimestamp(at, timezone.utc).strftime(form), is_day) for at in places)
 
 
 def _length(seconds: float) -> str:
@@ -157,4 +170,4 @@ def _length(seconds: float) -> str:
 
 
 def _unit(seconds: float) -> tuple[float, str]:
-    return (86400, "day") if seconds > 2 * 86400 else (3600, "hour") if seconds > 3600 else (60, "minute")
+    return (86400, "day") if seconds > _DAYS * 86400 else (3600, "hour") if seconds > 3600 else (60, "minute")

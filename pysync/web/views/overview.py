@@ -48,11 +48,33 @@ class StageView:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedProblem:
+    """How much of something there is at a target, and where to look at it."""
+
+    name: str
+    value: str
+    tone: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCounts:
+    """A line of the summary; `numbers` are the same for each target."""
+
+    name: str
+    tone: str
+    state: str
+    link: str
+    numbers: tuple[CountedProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """The page's content."""
 
     tone: str
     verdict: str
+    counts: tuple[TargetCounts, ...]
     needs: tuple[Need, ...]
     stages: tuple[StageView, ...]  # source, spool, queue
     targets: tuple[StageView, ...]
@@ -66,9 +88,48 @@ def overview(status: Status, now: float) -> Overview:
     return Overview(
         tone=worst_tone(it.tone for it in needs),
         verdict=attention if needs else "All is well",
+        counts=tuple(target_counts(it, problems) for it in status.get("targets") or ()),
         needs=tuple(needs),
         stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
         targets=tuple(target_stage(it, _gaps(status, it["name"]), problems) for it in status.get("targets") or ()),
+    )
+
+
+def target_counts(target: Status, problems: Sequence[Problem] = ()) -> TargetCounts:
+    """How a target stands in numbers: what a person has to decide about first."""
+    link = f"/targets/{segment(target['name'])}"
+    drift = (target.get("verify") or {}).get("drift")
+    held, late = (target.get("brake") or {}).get("drops") or 0, _is_late(target, problems)
+
+    def counted(name: str, number_: int | None, tone: str, at: str) -> CountedProblem:
+        value = "-" if number_ is None else number(number_)
+        return CountedProblem(name, value, tone if number_ else "", at if number_ else "")
+
+    return TargetCounts(
+        name=target["name"],
+        tone=_worst_of(target, problems),
+        state=state_of(target),
+        link=link,
+        numbers=(
+            counted("held", held, BAD, link),
+            counted("parked", target["parked"], BAD, f"{link}/parked"),
+            counted("drifted", drift, BAD, "/verify"),
+            counted("kept", target.get("kept") or 0, WARN, link),
+            counted("queued", target["queued"], WARN if late else "", link),
+            CountedProblem("behind", duration(target.get("lag_seconds")), WARN if late else "", link if late else ""),
+        ),
+    )
+
+
+def _is_late(target: Status, problems: Sequence[Problem]) -> bool:
+    codes = {it.code for it in problems if it.target == target["name"]}
+    return target["state"] != "running" or "target_behind" in codes
+
+
+def _worst_of(target: Status, problems: Sequence[Problem]) -> str:
+    """The tone of a target and of its problems."""
+    return worst_tone(
+        [tone_of_target(target), *(_TONES[it.severity] for it in problems if it.target == target["name"])]
     )
 
 
@@ -152,10 +213,9 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     if gaps:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     link = f"/targets/{segment(target['name'])}"
-    tones = [_TONES[it.severity] for it in problems if it.target == target["name"]]
     return StageView(
         target["name"],
-        worst_tone([tone_of_target(target), *tones, *(WARN for _ in gaps[:1])]),
+        worst_tone([_worst_of(target, problems), *(WARN for _ in gaps[:1])]),
         state_of(target),
         duration(target.get("lag_seconds")),
         "behind",

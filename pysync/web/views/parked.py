@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pysync.base.text import one_line
-from pysync.web.views.actions import PAGE
 from pysync.web.views.tones import BAD, IDLE, WARN
 from pysync.web.words import segment
+
+PAGE = 50
+"""Tables of one page."""
 
 MOST_TRIES = 3
 """After so many attempts with the same end another one is not what is offered first."""

@@ -1,4 +1,4 @@
-"""The inventory: every table of the source with its state at each target, a page at a time."""
+"""The inventory: every table of the source with its state at each target, and how many there are of each state."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ PAGE = 100
 """Tables of one page."""
 
 FILTERS = ("state", "target", "database", "name", "sort")
-SORTS = ("name", "last_done")
+SORTS: Mapping[str, str] = {"urgency": "trouble first", "name": "name", "last_done": "last done"}
+"""The orders, the first where none is chosen, and what the page calls them."""
 
 TONES: Mapping[str, str] = {
-    "in_sync": GOOD,
-    "behind": WARN,
-    "parked": BAD,
     "held": WARN,
-    "kept": WARN,
-    "pinned": WARN,
-    "foreign": BAD,
-    "out_of_scope": IDLE,
+    "parked": BAD,
     "drifted": BAD,
-    "dropped": IDLE,
+    "foreign": BAD,
+    "behind": WARN,
+    "pinned": WARN,
+    "kept": WARN,
     "unknown": IDLE,
+    "dropped": IDLE,
+    "in_sync": GOOD,
+    "out_of_scope": IDLE,
 }
 """The states, and how urgent each is."""
+
+_MOST_DATABASES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,31 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Facet:
+    """How many tables a choice leaves, and the address of these; of none there is no address."""
+
+    text: str
+    number: int
+    link: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateCounts:
+    """A state with a facet for each target."""
+
+    state: str
+    tone: str
+    targets: tuple[Facet, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TablesPage:
-    """A page of the list; `later` leads to the next one, which begins with `next`, if that is known."""
+    """A page of the list; `later` leads to the next one, which begins with `next`, if that is known.
+
+    `fitting` is how many tables are on all pages, if that is known. `counted_to` is the table before which counting
+    ended, `uncounted` the address of those from there on; both are empty where all are counted.
+    """
 
     rows: tuple[TableRow, ...]
     targets: tuple[str, ...]
@@ -64,15 +90,22 @@ class TablesPage:
     later: str
     first: str
     as_of: float | None
+    counted_targets: tuple[str, ...] = ()
+    states: tuple[StateCounts, ...] = ()
+    databases: tuple[Facet, ...] = ()
+    fitting: int | None = None
+    counted_to: str = ""
+    uncounted: str = ""
 
 
 def tables_request(query: Mapping[str, str]) -> dict[str, Any]:
     """What to ask `tables` for: the filter of a request, and where the page begins."""
     chosen = {**filter_of(query), "begin": query.get("from", "").strip() or None}
     part = chosen.pop("name", None)
-    for key, known in (("state", TONES), ("sort", SORTS)):
-        if chosen.get(key) not in known:
-            chosen.pop(key, None)
+    if chosen.get("state") not in TONES:
+        chosen.pop("state", None)
+    if chosen.get("sort") not in SORTS:
+        chosen["sort"] = next(iter(SORTS))
     return {**chosen, "part": part, "limit": PAGE}
 
 
@@ -84,19 +117,46 @@ def filter_of(query: Mapping[str, str]) -> dict[str, Any]:
 def tables_page(answer: Mapping[str, Any], query: Mapping[str, str]) -> TablesPage:
     """The page of an answer of `tables`."""
     rows = tuple(_row(it) for it in answer["objects"])
-    begin = answer.get("next") or ""
+    begin, counts = answer.get("next") or "", answer.get("counts") or {}
+    counted_to = answer.get("counted_to") or ""
     return TablesPage(
         rows=rows,
         targets=tuple(it.target for it in rows[0].targets) if rows else (),
-        next="" if query.get("sort") == "last_done" else begin,
-        later=_link(query, begin) if begin else "",
-        first=_link(query) if query.get("from") else "",
+        next=begin if query.get("sort") == "name" else "",
+        later=_link({**query, "from": begin}) if begin else "",
+        first=_link(query, drop="from") if query.get("from") else "",
         as_of=answer.get("as_of"),
+        counted_targets=tuple(counts),
+        states=tuple(_state_counts(it, counts, query) for it in TONES if any(it in known for known in counts.values())),
+        databases=_databases(answer.get("databases") or {}, query),
+        fitting=sum(answer["databases"].values()) if "databases" in answer else None,
+        counted_to=counted_to,
+        uncounted=_link({**query, "sort": "name", "from": counted_to}) if counted_to else "",
     )
 
 
-def _link(query: Mapping[str, str], begin: str = "") -> str:
-    values = {**filter_of(query), **({"from": begin} if begin else {})}
+def _state_counts(state: str, counts: Mapping[str, Mapping[str, int]], query: Mapping[str, str]) -> StateCounts:
+    chosen = query.get("state") == state
+
+    def facet(target: str) -> Facet:
+        number = counts[target].get(state, 0)
+        link = _link({**query, "state": state, "target": target}, drop="from") if number else ""
+        return Facet(target, number, link, chosen and query.get("target", "") in {"", target})
+
+    return StateCounts(state.replace("_", " "), TONES[state], tuple(map(facet, counts)))
+
+
+def _databases(databases: Mapping[str, int], query: Mapping[str, str]) -> tuple[Facet, ...]:
+    """Those with the most tables that fit."""
+    most = sorted(databases, key=lambda it: (-databases[it], it))[:_MOST_DATABASES]
+    return tuple(
+        Facet(it, databases[it], _link({**query, "database": it}, drop="from"), query.get("database") == it)
+        for it in most
+    )
+
+
+def _link(query: Mapping[str, str], drop: str = "") -> str:
+    values = {**filter_of(query), **({"from": query["from"]} if query.get("from") and drop != "from" else {})}
     return "/tables" + (f"?{urlencode(values)}" if values else "")
 
 

@@ -51,6 +51,11 @@ def tone_of_target(target: Mapping[str, Any]) -> str:
     return worst_tone([own, WARN if target.get("parked") or has_drifted else GOOD])
 
 
+def urgency(tone: str) -> int:
+    """The place of a tone in the order of urgency."""
+    return _ORDER.index(tone)
+
+
 def worst_tone(tones: Iterable[str]) -> str:
     """The most urgent of these tones; good if there is none."""
-    return min(tones, key=_ORDER.index, default=GOOD)
+    return min(tones, key=urgency, default=GOOD)
