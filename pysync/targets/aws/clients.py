@@ -97,8 +97,8 @@ def _build(settings: AwsSettings, service: str) -> Any:
     if session.get_credentials() is None:
         raise NoCredentialsError
     built = session.client(service, endpoint_url=settings.endpoint_of(service), config=config)
-    # botocore has no public way: a handler of `before-send` may answer in place of the endpoint, but with a session of its
-    # own, which would not have the endpoint's proxies and certificates.
+    # botocore has no public way: a handler of `before-send` may answer in place of the endpoint, but with a session of
+    # its own, which would not have the endpoint's proxies and certificates.
     built._endpoint.http_session = BoundedHttp(built._endpoint.http_session)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
