@@ -24,7 +24,7 @@ from pydantic import (
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.base.toml_file import checked, read_text, refusal, tables_in
-from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds, UserName
+from pysync.base.validation import AccountName, Duration, Finite, HostName, Interval, PlainPath, Seconds
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import (
     AddressList,
@@ -209,7 +209,7 @@ class WebConfig(_Section):
         description="Unix socket for a proxy that signs users in: what comes there is from the user whom the header "
         "X-Forwarded-User names. Needs proxy_user. Default: none, and no header is believed.",
     )
-    proxy_user: UserName | None = Field(
+    proxy_user: AccountName | None = Field(
         default=None, description="User of this machine that the proxy runs as. proxy_socket answers nobody else."
     )
     operators: tuple[str, ...] | None = Field(

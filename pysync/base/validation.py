@@ -124,7 +124,7 @@ HostName = Annotated[
 ]
 """A host's name or IPv4 address, as it stands in a Host header."""
 
-UserName = Annotated[str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,255}", 'a user of this machine, as "www-data"')]
+AccountName = Annotated[str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,255}", 'a user of this machine, as "www-data"')]
 """The name of an account of the operating system."""
 
 
