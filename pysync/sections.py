@@ -24,7 +24,7 @@ from pydantic import (
 from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.base.toml_file import checked, read_text, refusal, tables_in
-from pysync.base.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds
+from pysync.base.validation import AccountName, Duration, Finite, HostName, Interval, PlainPath, Seconds
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import (
     AddressList,
@@ -204,11 +204,13 @@ class WebConfig(_Section):
         default=None,
         description="File with the token of the JSON API, mode 0600; `pysync token` writes it. Default: no API.",
     )
-
     proxy_socket: PlainPath | None = Field(
         default=None,
-        description="Unix socket, mode 0660, for a proxy that signs users in: what comes there is from the user "
-        "whom the header X-Forwarded-User names. Default: none, and no header is believed.",
+        description="Unix socket for a proxy that signs users in: what comes there is from the user whom the header "
+        "X-Forwarded-User names. Needs proxy_user. Default: none, and no header is believed.",
+    )
+    proxy_user: AccountName | None = Field(
+        default=None, description="User of this machine that the proxy runs as. proxy_socket answers nobody else."
     )
     operators: tuple[str, ...] | None = Field(
         default=None, description="Users who may act; the others only look. Default: everybody who is signed in."
@@ -218,6 +220,8 @@ class WebConfig(_Section):
     def _is_safe(self) -> WebConfig:
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key belong together; set both or neither")
+        if (self.proxy_socket is None) != (self.proxy_user is None):
+            raise ValueError("proxy_socket and proxy_user belong together; set both or neither")
         is_open = not ipaddress.ip_address(self.host).is_loopback
         if is_open and (self.tls_certificate is None or self.password_file is None):
             raise ValueError(

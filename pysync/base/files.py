@@ -18,20 +18,26 @@ from pysync.base.text import size
 
 Owner = tuple[int, int]
 """A user's and a group's id."""
-_MOST = 16 * 1024 * 1024
+MOST_IN_SETTINGS = 16 * 1024 * 1024
 """Bytes of a file of settings."""
 
 
 def content(path: Path) -> bytes:
     """What is in a file of settings. Raises OSError, also for what is no file, and for one that is too large."""
+    return content_and_status(path)[0]
+
+
+def content_and_status(path: Path) -> tuple[bytes, os.stat_result]:
+    """As `content`, with the status of the file that was read: its name may stand for another one by now."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which waits for no other end of a FIFO
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a file", str(path))
-        data = file.read(_MOST + 1)
-    if len(data) > _MOST:
-        raise OSError(errno.EFBIG, f"it has more than {size(_MOST)}", str(path))
-    return data
+        data = file.read(MOST_IN_SETTINGS + 1)
+    if len(data) > MOST_IN_SETTINGS:
+        raise OSError(errno.EFBIG, f"it has more than {size(MOST_IN_SETTINGS)}", str(path))
+    return data, status
 
 
 def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, like: Path | None = None) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pysync.base.errors import UsageError
+from pysync.base.files import content_and_status
 from pysync.base.rights import is_open
 from pysync.base.text import error_text
 
@@ -32,10 +33,8 @@ def read_private(path: Path, what: str, hint: str) -> str:
     Raises UsageError when it is missing, no ASCII text, or others can read or replace it.
     """
     try:
-        with path.open(encoding="ascii") as file:
-            # Of the file that is open: its name may stand for another one by now.
-            status = os.fstat(file.fileno())
-            text = file.read().strip()
+        data, status = content_and_status(path)
+        text = data.decode("ascii").strip()
     except FileNotFoundError:
         raise UsageError(f"{what} {path} does not exist", hint) from None
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pysync.base.errors import UsageError
+from pysync.base.files import content
 from pysync.base.toml_places import Place, fault, place_of, places
 from pysync.base.validation import readable
 
@@ -23,7 +24,7 @@ M = TypeVar("M", bound=BaseModel)
 def read_text(path: Path) -> str:
     """The text of a TOML file, with its ends of lines as they are. Raises UsageError if it cannot be read."""
     try:
-        return path.read_bytes().decode()
+        return content(path).decode()
     except OSError as error:
         makes = "pysync init makes one; or " if isinstance(error, FileNotFoundError) else ""
         hint = f"{makes}name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment"

@@ -124,6 +124,9 @@ HostName = Annotated[
 ]
 """A host's name or IPv4 address, as it stands in a Host header."""
 
+AccountName = Annotated[str, matching(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,255}", 'a user of this machine, as "www-data"')]
+"""The name of an account of the operating system."""
+
 
 def _rate(value: str) -> str:
     if value != "0" and rate(value) is None:

@@ -72,8 +72,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
             self._serve(self.callback_server.admission)
         except Unproven as error:  # a broken seal, too
             refused = str(error)
-        except TimeoutError:
-            refused = "the caller sent no greeting in time"
+        # A caller that stands still or leaves says nothing about its token (OSError: TimeoutError, too).
         except (OSError, ValueError, AttributeError) as error:  # AttributeError: the server's shutdown closed it
             log.debug("connection_broken", reason=type(error).__name__)
         finally:
@@ -88,7 +87,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         greeting = _Greeting(self.input, self.socket)
         answer, keys = SidecarSide(admission.secret).answer(greeting.line())
         self.socket.sendall(f"{answer}\n".encode())
-        check(keys.proof_of_listener(), greeting.line())
+        check(keys.proof_of_listener(), greeting.line(at_end="the caller did not prove the token"))
         with self.callback_server.lock:
             # The server's shutdown may have closed and cleared it meanwhile; the next read ends this thread then.
             self.socket = self.socket and SealedSocket(self.socket, keys.from_sidecar())
@@ -121,8 +120,12 @@ class _Greeting:
         self.socket = socket
         self._until = time.monotonic() + _GREETING_SECONDS
 
-    def line(self) -> str:
-        """The next line. Read byte by byte with the time that is left: a timeout would count again for each byte."""
+    def line(self, at_end: str = "") -> str:
+        """The next line. Read byte by byte with the time that is left: a timeout would count again for each byte.
+
+        Raises TimeoutError, and Unproven for what is no line. Who says nothing and leaves: ConnectionError, or Unproven
+        with `at_end` if that is given.
+        """
         line = bytearray()
         while len(line) < _LONGEST_GREETING:
             # A timeout of 0 would make the socket non-blocking.
@@ -133,7 +136,9 @@ class _Greeting:
             if not byte:
                 break
             line += byte
-        raise Unproven("the caller sent no greeting")
+        if not line and not at_end:
+            raise ConnectionError("the caller has left")
+        raise Unproven(at_end or "the caller sent no greeting")
 
     def over(self) -> None:
         """The caller may take its time from now on."""

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import content
 from pysync.base.installation import UNITS
 from pysync.cli.arguments import absolute_path, number, path
 from pysync.cli.init_questions import Asker, is_terminal
@@ -183,7 +184,7 @@ def _text(
     file = directory / CONFIG
     if file.exists():
         try:
-            return file.read_bytes().decode("utf-8")
+            return content(file).decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return ""  # loading the file reports the problem
     agent = read_agent(from_agent) if from_agent else None

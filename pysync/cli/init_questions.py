@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from pysync.base.errors import PysyncError, UsageError
+from pysync.base.files import content
 from pysync.cli.output import echo
 from pysync.hive_site.document import parse
 from pysync.setup.plan import user_problems
@@ -132,7 +133,7 @@ def is_terminal() -> bool:
 
 def _not_hive_site(text: str) -> str | None:
     try:
-        parse(Path(text).read_bytes(), text)
+        parse(content(Path(text)), text)
     except OSError as error:
         return f"cannot read {text}: {error.strerror}"
     except PysyncError as error:

@@ -10,6 +10,8 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from pysync.base.errors import UsageError
+from pysync.base.files import MOST_IN_SETTINGS, content
+from pysync.base.text import size
 from pysync.cli.arguments import path
 from pysync.setup.rule_config import import_rules
 from pysync.setup.rule_text import Text
@@ -77,9 +79,17 @@ def _text(rule: str | None, file: Path | None) -> Text:
         )
     try:
         if file is not None:
-            return Text(file.read_text("utf-8"), str(file))
-        return Text(sys.stdin.read(), "standard input") if rule == _INPUT else Text(rule or "")
+            return Text(content(file).decode("utf-8"), str(file))
+        return Text(_typed(), "standard input") if rule == _INPUT else Text(rule or "")
     except OSError as error:
         raise UsageError(f"cannot read {file or 'standard input'}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file or 'standard input'} is not text in UTF-8") from error
+
+
+def _typed() -> str:
+    """What comes by standard input. Raises UsageError for more than a file may have."""
+    text = sys.stdin.read(MOST_IN_SETTINGS + 1)
+    if len(text) > MOST_IN_SETTINGS:
+        raise UsageError(f"standard input has more than {size(MOST_IN_SETTINGS)}")
+    return text

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from pysync.base.errors import UsageError
+from pysync.base.files import content
 from pysync.base.installation import install_extra
 from pysync.base.text import count
 from pysync.cli.arguments import KeyValue, choice, number, path
@@ -236,6 +237,6 @@ It runs until you press Ctrl-C. Then all its data is gone.""")
 
 def _properties(site: Path | None) -> dict[str, str]:
     try:
-        return parse(site.read_bytes(), str(site)).values() if site else {}
+        return parse(content(site), str(site)).values() if site else {}
     except OSError as error:
         raise UsageError(f"cannot read {site}: {error.strerror}") from error

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 import socketserver
-import struct
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -16,13 +14,13 @@ from typing import Any
 import structlog
 
 from pysync.base.errors import PysyncError
+from pysync.base.peers import peer_user
 from pysync.control.client import ASK_SECONDS, SOCKET, address_of
 
 WHO = "who"
 """The key of a request that says who asks; set by whoever passes it on, never taken from the caller."""
 
 _LONGEST_REQUEST = 64 * 1024
-_CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: process, user, group
 
 log = structlog.get_logger(__name__)
 
@@ -96,10 +94,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def _caller(self) -> str:
         """`uid 1000 (command line)`: the user of the process at the other end, by the kernel."""
-        _, user, _ = _CREDENTIALS.unpack(
-            self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        )
-        return f"uid {user} (command line)"
+        return f"uid {peer_user(self.connection)} (command line)"
 
     def _known(self) -> str:
         return ", ".join(sorted(self.server.commands))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from pysync.hiveql.new_names import NewNames
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.hiveql.text import parsed
 from pysync.model.names import TableName
-
-Rename = Callable[[TableName], TableName]
-RenameDatabase = Callable[[str], str]
 
 _OWN_CATALOG = "spark_catalog"
 """How Spark calls the catalog whose databases are those of the metastore."""
@@ -26,31 +24,29 @@ class _Edit(NamedTuple):
     new: str
 
 
-def with_new_names(
-    text: str, database: str, becomes: str, rename: Rename, rename_database: RenameDatabase = str
-) -> str:
+def with_new_names(text: str, database: str, becomes: str, names: NewNames) -> str:
     """The text with the tables that it reads, and the databases of its functions, under their new names.
 
     `database` is where names without one are; at the other place they are in `becomes`. Raises CannotTranslate if the
     text cannot be read, or has a whole name where it cannot be changed.
     """
     tree = parsed(text)
-    edits = [it for table in tree.find_all(exp.Table) for it in _edits(table, (database, becomes), rename, text)]
-    edits += [it for call in tree.find_all(exp.Dot) for it in _edits_of_call(call, rename_database, text)]
+    edits = [it for table in tree.find_all(exp.Table) for it in _edits(table, (database, becomes), names, text)]
+    edits += [it for call in tree.find_all(exp.Dot) for it in _edits_of_call(call, names, text)]
     for column in tree.find_all(exp.Column):
-        _assert_short(column, rename)
+        _assert_short(column, names)
     for it in sorted(edits, reverse=True):
         text = text[: it.start] + it.new + text[it.end + 1 :]
     return text
 
 
-def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str) -> Iterator[_Edit]:
+def _edits(table: exp.Table, default: tuple[str, str], names: NewNames, text: str) -> Iterator[_Edit]:
     if not isinstance(table.this, exp.Identifier) or table.catalog.lower() not in {"", _OWN_CATALOG}:
         raise CannotTranslate(f"{table.sql('hive')[:60]!r} in FROM")
     if not table.db and _is_named_query(table):
         return
     old = TableName.of(table.db or default[0], table.name)
-    new = rename(old)
+    new = names.table(old)
     if new == (old if table.db else TableName.of(default[1], old.table)):
         return
     first = table.args["db"] if table.db else table.this
@@ -63,14 +59,14 @@ def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str
     yield _Edit(start, end, name + alias)
 
 
-def _edits_of_call(call: exp.Dot, rename_database: RenameDatabase, text: str) -> Iterator[_Edit]:
+def _edits_of_call(call: exp.Dot, names: NewNames, text: str) -> Iterator[_Edit]:
     """The database in the call of a function, `db.f(x)`."""
     if not isinstance(call.expression, exp.Anonymous):
         return
     if not isinstance(call.this, exp.Identifier):
         raise CannotTranslate(f"{call.sql('hive')[:60]!r}, the call of a function")
     old = call.this.name.lower()
-    if (new := rename_database(old)) != old:
+    if (new := names.database(old)) != old:
         yield _Edit(*_place(call.this, text), f"`{_escaped(new)}`")
 
 
@@ -97,11 +93,11 @@ def _is_named_query(table: exp.Table) -> bool:
     return False
 
 
-def _assert_short(column: exp.Column, rename: Rename) -> None:
+def _assert_short(column: exp.Column, names: NewNames) -> None:
     """That no column of a renamed table is called by database and table."""
     if column.db:
         old = TableName.of(column.db, column.table)
-        if rename(old) != old:
+        if names.table(old) != old:
             raise CannotTranslate(f"the column {column.sql('hive')}, called by the table's whole name")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import time
 from typing import Protocol
 
 
@@ -24,17 +25,32 @@ class Channel(Protocol):
 
 
 class SocketChannel:
-    """A TCP connection, with TLS or without."""
+    """A TCP connection, with TLS or without. Each wait has a limit, and all from one `send` to the next together.
 
-    def __init__(self, connected: socket.socket) -> None:
+    Without the second, a peer that sends a byte now and then would be waited for without end.
+    """
+
+    def __init__(self, connected: socket.socket, timeout: float) -> None:
+        """`timeout` is the limit for both, in seconds: for a login, whose messages are short."""
         self._socket = connected
+        self.limit(timeout, timeout)
+
+    def limit(self, timeout: float, whole: float) -> None:
+        """Wait at most `timeout` seconds at once, and `whole` seconds for a request and its answer."""
+        self._timeout, self._whole = timeout, whole
+        self._ends_at = time.monotonic() + whole
 
     def send(self, data: bytes) -> None:
         """Send it all."""
-        self._socket.sendall(data)
+        self._ends_at = time.monotonic() + self._whole
+        left = memoryview(data)
+        while left:
+            self._set_timeout()
+            left = left[self._socket.send(left) :]
 
     def receive(self, size: int) -> bytes:
         """At most `size` bytes."""
+        self._set_timeout()
         data = self._socket.recv(size)
         if not data:
             raise EOFError("the metastore closed the connection")
@@ -42,7 +58,6 @@ class SocketChannel:
 
     def is_idle(self) -> bool:
         """Whether nothing comes. A byte that nobody asked for is lost here, and ends the connection as well."""
-        timeout = self._socket.gettimeout()
         self._socket.settimeout(0)
         try:
             self._socket.recv(1)  # not MSG_PEEK: TLS must take in its own messages, and has no such thing
@@ -50,10 +65,14 @@ class SocketChannel:
             return True
         except OSError:
             return False
-        finally:
-            self._socket.settimeout(timeout)
         return False
 
     def close(self) -> None:
         """End it."""
         self._socket.close()
+
+    def _set_timeout(self) -> None:
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"it has taken more than {self._whole:g} s")
+        self._socket.settimeout(min(self._timeout, left))

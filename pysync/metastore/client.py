@@ -99,9 +99,9 @@ class Metastore:
     """A connection to a metastore; a context manager. It connects at the first call, and again after a failure.
 
     `metastore` is an address, a list of them with commas, or an access; the first address that can be reached is used
-    until it fails. `timeout` is the longest wait, in seconds, for any part of an answer; `connect_timeout` the one for
-    a connection to each address of each host, and for each step of a login. Not to be shared between threads: thrift
-    answers in order, so give each thread its own.
+    until it fails. `timeout` is the longest wait, in seconds, for any part of an answer (a call takes ten times that at
+    most, TIMEOUTS_OF_CALL); `connect_timeout` the one for a connection to each address of each host, and for each step
+    of a login. Not to be shared between threads: thrift answers in order, so give each thread its own.
 
     Errors: those that HMS's IDL declares (`hmsclient.genthrift.hive_metastore.ttypes`, for example
     `NoSuchObjectException`) come as they are, the connection is kept. Everything else is a `MetastoreError`.

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from pysync.base.files import content
 from pysync.metastore.settings import KerberosSettings
 
 
@@ -50,7 +51,7 @@ def _credentials(gssapi: Any, settings: KerberosSettings) -> Any:
 def _ends(file: Path) -> list[float]:
     try:
         x509 = import_module("cryptography.x509")
-        certificates = x509.load_pem_x509_certificates(file.read_bytes())
+        certificates = x509.load_pem_x509_certificates(content(file))
     except (ImportError, OSError, ValueError):
         return []
     return [it.not_valid_after_utc.timestamp() for it in certificates]

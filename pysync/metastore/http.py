@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import socket
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPResponse, RemoteDisconnected
+from typing import cast
 
 from pysync.base.text import error_text, quoted
 from pysync.metastore.addresses import MetastoreUri
@@ -22,12 +24,32 @@ _HINTS = {
 }
 
 
+class _Received(io.RawIOBase):
+    """What comes by a channel, as a file; `makefile` is what http.client asks of a socket."""
+
+    def __init__(self, channel: SocketChannel) -> None:
+        self._channel = channel
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._channel.receive(len(buffer))
+        except EOFError:
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+
 class HttpChannel:
     """Each thrift request is the body of a POST, its answer that of the response. The connection is kept alive."""
 
-    def __init__(self, connected: socket.socket, uri: MetastoreUri, headers: Mapping[str, str]) -> None:
-        self._socket = connected
-        self._plain = SocketChannel(connected)
+    def __init__(self, plain: SocketChannel, uri: MetastoreUri, headers: Mapping[str, str]) -> None:
+        self._plain = plain
         self._uri = uri
         host = str(uri).partition("://")[2].removesuffix(uri.path)
         lines = {"Host": host, "Content-Type": _TYPE, "Accept": _TYPE, **headers}
@@ -44,7 +66,7 @@ class HttpChannel:
         """At most `size` bytes of the answer. Raises also MetastoreUnavailable where the server refuses the request."""
         try:
             if self._answer is None:
-                self._answer = HTTPResponse(self._socket, method="POST")
+                self._answer = HTTPResponse(cast(socket.socket, _Received(self._plain)), method="POST")
                 self._answer.begin()
                 self._accept(self._answer)
             data = self._answer.read(size)

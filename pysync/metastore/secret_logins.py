@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pysync.base.files import content
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.sasl import FRAME
 from pysync.metastore.settings import LoginSettings, assert_secret
@@ -60,7 +61,7 @@ def _secret(path: Path | None, name: str) -> bytes:
     if path is None:
         raise MetastoreUnavailable(f"no {name} is set", "set one (docs/security.md)")
     assert_secret(path, name)
-    secret = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
+    secret = content(path)[:_LONGEST_SECRET].rstrip(b"\r\n")
     if not secret or any(bad in secret for bad in (b"\0", b"\r", b"\n")):
         raise MetastoreUnavailable(
             f"the {name} {path} must hold one line of text", f"write only the {name[:-5]} into it"

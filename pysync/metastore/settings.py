@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pysync.base.errors import UsageError
+from pysync.base.files import content
 from pysync.base.validation import PlainPath, matching
 from pysync.metastore.addresses import parse_addresses
 from pysync.metastore.errors import MetastoreUnavailable
@@ -129,8 +130,7 @@ def assert_secret(path: Path, name: str) -> None:
     """Raises MetastoreUnavailable, with `name` in its text, for a file that is not there or that others may read."""
     try:
         mode = path.stat().st_mode
-        with path.open("rb"):
-            pass
+        content(path)
     except OSError as error:
         raise MetastoreUnavailable(f"cannot read the {name} {path}: {error.strerror}", "check its path") from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):

@@ -25,6 +25,8 @@ _HTTP = b"HTTP/"
 MOST_IN_ANSWER = 64 * 1024 * 1024
 """Bytes of an answer; its objects need several times as much memory. Nothing that Hive can store needs more, but for
 the names of more than a million partitions: what is read in numbers is asked for in parts (`Metastore.in_parts`)."""
+TIMEOUTS_OF_CALL = 10
+"""A call takes so many times the longest wait for a part of its answer, at most: a link may be slow, not endless."""
 _MOST_AT_ONCE = 1024 * 1024  # a socket reserves what it is asked for
 
 
@@ -137,8 +139,9 @@ def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect
     try:
         if access.tls is not None or uri.scheme == "https":
             connected = secured(connected, access.tls or TlsSettings(), uri.host, str(uri))
-        channel = _logged_in(access, uri, connected)
-        connected.settimeout(timeout)
+        plain = SocketChannel(connected, connect_timeout)
+        channel = _logged_in(access, uri, plain)
+        plain.limit(timeout, timeout * TIMEOUTS_OF_CALL)
     except (OSError, EOFError) as error:
         connected.close()
         raise MetastoreUnavailable(
@@ -150,14 +153,14 @@ def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect
     return channel
 
 
-def _logged_in(access: MetastoreAccess, uri: MetastoreUri, connected: socket.socket) -> Channel:
+def _logged_in(access: MetastoreAccess, uri: MetastoreUri, plain: SocketChannel) -> Channel:
     if uri.is_http:
-        return HttpChannel(connected, uri, headers(access.secret, access.user))
+        return HttpChannel(plain, uri, headers(access.secret, access.user))
     if access.login is not None:
-        return SaslChannel(SocketChannel(connected), access.login.begin(uri.host), str(uri))
+        return SaslChannel(plain, access.login.begin(uri.host), str(uri))
     if access.secret is not None:
-        return SaslChannel(SocketChannel(connected), PlainExchange(access.secret), str(uri))
-    return SocketChannel(connected)
+        return SaslChannel(plain, PlainExchange(access.secret), str(uri))
+    return plain
 
 
 def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:

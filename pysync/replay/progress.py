@@ -30,7 +30,7 @@ class DrainState(str, Enum):
     RUNNING = "running"  # applying, or idle because the target has everything
     WAITING = "waiting"  # the target, or the queue's disk, is unavailable: it tries again, with backoff
     SHADOW = "shadow"  # as running, but nothing is written
-    PAUSED = "paused"  # by hand or by the brake, until `pysync resume`
+    PAUSED = "paused"  # by a person, until `pysync resume`; what the brake holds pauses nothing
     DISABLED = "disabled"  # by pysync.toml: it does not run, and its events wait in the queue
     FAILING = "failing"  # a bug of ours: it restarts every few seconds
     STOPPED = "stopped"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from thrift.Thrift import TException
+
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import listening
 from pysync.base.text import count, error_text, without_pages
@@ -100,7 +102,7 @@ def _logged(access: MetastoreAccess) -> str:
 def _finding(what: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(what, ok=True, detail=check())
-    except (PysyncError, OSError) as error:
+    except (PysyncError, TException, OSError) as error:  # TException: what a metastore declares
         return Finding(what, ok=False, detail=without_pages(error_text(error)))
 
 
@@ -198,10 +200,11 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
 def _assert_readable(source: SourceConfig | None, settings: TargetSettings) -> None:
     """Raise PysyncError where databases of the source have a place of which engines at the target read nothing."""
     access = source.access() if source else None
-    if access is None or settings.include_schemes:
+    if access is None or settings.include_schemes or not settings.unreadable_hint:
         return
     translator = Translator.of(settings)
-    with suppress(MetastoreError), closing(Metastore(access)) as metastore:  # that it is away is said elsewhere
+    # That the source is away or refuses is said elsewhere.
+    with suppress(MetastoreError, TException), closing(Metastore(access)) as metastore:
         names = [it for it in metastore.databases() if translator.policy.takes_database(it)]
         for place in filter(None, map(metastore.database, names[:_MOST_DATABASES])):
             at = translator.mapping.rewriting(place.name).locations.map(place.locationUri) or ""

@@ -17,6 +17,7 @@ from pysync.base.text import one_line
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain, Released
+from pysync.targets.base import Held
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -27,17 +28,26 @@ NAME = "…"
 _ADVICE = 'on_conflict = "adopt"'
 """A part of the advice in the reason of such a refusal (targets/apply/judge_one_way)."""
 
-_NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)\b")
+_NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+(?:\.\d+)?)\b")
+_DATABASE_OF_SHARE = re.compile(r"(?<= tables of )\S+(?= would be gone)")
 
 
 def common_reason(reason: str, table: str) -> str:
     """The last line of a reason, which says the most, with NAME for the names of its table and for numbers."""
-    line = one_line((reason.strip().splitlines() or [""])[-1])
+    line = one_line(_without_objects((reason.strip().splitlines() or [""])[-1]))
     last = re.split(r"[./]", table)[-1]
     names = [re.escape(table), rf"[\w$-]+\.{re.escape(last)}", *map(_in_quotes, re.split(r"[./@]", table))]
     if table:
         line = re.sub(rf"(?<![\w.])(?:{'|'.join(names)})(?![\w])", NAME, line, flags=re.IGNORECASE)
     return _NUMBERS.sub(NAME, line)
+
+
+def _without_objects(line: str) -> str:
+    """The reason of a hold, whose objects may have other names than its tables, without them; any other as it is."""
+    if not line.startswith(Held.BEGINS) or len(parts := line.rsplit("; ", 2)) < 3:
+        return line
+    _, why, hint = parts
+    return f"{Held.BEGINS} {NAME}; {_DATABASE_OF_SHARE.sub(NAME, why)}; {hint}"
 
 
 def _in_quotes(name: str) -> str:

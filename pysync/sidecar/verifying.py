@@ -83,7 +83,7 @@ class Verifier:
         self._lock = threading.Lock()
         self._requests = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
-        self._first_at = time.time() + min(config.verify.every, _FIRST_SECONDS)
+        self._first_at = time.monotonic() + min(config.verify.every, _FIRST_SECONDS)
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
@@ -125,7 +125,10 @@ class Verifier:
         if self._requests > self._answered or not every:
             return self._requests > self._answered
         last = self.status()
-        return time.time() >= (last["began_at"] + every if last else self._first_at)
+        if last is None:
+            return time.monotonic() >= self._first_at
+        # By the wall clock, as it may have been before a restart; what lies ahead was before the clock was set back.
+        return not 0 <= time.time() - last["began_at"] < every
 
     def _verify(self) -> None:
         began = time.time()

@@ -166,7 +166,7 @@ class TargetSettings(PolicySettings):
 
     has_listener: ClassVar[bool] = False  # whether a kind can have pysync's listener, so that it can replicate back
     has_trash: ClassVar[bool] = False  # whether a kind can rename a table into another database and back
-    unreadable_hint: ClassVar[str] = ""  # what to do about a location that is `unreadable`
+    unreadable_hint: ClassVar[str] = ""  # what to do about an `unreadable` location; "": the kind knows none
 
     _spark: SparkConfig = PrivateAttr(default_factory=SparkConfig)
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from anyio import CancelScope
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pysync.base.peers import peer_user
 
 MOST = 32
 """Connections at once, and as many that wait to be accepted."""
@@ -24,6 +30,8 @@ LIFE_SECONDS = 15.0
 
 LINE_SECONDS = 60.0
 """How often the log has a line of one kind about callers."""
+
+_REFUSED = PlainTextResponse("this socket answers only the user that [web] proxy_user names\n", 403)
 
 _numbers = itertools.count()
 
@@ -89,17 +97,37 @@ class OpenConnections:
             end.cancel()
 
 
-class Visitor(H11Protocol):
-    """One connection that speaks HTTP."""
+def is_on_unix_socket(transport: asyncio.BaseTransport) -> bool:
+    """Whether it came by the proxy's socket."""
+    connection: socket.socket = transport.get_extra_info("socket")
+    return connection.family == socket.AF_UNIX
 
-    def __init__(self, connections: OpenConnections, **named: Any) -> None:
+
+class Visitor(H11Protocol):
+    """One connection that speaks HTTP.
+    On the Unix socket nobody but the proxy's user is answered: a proxy says who acts, and so could whoever opens it.
+    """
+
+    def __init__(self, connections: OpenConnections, proxy_user: int | None, **named: Any) -> None:
         super().__init__(**named)
+        self._proxy_user = proxy_user
+        self._is_stranger = False
         self.open_connections = connections
         self.number: int | None = None
         self._early = b""
+        self._answer, self.app = self.app, self._answer_while_open
+        self._answering: CancelScope | None = None
+
+    async def _answer_while_open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, unless the caller leaves before that has begun: it would take a thread from who waits."""
+        answer = _REFUSED if self._is_stranger else self._answer
+        with CancelScope() as self._answering:
+            await answer(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count it among the open connections, unless that was done before its handshake."""
+        if is_on_unix_socket(transport):
+            self._is_stranger = peer_user(transport.get_extra_info("socket")) != self._proxy_user
         if self.number is None:
             self.number = self.open_connections.enter(transport)
         super().connection_made(transport)
@@ -114,8 +142,10 @@ class Visitor(H11Protocol):
             super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no more."""
+        """Count it no more, and begin nothing for it."""
         self.open_connections.leave(self.number)
+        if self._answering is not None:
+            self._answering.cancel()
         super().connection_lost(exc)
 
 
@@ -132,7 +162,7 @@ class TlsConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count it, and begin the handshake. On a Unix socket there is none: the proxy is on this machine."""
-        if isinstance(transport.get_extra_info("sockname"), str):
+        if is_on_unix_socket(transport):
             transport.set_protocol(self._visitor)
             self._visitor.connection_made(transport)  # type: ignore[arg-type]
             return
@@ -157,12 +187,12 @@ class TlsConnection(asyncio.Protocol):
             visitor.connection_made(inner)
 
 
-def accepting(context: ssl.SSLContext | None) -> Callable[..., asyncio.Protocol]:
-    """What uvicorn makes of each connection; with `context` it speaks TLS."""
+def accepting(context: ssl.SSLContext | None, proxy_user: int | None) -> Callable[..., asyncio.Protocol]:
+    """What uvicorn makes of each connection; with `context` it speaks TLS. The Unix socket is for `proxy_user`."""
     connections = OpenConnections()
 
     def made(**named: Any) -> asyncio.Protocol:
-        visitor = Visitor(connections, **named)
+        visitor = Visitor(connections, proxy_user, **named)
         return TlsConnection(visitor, context) if context else visitor
 
     return made

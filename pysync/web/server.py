@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
+import pwd
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pysync.base.health import Problem, failing, without_status
 from pysync.base.installation import install_extra
 from pysync.base.moment import Moment
 from pysync.base.text import error_text
-from pysync.base.token import read_private, read_token
+from pysync.base.token import assert_unreachable, read_private, read_token
 from pysync.control.server import Command
 from pysync.sections import WebConfig
 
@@ -33,10 +34,15 @@ HOST = "127.0.0.1"
 _PACKAGES = ("argon2", "jinja2", "prometheus_client", "starlette", "uvicorn")
 _NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
+AT_ONCE = 8
+"""Answers that are made at once. Further callers wait, no longer than their connection lasts."""
+_MACHINES_AT_ONCE = 4
+"""Answers to machines, in threads of their own: however long a plan takes, health is said."""
 FRESH_SECONDS = 1.0
 """How old metrics may be: scrapes within this time cost no look at the queue."""
 
 Status = Callable[[], Mapping[str, Any]]
+Handler = Callable[["Request"], "Response"]
 
 
 def assert_installed(wanted: str = "[web] port") -> None:
@@ -51,8 +57,8 @@ class WebServer:
     def __init__(self, settings: WebConfig, status: Status, commands: Mapping[str, Command] | None = None) -> None:
         """Port 0 takes a free one. `commands` are what the page shows and does, as the control socket's.
 
-        Raises UsageError without the extra, or for a password file that cannot be read or a certificate that cannot
-        be used, PysyncError when the port is taken.
+        Raises UsageError without the extra, or for settings that cannot be used (`assert_usable`), PysyncError when the
+        port is taken.
         """
         assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
@@ -65,10 +71,10 @@ class WebServer:
         self.port: int = self._sockets[0].getsockname()[1]
         self.url = f"{'https' if settings.tls_certificate else 'http'}://{_literal(settings.host)}:{self.port}/"
         # uvicorn would configure logging of its own, and write a line for each request.
-        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "on", "ws": "none"}
         app = application(settings, status, commands or {}, self.port)
         limit_lines("uvicorn.error", "asyncio")
-        http: Any = accepting(_context(settings))
+        http: Any = accepting(_context(settings), _proxy_user(settings))
         self._server = uvicorn.Server(uvicorn.Config(app, http=http, backlog=MOST, server_header=False, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
@@ -91,8 +97,11 @@ class WebServer:
 
 
 def assert_usable(settings: WebConfig) -> None:
-    """Raises UsageError where the password file or the certificate cannot be used."""
+    """Raises UsageError where a file or a user that the settings name cannot be used, or others could replace one."""
     _context(settings)
+    _proxy_user(settings)
+    if settings.proxy_socket is not None:
+        assert_unreachable(settings.proxy_socket, "the proxy's socket")
     if settings.api_token_file is not None:
         read_token(settings.api_token_file)
     if settings.password_file is not None:
@@ -144,7 +153,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
     site = Site(status, commands, passwords, port=port, operators=settings.operators)
-    machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
+    machines = [Route(path, it) for path, it in _apart({"/metrics": metrics, "/health": health, "/live": live}).items()]
     api = Api(site, settings.api_token_file).routes() if settings.api_token_file else ()
     names = [*_NAMES, settings.host, *settings.allowed_hosts]
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
@@ -152,7 +161,33 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
         routes=[*machines, *api, *routes(site)],
         middleware=[trusted, Middleware(Headers)],
         exception_handlers=failures(site),
+        lifespan=_with_few_threads,
     )
+
+
+@asynccontextmanager
+async def _with_few_threads(_: Starlette) -> AsyncIterator[None]:
+    """The event loop has AT_ONCE threads for the handlers that block."""
+    from anyio.to_thread import current_default_thread_limiter  # noqa: PLC0415 - an extra
+
+    current_default_thread_limiter().total_tokens = AT_ONCE
+    yield
+
+
+def _apart(handlers: Mapping[str, Handler]) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+    """The handlers, in threads of their own."""
+    from anyio import CapacityLimiter  # noqa: PLC0415 - an extra
+    from anyio.to_thread import run_sync  # noqa: PLC0415
+
+    threads = CapacityLimiter(_MACHINES_AT_ONCE)
+
+    def made(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def handled(request: Request) -> Response:
+            return await run_sync(handler, request, limiter=threads)
+
+        return handled
+
+    return {path: made(it) for path, it in handlers.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +239,17 @@ def _context(settings: WebConfig) -> ssl.SSLContext | None:
     return context
 
 
+def _proxy_user(settings: WebConfig) -> int | None:
+    """The id of the user that the proxy runs as, if there is one. Raises UsageError where nobody has that name."""
+    if settings.proxy_user is None:
+        return None
+    try:
+        return pwd.getpwnam(settings.proxy_user).pw_uid
+    except KeyError:
+        hint = "name the user that the proxy runs as in [web] proxy_user"
+        raise UsageError(f"this machine has no user {settings.proxy_user!r}", hint) from None
+
+
 def _literal(host: str) -> str:
     """The address as it stands in a URL."""
     return f"[{host}]" if ":" in host else host
@@ -229,13 +275,13 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _bound_for_proxy(path: Path) -> socket.socket:
-    """A Unix socket that its user and group may open. Nobody can connect before it has its mode, as it listens last."""
+    """A Unix socket that everybody may open: who is not the proxy's user is refused (`Visitor`)."""
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.is_socket():
             path.unlink()
         bound.bind(str(path))
-        path.chmod(0o660)
+        path.chmod(0o666)
         bound.listen()
     except OSError as error:
         bound.close()

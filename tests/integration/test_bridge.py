@@ -29,6 +29,7 @@ from pysync.queue import EventQueue
 from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
+from tests.support.listener_side import ListenerSide
 
 pytestmark = pytest.mark.smoke
 
@@ -234,6 +235,34 @@ def test_a_caller_that_never_gives_its_token_is_let_go(stand, monkeypatch):
     """Else anyone on the host could use up our file descriptors, which ends py4j's accept loop."""
     monkeypatch.setattr(connections, "_GREETING_SECONDS", 0.1)
     assert hung_up(stand.caller(token=None))
+
+
+@pytest.mark.parametrize("said", ["", f"{ListenerSide(TOKEN.encode()).hello()}\n"], ids=["nothing", "hello"])
+def test_a_caller_that_takes_too_long_is_let_go_and_not_refused(stand, monkeypatch, said):
+    """A listener whose JVM stands still would be suspected of another token."""
+    monkeypatch.setattr(connections, "_GREETING_SECONDS", 0.1)
+    caller = stand.caller(token=None)
+    caller.socket.sendall(said.encode())
+    assert caller.lines.read().count(b"\n") == (1 if said else 0)
+    assert stand.bridge.status()["refused_connections"] == 0
+
+
+def test_a_caller_that_leaves_without_a_word_is_not_refused(stand):
+    """As who only looks whether the port is open."""
+    caller = stand.caller(token=None)
+    caller.plain.shutdown(socket.SHUT_WR)
+    assert hung_up(caller)
+    assert stand.bridge.status()["refused_connections"] == 0
+
+
+def test_a_caller_that_leaves_in_place_of_a_proof_is_refused(stand):
+    """As a listener does for which the sidecar's proof is wrong."""
+    caller = stand.caller(token=None)
+    caller.socket.sendall(f"{ListenerSide(TOKEN.encode()).hello()}\n".encode())
+    caller.lines.readline()
+    caller.plain.shutdown(socket.SHUT_WR)
+    assert hung_up(caller)
+    assert stand.bridge.status()["refused_connections"] == 1
 
 
 def hung_up(caller: Caller) -> bool:

@@ -76,56 +76,48 @@ def files_of(metastore: Metastore, database: str, name: str) -> dict[str, dict[s
     return {it.values[0]: {f.name: f.stat().st_mtime_ns for f in path_of(it).glob("[!._]*")} for it in parts}
 
 
-def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path: Path) -> None:
-    with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
-        database = new_database(source, "anew")
-        text = create(source, database, "text", parameters={"skip.header.line.count": "1"})
-        json = create(source, database, "json", serde=JSON)
-        left = create(source, database, "left", parameters={"transactional_properties": "x", "table_type": "odd"})
-        first = add(source, text, "1", "id,name,paid,ok\n1,a b,2.50,true\n2,,\\N,no\n3,\n")
-        add(source, text, "2", 'id,name,paid,ok\nx,"q",1,FALSE\n')
-        add(source, json, "1", '{"ID": 7, "name": "ü\\n", "paid": 1.25, "ok": true}\n{"id": 8}\n')
-        add(source, left, "1", "1,as it is\n")
-        names = ("text", "json", "left")
-        wait_until(lambda: all(files_of(target, database, it) for it in names), seconds=180, what="the partitions")
-        wait_for_value(lambda: sorted(files_of(target, database, "text")), ["1", "2"], seconds=120, what="all of them")
-        wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
-        assert stage.status()["targets"][0]["parked"] == 0
+def rest(stage: Stage) -> None:
+    wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
 
-        for name in ("text", "json"):
-            parts = target.partitions_by_name(database, name, target.partition_names(database, name))
-            for item in (target.table(database, name), *parts):
-                assert item.sd.inputFormat.endswith("MapredParquetInputFormat")
-                assert item.sd.serdeInfo.parameters == {"serialization.format": "1"}
-            assert "skip.header.line.count" not in target.table(database, name).parameters
-        assert list(files_of(target, database, "left")["1"]) == ["000000_0"]
-        assert target.table(database, "left").sd.inputFormat == text.sd.inputFormat
 
-        before = files_of(target, database, "text")
-        done = pysync("refresh", f"{database}.text", "--wait", "-c", stage.config_file, seconds=180)
-        assert done.returncode == 0, done.stderr
-        wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
-        assert files_of(target, database, "text") == before
+def fill(source: Metastore, database: str) -> None:
+    """The tables `text` and `json`, and `left`, which no one may write anew."""
+    text = create(source, database, "text", parameters={"skip.header.line.count": "1"})
+    json = create(source, database, "json", serde=JSON)
+    left = create(source, database, "left", parameters={"transactional_properties": "x", "table_type": "odd"})
+    add(source, text, "1", "id,name,paid,ok\n1,a b,2.50,true\n2,,\\N,no\n3,\n")
+    add(source, text, "2", 'id,name,paid,ok\nx,"q",1,FALSE\n')
+    add(source, json, "1", '{"ID": 7, "name": "ü\\n", "paid": 1.25, "ok": true}\n{"id": 8}\n')
+    add(source, left, "1", "1,as it is\n")
 
-        (first / "000001_0").write_text("id,name,paid,ok\n9,more,0,true\n")
-        part = source.partitions_by_name(database, "text", ["day=1"])[0]
-        part.parameters["numFiles"] = "2"
-        source.call(lambda c: c.alter_partition(database, "text", part))
-        wait_until(lambda: files_of(target, database, "text")["1"].keys() != before["1"].keys(), seconds=120)
-        wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
-        after = files_of(target, database, "text")
-        assert after["2"] == before["2"]
-        assert len(after["1"]) == 1
 
-        clean = pysync("verify", database, "-c", stage.config_file, seconds=180)
-        assert clean.returncode == 0, clean.stdout + clean.stderr
-        copied = pysync("copy", f"{database}.text", "-c", stage.config_file, seconds=180)
-        assert copied.returncode == 1, copied
-        assert f"not copied: {database}.text: " in copied.stdout
-        assert_one_line(pysync("verify", database, "--data", "-c", stage.config_file, seconds=180), 1, "rewrite")
+def add_a_file(source: Metastore, database: str, day: str, text: str) -> None:
+    """One more file of a partition of `text`, as a writer adds it that tells the metastore."""
+    part = source.partitions_by_name(database, "text", [f"day={day}"])[0]
+    (path_of(part) / "000001_0").write_text(text)
+    part.parameters["numFiles"] = "2"
+    source.call(lambda c: c.alter_partition(database, "text", part))
 
-    stage.kill_sidecar()
-    rows = rows_at(stage.target.uri, stage.target.warehouse, tmp_path)
+
+def assert_parquet(target: Metastore, database: str, name: str) -> None:
+    parts = target.partitions_by_name(database, name, target.partition_names(database, name))
+    for item in (target.table(database, name), *parts):
+        assert item.sd.inputFormat.endswith("MapredParquetInputFormat")
+        assert item.sd.serdeInfo.parameters == {"serialization.format": "1"}
+    assert "skip.header.line.count" not in target.table(database, name).parameters
+
+
+def assert_commands_say_what_was_written_anew(stage: Stage, database: str) -> None:
+    clean = pysync("verify", database, "-c", stage.config_file, seconds=180)
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    copied = pysync("copy", f"{database}.text", "-c", stage.config_file, seconds=180)
+    assert copied.returncode == 1, copied
+    assert f"not copied: {database}.text: " in copied.stdout
+    assert_one_line(pysync("verify", database, "--data", "-c", stage.config_file, seconds=180), 1, "rewrite")
+
+
+def assert_rows(stage: Stage, database: str, directory: Path) -> None:
+    rows = rows_at(stage.target.uri, stage.target.warehouse, directory)
     assert rows[f"{database}.text"] == [
         "Row(id=1, name='a b', paid=Decimal('2.50'), ok=True, day='1')",
         "Row(id=2, name='', paid=None, ok=None, day='1')",
@@ -137,3 +129,36 @@ def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path:
         "Row(id=7, name='ü\\n', paid=Decimal('1.25'), ok=True, day='1')",
         "Row(id=8, name=None, paid=None, ok=None, day='1')",
     ]
+
+
+def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path: Path) -> None:
+    with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
+        database = new_database(source, "anew")
+        fill(source, database)
+        names = ("text", "json", "left")
+        wait_until(lambda: all(files_of(target, database, it) for it in names), seconds=180, what="the partitions")
+        wait_for_value(lambda: sorted(files_of(target, database, "text")), ["1", "2"], seconds=120, what="all of them")
+        rest(stage)
+        assert stage.status()["targets"][0]["parked"] == 0
+        assert_parquet(target, database, "text")
+        assert_parquet(target, database, "json")
+        assert list(files_of(target, database, "left")["1"]) == ["000000_0"]
+        there = target.table(database, "left")
+        assert there.sd.inputFormat == source.table(database, "left").sd.inputFormat
+
+        before = files_of(target, database, "text")
+        done = pysync("refresh", f"{database}.text", "--wait", "-c", stage.config_file, seconds=180)
+        assert done.returncode == 0, done.stderr
+        rest(stage)
+        assert files_of(target, database, "text") == before
+
+        add_a_file(source, database, "1", "id,name,paid,ok\n9,more,0,true\n")
+        wait_until(lambda: files_of(target, database, "text")["1"].keys() != before["1"].keys(), seconds=120)
+        rest(stage)
+        after = files_of(target, database, "text")
+        assert after["2"] == before["2"]
+        assert len(after["1"]) == 1
+        assert_commands_say_what_was_written_anew(stage, database)
+
+    stage.kill_sidecar()
+    assert_rows(stage, database, tmp_path)

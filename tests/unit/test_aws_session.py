@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.installation import install_extra
 from pysync.model.names import TableName
 from pysync.targets.athena import AthenaSettings
+from pysync.targets.aws import bounded_answers
 from pysync.targets.aws.clients import ATTEMPTS, Pacer, client, provide
 from pysync.targets.base import Unavailable
 from pysync.targets.glue import KIND, GlueSettings, glue_target
@@ -29,6 +31,7 @@ from pysync.targets.hms import HmsSettings
 from pysync.targets.kinds import kind_names, target_kind
 from tests.support.glue import Bench
 
+HOST = "127.0.0.1"
 ROLE = "arn:aws:iam::123456789012:role/pysync"
 
 
@@ -318,6 +321,52 @@ def test_a_role_is_assumed_once_with_what_its_owner_asks_for(
     (asked,) = kind.asked
     assert (asked["RoleArn"], asked["ExternalId"], asked["RoleSessionName"]) == ([ROLE], ["partner"], ["pysync"])
     target.close()
+
+
+ROLE_OF_PROFILE = f"""[profile etl]
+role_arn = {ROLE}
+source_profile = own
+[profile own]
+aws_access_key_id = own
+aws_secret_access_key = any
+"""
+
+
+@pytest.fixture(params=["assume_role", "profile"])
+def in_role(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """Settings of a target whose credentials come from STS: as it says, or as its profile does."""
+    if request.param == "assume_role":
+        return {"assume_role": {"arn": ROLE}}
+    file = tmp_path / "config"
+    file.write_text(ROLE_OF_PROFILE)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    return {"profile": "etl"}
+
+
+def test_of_credentials_no_more_is_read_than_a_bound(
+    answers: tuple[type[Answers], str], in_role: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, url = answers
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
+    monkeypatch.setattr(bounded_answers, "MOST_IN_ANSWER", len(CREDENTIALS) - 1)
+    target = glue_target(lake(endpoint_url=url, **in_role))
+    with pytest.raises(Unavailable, match="sts: the answer has more than"):
+        target.databases()
+    assert [it for it, _ in kind.seen] == ["sts"]
+    monkeypatch.setattr(bounded_answers, "MOST_IN_ANSWER", 1_000_000)
+    assert target.databases() == ["default"]
+
+
+def test_credentials_are_waited_for_no_longer_than_any_call(
+    in_role: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)  # botocore's between its attempts
+    with socket.create_server((HOST, 0)) as silent:
+        url = f"http://{HOST}:{silent.getsockname()[1]}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
+        target = glue_target(lake(endpoint_url=url, timeout_seconds=0.2, **in_role))
+        with pytest.raises(Unavailable, match="Read timeout"):
+            target.databases()
 
 
 @pytest.mark.parametrize("throttled", [ATTEMPTS - 1, ATTEMPTS])

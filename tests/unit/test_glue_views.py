@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
 from pysync.sidecar.why import EndsReader
-from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Target, Unavailable
+from pysync.targets.settings import TargetSettings
 from tests.conformance.objects import Source, table, view
 from tests.support.glue import Bench, answered, broken_off
 from tests.support.presto_views import decoded
@@ -243,17 +244,24 @@ def test_why_says_of_a_view_that_it_remains_hiveql_and_nothing_of_others(
     target = bench.target()
     target.apply(source.put_table(on(base, "my_function(a) as a, b")))
     target.apply(source.put_table(on(base, name="w")))
-    ends, settings = EndsReader(None, lambda _: bench.target()), target.store.settings
+    opened = list[Target]()
 
-    def losses(name: str) -> list[str]:
-        return list(ends.lost_of_view(settings, f"{base.database}.{name}"))
+    def open_target(_: TargetSettings) -> Target:
+        opened.append(bench.target())
+        return opened[-1]
+
+    def losses(name: str, settings: TargetSettings = target.store.settings) -> list[str]:
+        opened.clear()
+        found = EndsReader(None, open_target).read(settings, "", f"{base.database}.{name}", target_answers=True)
+        assert len(opened) == 1, "one look"
+        return list(found.lost)
 
     assert losses("v") == [
         "view: its text remains HiveQL, which Athena cannot run",
         "view: not translated: the function my_function",
     ]
     assert losses("w") == losses("t") == losses("nowhere") == losses("f()") == []
-    off = settings.model_copy(update={"views": "off"})
-    assert ends.lost_of_view(off, f"{base.database}.v") == (), "the settings want it so"
+    off = target.store.settings.model_copy(update={"views": "off"})
+    assert losses("v", off) == [], "the settings want it so"
     bench.before = lambda *_: answered("ThrottlingException", "slowly", 400)
     assert losses("v") == [], "what does not answer holds up no why"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +25,10 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 from pysync.base.errors import PysyncError
 from pysync.dump.replies import ReplyRecorder, answer
 from pysync.metastore import wire
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import MOST_IN_CONTAINER, Metastore
 from pysync.metastore.errors import AnswerTooLarge
+from pysync.metastore.settings import LoginSettings
 from pysync.metastore.statistics import read_statistics
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
@@ -197,3 +201,48 @@ def test_an_error_of_the_server_is_about_the_call(kind: int) -> None:
     with lying(answer) as metastore, pytest.raises(PysyncError) as raised, classified("look", reading=True):
         metastore.databases()
     assert type(raised.value) is PysyncError
+
+
+# --- a server that sends a byte now and then, for ever
+
+
+def dripping(first: bytes) -> Callable[[socket.socket], None]:
+    """What sends `first`, and then spaces, one by one, until the client has gone."""
+
+    def serve(connected: socket.socket) -> None:
+        connected.recv(65536)
+        connected.sendall(first)
+        while True:
+            connected.sendall(b" ")
+            time.sleep(0.01)
+
+    return serve
+
+
+LARGE = struct.pack("!I", 1_000_000)
+DRIPS: dict[str, bytes] = {
+    "thrift": message(strings(1, text(1_000_000)))(b"get_all_databases", bytes(4)),
+    "http": b"HTTP/1.1 200 OK\r\nServer: ",
+    "sasl": b"\x02" + LARGE,
+}
+
+
+@pytest.mark.parametrize("speech", DRIPS)
+def test_an_answer_that_drips_has_an_end(speech: str, tmp_path: Path) -> None:
+    """Each byte comes in time, all of them never."""
+    with served(dripping(DRIPS[speech])) as address:
+        where = address.replace("thrift", "http") + "/metastore" if speech == "http" else address
+        login = _with_password(tmp_path) if speech == "sasl" else None
+        access = MetastoreAccess.of(where, login=login)
+        with (
+            closing(Metastore(access, timeout=0.2, connect_timeout=0.5)) as metastore,
+            pytest.raises(PysyncError, match="does not answer the login" if login else "did not answer"),
+        ):
+            metastore.databases()
+
+
+def _with_password(directory: Path) -> LoginSettings:
+    file = directory / "password"
+    file.write_text("secret")
+    file.chmod(0o600)
+    return LoginSettings(user="alice", password_file=file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import os
+import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pysync.base.errors import PysyncError
+from pysync.base.errors import PysyncError, UsageError
 from pysync.sections import WebConfig
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_SESSIONS, ProxySessions
@@ -30,7 +32,8 @@ class Stand:
         self.path = directory / "page.sock"
         passwords = directory / "passwords"
         write_passwords(passwords, RIGHT, "alice", "carol")
-        values = {"port": 0, "proxy_socket": self.path, "operators": ("alice",), "password_file": passwords, **settings}
+        proxy = {"proxy_socket": self.path, "proxy_user": pwd.getpwuid(os.geteuid()).pw_name}
+        values = {"port": 0, "operators": ("alice",), "password_file": passwords, **proxy, **settings}
         self.web = WebServer(WebConfig(**values), self.sidecar.status, self.sidecar.commands())
         self.web.start()
 
@@ -105,9 +108,36 @@ def test_the_token_of_one_user_is_none_of_another(tmp_path: Path) -> None:
     stand.web.stop()
 
 
-def test_the_socket_is_for_user_and_group_and_goes_with_the_page(tmp_path: Path) -> None:
+def test_whoever_is_not_the_proxy_cannot_name_a_user(tmp_path: Path) -> None:
+    others = next(it.pw_name for it in pwd.getpwall() if it.pw_uid != os.geteuid())
+    stand = Stand(tmp_path, proxy_user=others)
+    alice = stand.by_proxy("alice")
+    for seen in (alice.get("/actions"), alice.get("/live"), alice.post("/acts/pause", {"target": "dr"})):
+        assert (seen.code, "proxy_user" in seen.text) == (403, True)
+    assert PageVisitor(stand.web.port).get("/live").code == 200
+    stand.web.stop()
+
+
+def test_a_user_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no user 'nobody-of-here'"):
+        Stand(tmp_path, proxy_user="nobody-of-here")
+
+
+def test_a_directory_in_which_others_may_replace_the_socket_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o770)
+    with pytest.raises(UsageError, match="other users can replace the proxy's socket"):
+        Stand(tmp_path)
+
+
+@pytest.mark.parametrize("alone", [{"proxy_socket": "/run/x/page.sock"}, {"proxy_user": "www-data"}])
+def test_socket_and_user_belong_together(alone: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="proxy_socket and proxy_user belong together"):
+        WebConfig.model_validate(alone)
+
+
+def test_the_socket_can_be_opened_by_the_proxy_and_goes_with_the_page(tmp_path: Path) -> None:
     first = Stand(tmp_path)
-    assert stat.S_IMODE(first.path.stat().st_mode) == 0o660
+    assert stat.S_IMODE(first.path.stat().st_mode) == 0o666  # the proxy is in no group of the sidecar
     second = Stand(tmp_path)  # as after a kill, which leaves the file
     assert second.by_proxy("alice").get("/actions").code == 200
     second.web.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,13 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.queue import EventQueue, note_of
+from pysync.replay.progress import DrainState
+from pysync.sidecar import verifying
 from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, stored_result
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject
 from pysync.verify.report import Report, by_database
 from pysync.web.verify_report import verify_html
+from tests.support import wait_until
 from tests.support.pages import EVIL, LONG, NOW
 
 
@@ -31,11 +35,13 @@ def queue(tmp_path: Path) -> Iterator[EventQueue]:
     found.close()
 
 
-def verifier(queue: EventQueue, metastore: str | None = "thrift://127.0.0.1:1") -> Verifier:
+def verifier(queue: EventQueue, metastore: str | None = "thrift://127.0.0.1:1", every: int = 0) -> Verifier:
+    """Of a target that is at rest."""
     config: Any = SimpleNamespace(
-        source=SimpleNamespace(metastore=metastore, name="onprem"), verify=SimpleNamespace(every=0)
+        source=SimpleNamespace(metastore=metastore, name="onprem"), verify=SimpleNamespace(every=every)
     )
-    drain: Any = SimpleNamespace(name="dr")
+    progress = SimpleNamespace(state=DrainState.RUNNING)
+    drain: Any = SimpleNamespace(name="dr", progress=progress, settings=None, paused=lambda: None)
     return Verifier(config, queue, drain, lambda: True, tables_per_second=1.0)
 
 
@@ -128,3 +134,15 @@ def test_without_drift_the_file_says_so() -> None:
     page = verify_html("onprem", [{**report.as_json(), "databases": by_database(report.compared, ())}], NOW)
     assert "no drift" in page
     assert 'href="#dr' not in page
+
+
+def test_a_clock_that_was_set_back_delays_no_comparison(queue: EventQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the next one would begin when the clock has got there again, perhaps in years."""
+    queue.target("dr").register()
+    queue.notes.put(note_of("dr", "verify"), json.dumps({"began_at": time.time() + 1e8}))
+    monkeypatch.setattr(verifying, "comparison", lambda *_, **__: SimpleNamespace(run=lambda _: []))
+    made = verifier(queue, every=3600)
+    made.start()
+    wait_until(lambda: (made.status() or {}).get("objects") == 0, what="the comparison")
+    made.worker.stop()
+    assert made.worker.join(60)

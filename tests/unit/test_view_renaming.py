@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from pysync.hiveql.new_names import NewNames
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.hiveql.renaming import with_new_names
 from pysync.model.event import Kind
@@ -28,7 +29,7 @@ MAPPING = NameMapping(renames=Renames.of({"db": "lake"}, {"db.t": "lake.orders"}
 
 
 def with_names(text: str) -> str:
-    return with_new_names(text, "db", "lake", MAPPING.table, MAPPING.database)
+    return with_new_names(text, "db", "lake", NewNames(MAPPING.table, MAPPING.database))
 
 
 @pytest.mark.parametrize(
@@ -96,9 +97,9 @@ def test_the_way_back_leads_to_the_same_text(database: str, table: str, other: s
     text = f"select {literal}, x.a from {quoted(database)}.{quoted(table)} x where x.b = {literal}"
     there = {TableName.of(database, table): TableName.of(other, table + "2")}
     back = {new: old for old, new in there.items()}
-    once = with_new_names(text, database, other, lambda it: there.get(it, it))
+    once = with_new_names(text, database, other, NewNames(lambda it: there.get(it, it)))
     assert once != text
-    assert with_new_names(once, other, database, lambda it: back.get(it, it)) == text
+    assert with_new_names(once, other, database, NewNames(lambda it: back.get(it, it))) == text
 
 
 @given(st.text("selctfromdb.tu`'\"\\()*-/, \n", max_size=60))
@@ -136,7 +137,7 @@ def test_names_without_a_database_are_those_of_the_one_that_the_view_was_made_in
     definition = view("select a from t", {"a": "int"}, parameters={"view.catalogAndNamespace.part.1": "other"})
     found = mapped(definition, spark)
     assert (found.dbName, found.parameters) == ("db", {"view.catalogAndNamespace.part.1": "far"})
-    assert found.viewExpandedText == with_new_names("select a from t", "other", "far", spark.table)
+    assert found.viewExpandedText == with_new_names("select a from t", "other", "far", NewNames(spark.table))
 
 
 def test_a_materialized_view_is_renamed_too() -> None:

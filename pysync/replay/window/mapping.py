@@ -9,6 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.hiveql.new_names import NewNames
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.definition import PURGE, without_vain_purge
@@ -281,7 +282,7 @@ class NameMapping:
                 item.id = None  # the target has its own
             self._sources(item)
             if self.renames:
-                rename_in_view(item, database, self.database, self.table)
+                rename_in_view(item, database, NewNames(self.table, self.database))
 
     def _rename(self, item: Any, database: str, table: str) -> None:
         name = self.table(TableName.of(getattr(item, database), getattr(item, table)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import structlog
 
 from pysync.base.installation import install_extra
+from pysync.hiveql.new_names import NewNames
 from pysync.hiveql.refusal import CannotTranslate, refuse_other_dialects
 from pysync.model.catalogs import catalog_of, database_in, name_in_catalog
 from pysync.model.definition import VIEW_DATABASE_KEY, VIEWS, database_in_view
@@ -30,9 +30,7 @@ def names_in_view(table: Any) -> frozenset[str]:
     return frozenset(f"{database_in(catalog, it[1] or own)}.{it[2]}" for it in _NAME.finditer(text))
 
 
-def rename_in_view(
-    view: Any, database: str, rename_database: Callable[[str], str], rename: Callable[[TableName], TableName]
-) -> None:
+def rename_in_view(view: Any, database: str, names: NewNames) -> None:
     """Rename the tables in the texts of a view; its own names are the target's already, and it was in `database`.
 
     The text that engines run is left as it is if it cannot be read, and the log says why. Hive's record of what was
@@ -40,38 +38,34 @@ def rename_in_view(
     """
     if view.tableType not in VIEWS:
         return
-    catalog = catalog_of(database)
-
-    def renamed(name: TableName) -> TableName:
-        new = rename(TableName(database_in(catalog, name.database), name.table))
-        return TableName(name_in_catalog(new.database), new.table)
-
-    def renamed_database(name: str) -> str:
-        return name_in_catalog(rename_database(database_in(catalog, name)))
-
+    names = _within(catalog_of(database), names)
     old = database_in_view(view.parameters, name_in_catalog(database))
-    new = renamed_database(old) if VIEW_DATABASE_KEY in (view.parameters or {}) else name_in_catalog(view.dbName)
+    new = names.database(old) if VIEW_DATABASE_KEY in (view.parameters or {}) else name_in_catalog(view.dbName)
     runs = "viewExpandedText" if view.viewExpandedText else "viewOriginalText"
     try:
         refuse_other_dialects(view.parameters)
-        setattr(view, runs, _renamed(getattr(view, runs), old, new, renamed, renamed_database))
+        setattr(view, runs, _renamed(getattr(view, runs), old, new, names))
     except CannotTranslate as reason:
         log.warning("view_names_kept", view=f"{view.dbName}.{view.tableName}", reason=str(reason))
         return
     if runs == "viewExpandedText":
         with suppress(CannotTranslate):
-            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, renamed, renamed_database)
+            view.viewOriginalText = _renamed(view.viewOriginalText, old, new, names)
     if VIEW_DATABASE_KEY in (view.parameters or {}):
         view.parameters = {**view.parameters, VIEW_DATABASE_KEY: new}
 
 
-def _renamed(
-    text: str | None,
-    old: str,
-    new: str,
-    rename: Callable[[TableName], TableName],
-    rename_database: Callable[[str], str],
-) -> str | None:
+def _within(catalog: str | None, names: NewNames) -> NewNames:
+    """The names as texts have them, in which all databases are of one catalog."""
+
+    def table(name: TableName) -> TableName:
+        new = names.table(TableName(database_in(catalog, name.database), name.table))
+        return TableName(name_in_catalog(new.database), new.table)
+
+    return NewNames(table, lambda name: name_in_catalog(names.database(database_in(catalog, name))))
+
+
+def _renamed(text: str | None, old: str, new: str, names: NewNames) -> str | None:
     if not text:
         return text
     if text.startswith(_PRESTO):
@@ -80,4 +74,4 @@ def _renamed(
         from pysync.hiveql.renaming import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
         raise CannotTranslate(f"sqlglot is not installed: {install_extra('aws')}") from None
-    return with_new_names(text, old, new, rename, rename_database)
+    return with_new_names(text, old, new, names)

@@ -54,8 +54,15 @@ class EndsReader:
     def read(self, settings: TargetSettings, source: str, target: str, *, target_answers: bool) -> Presence:
         """What the ends have of an object, by its name at each. A target that does not answer is not asked."""
         at_source, near = self.at_source(source)
-        at_target = self.at_target(settings, target) if target_answers else None
-        return Presence(at_source, at_target, near, self.lost_of_view(settings, target) if at_target else ())
+        if not target_answers:
+            return Presence(at_source, near=near)
+        try:
+            with closing(self.open_target(settings)) as opened:
+                at_target = _has_at_target(opened, target)
+                lost = _lost_of_view(opened, target) if at_target and settings.translates_views else ()
+                return Presence(at_source, at_target, near, lost)
+        except _ERRORS:
+            return Presence(at_source, near=near)
 
     def at_source(self, name: str) -> tuple[bool | None, str | None]:
         """Whether the source has an object of this name; if it does not, the most similar name there."""
@@ -71,22 +78,25 @@ class EndsReader:
     def at_target(self, settings: TargetSettings, name: str) -> bool | None:
         """Whether the target has an object of this name, which is that at the target."""
         try:
-            with closing(self.open_target(settings)) as target:
-                return _has(name, target.database, target.table, target.functions)
+            with closing(self.open_target(settings)) as opened:
+                return _has_at_target(opened, name)
         except _ERRORS:
             return None
 
-    def lost_of_view(self, settings: TargetSettings, name: str) -> Sequence[str]:
-        """What a target that translates views does not have of a view, by its name there; nothing of a table."""
-        if not settings.translates_views or "." not in name or name.endswith("()"):
-            return ()
-        try:
-            with closing(self.open_target(settings)) as target:
-                there = target.table(TableName.parse(name))
-                is_view = there is not None and there.tableType == VIEW
-                return target.lost(there) if is_view and isinstance(target, ReportsLosses) else ()
-        except _ERRORS:
-            return ()
+
+def _has_at_target(target: Target, name: str) -> bool:
+    return _has(name, target.database, target.table, target.functions)
+
+
+def _lost_of_view(target: Target, name: str) -> Sequence[str]:
+    """What a target does not have of a view that it has; nothing of others, and nothing if it does not answer."""
+    if "." not in name or name.endswith("()") or not isinstance(target, ReportsLosses):
+        return ()
+    try:
+        there = target.table(TableName.parse(name))
+        return target.lost(there) if there is not None and there.tableType == VIEW else ()
+    except _ERRORS:
+        return ()
 
 
 def _has(

@@ -13,6 +13,8 @@ from pysync.base.text import size
 
 MOST_IN_ANSWER = 64 * 1024 * 1024
 """Bytes. AWS's own answers have a few MiB at most."""
+_OF_CREDENTIALS = frozenset({"sts", "sso", "sso-oidc", "signin"})
+"""Services that botocore asks for credentials."""
 
 
 class AwsAnswerTooLarge(boto.BotoCoreError):  # type: ignore[misc]
@@ -27,20 +29,44 @@ class BoundedHttp:
     A body that the caller reads by itself, as that of an object of S3, is the caller's to bound.
     """
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, service: str) -> None:
         self._session = session
+        self._service = service
 
     def send(self, request: Any) -> AWSResponse:
-        """The answer. Raises what botocore's session raises, and AwsAnswerTooLarge."""
+        """The answer. Raises what botocore's session raises, and AwsAnswerTooLarge; CredentialRetrievalError instead
+        where the answer is about credentials, as that is about no object.
+        """
         if request.stream_output:
             return self._session.send(request)
         request.stream_output = True  # else the session would read all of it
         answer = self._session.send(request)
-        return AWSResponse(answer.url, answer.status_code, answer.headers, _Read(_content(answer, request)))
+        return AWSResponse(answer.url, answer.status_code, answer.headers, _Read(self._content(answer, request)))
 
     def close(self) -> None:
         """Close the connections."""
         self._session.close()
+
+    def _content(self, answer: AWSResponse, request: Any) -> bytes:
+        content = bytearray()
+        try:
+            for part in answer.raw.stream():
+                content += part
+                if len(content) > MOST_IN_ANSWER:
+                    answer.raw.close()
+                    raise self._too_large()
+        # As botocore's session, had it read the body.
+        except ReadTimeoutError as error:
+            raise boto.ReadTimeoutError(endpoint_url=request.url, error=error) from error
+        except ProtocolError as error:
+            raise boto.ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
+        return bytes(content)
+
+    def _too_large(self) -> boto.BotoCoreError:
+        most = size(MOST_IN_ANSWER)
+        if self._service in _OF_CREDENTIALS:
+            return boto.CredentialRetrievalError(provider=self._service, error_msg=f"the answer has more than {most}")
+        return AwsAnswerTooLarge(most=most)
 
 
 class _Read:
@@ -51,19 +77,3 @@ class _Read:
 
     def stream(self) -> Iterable[bytes]:
         return [self._content]
-
-
-def _content(answer: AWSResponse, request: Any) -> bytes:
-    content = bytearray()
-    try:
-        for part in answer.raw.stream():
-            content += part
-            if len(content) > MOST_IN_ANSWER:
-                answer.raw.close()
-                raise AwsAnswerTooLarge(most=size(MOST_IN_ANSWER))
-    # As botocore's session, had it read the body.
-    except ReadTimeoutError as error:
-        raise boto.ReadTimeoutError(endpoint_url=request.url, error=error) from error
-    except ProtocolError as error:
-        raise boto.ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
-    return bytes(content)

@@ -85,27 +85,48 @@ def provide(settings: TargetSettings, **clients: Any) -> None:
 
 
 def _build(settings: AwsSettings, service: str) -> Any:
+    attempts = 1 if service in _SENT_ONCE else ATTEMPTS
     config = Config(
-        connect_timeout=_CONNECT_SECONDS,
-        read_timeout=settings.timeout_seconds,
-        retries={"mode": "standard", "total_max_attempts": 1 if service in _SENT_ONCE else ATTEMPTS},
+        retries={"mode": "standard", "total_max_attempts": attempts},
         max_pool_connections=settings.lanes * settings.parallel,
-        user_agent_appid=f"pysync-{__version__}",
     )
     session = _session(settings)
     # A client never looks for credentials again, so one without any would stay so until the next start.
     if session.get_credentials() is None:
         raise NoCredentialsError
     built = session.client(service, endpoint_url=settings.endpoint_of(service), config=config)
-    # botocore has no setting for it.
-    built._endpoint.http_session = BoundedHttp(built._endpoint.http_session)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built
 
 
+class _BoundedSession(botocore.session.Session):  # type: ignore[misc]
+    """Its clients wait for a limited time, and read answers up to a bound.
+
+    Also those that botocore makes by itself, when a profile gets its credentials from STS or by a single sign-on.
+    """
+
+    def __init__(self, settings: AwsSettings) -> None:
+        super().__init__(profile=settings.profile)
+        config = Config(
+            connect_timeout=_CONNECT_SECONDS,
+            read_timeout=settings.timeout_seconds,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            user_agent_appid=f"pysync-{__version__}",
+        )
+        self.set_default_client_config(config)
+
+    def create_client(self, service_name: str, *args: Any, **named: Any) -> Any:
+        """The client."""
+        built = super().create_client(service_name, *args, **named)
+        # botocore has no public way: a handler of `before-send` may answer in place of the endpoint, but with a session
+        # of its own, which would not have the endpoint's proxies and certificates.
+        built._endpoint.http_session = BoundedHttp(built._endpoint.http_session, service_name)
+        return built
+
+
 def _session(settings: AwsSettings) -> Any:
-    core = botocore.session.Session(profile=settings.profile)
+    core = _BoundedSession(settings)
     if settings.assume_role is not None:
         # First in the chain, or the credentials that the role is taken on with would be used themselves.
         core.get_component("credential_provider").providers.insert(0, _Role(settings))
@@ -149,7 +170,7 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         """The credentials; makes no call yet."""
         settings, role = self._settings, self._settings.assume_role
         # Not the session that this provider is in: it would ask itself for credentials.
-        session = botocore.session.Session(profile=settings.profile)
+        session = _BoundedSession(settings)
         if settings.region:
             session.set_config_variable("region", settings.region)
         credentials = session.get_credentials()

@@ -46,7 +46,9 @@ class HmsSettings(TargetSettings):
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
-    timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
+    timeout_seconds: Seconds = Field(
+        default=120.0, gt=0, description="Longest wait for a part of an answer. A call takes ten times that at most."
+    )
 
     def place(self) -> str | None:
         """The addresses of the metastore."""
