@@ -269,8 +269,8 @@ def _targets(status: Status) -> Iterator[Problem]:
         if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
             yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
-        if it["parked"]:
-            text = f"target {name} has {count(it['parked'], 'parked event')}"
+        if refused := it["parked"] - it["parked_by_brake"]:
+            text = f"target {name} has {count(refused, 'parked event')}"
             yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
         if it["verify"] and it["verify"]["drift"]:
             # No names: visitors of the page who are not signed in see problems, too.

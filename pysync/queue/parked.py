@@ -35,6 +35,7 @@ _NAMES = "SELECT position, table_key FROM parked WHERE target = ? ORDER BY posit
 _REMOVE_AT = "DELETE FROM parked WHERE target = ? AND position = ?"
 _REMOVE = "DELETE FROM parked WHERE id = ? AND target = ?"
 _DOUBT = "UPDATE gaps SET waited = 1 WHERE closed_at_ms IS NULL AND upto >= ?"
+_HELD = "SELECT count(*) FROM parked WHERE target = ? AND kind = 'held'"
 _UPDATE = "UPDATE parked SET reason = ?, kind = ?, attempts = ?, last_at_ms = ? WHERE id = ? AND target = ?"
 
 
@@ -80,6 +81,12 @@ class ParkedEvents:
         """How many events are parked, each counted once for every table that it is parked under."""
         with self._file.reading() as connection:
             row = connection.execute("SELECT count(*) FROM parked WHERE target = ?", (self.target,)).fetchone()
+            return int(row[0])
+
+    def held(self) -> int:
+        """How many of them the brake holds."""
+        with self._file.reading() as connection:
+            row = connection.execute(_HELD, (self.target,)).fetchone()
             return int(row[0])
 
     def first(self) -> int | None:

@@ -158,5 +158,6 @@ def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
         "position": target.position(),
         "queued": target.depth().queued,
         "parked": parked,
+        "parked_by_brake": target.parked.held(),
         "pinned": drain.pins.databases(),
     }

@@ -33,6 +33,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "position": 48213,
         "queued": 0,
         "parked": 0,
+        "parked_by_brake": 0,
         "lag_seconds": 0.0,
         "waiting_since": None,
         "counts": {"applied": 41873, "unchanged": 310, "skipped": 5120},

@@ -37,6 +37,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "position": 48213,
         "queued": 0,
         "parked": 0,
+        "parked_by_brake": 0,
         "lag_seconds": 0.0,
         "scope": None,
         "verify": None,

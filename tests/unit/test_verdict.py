@@ -23,6 +23,7 @@ def target(**values: Any) -> dict[str, Any]:
         "paused": None,
         "brake": None,
         "parked": 0,
+        "parked_by_brake": 0,
         "queued": 0,
         "lag_seconds": 0.0,
         "waiting_since": None,
@@ -82,6 +83,7 @@ def test_all_is_well() -> None:
             "target dr holds the drop of database hr2 with 40 tables: too many (pysync held list dr)",
         ),
         ({"parked": 2}, "target dr has 2 parked events (pysync parked list dr)"),
+        ({"parked": 5, "parked_by_brake": 3}, "target dr has 2 parked events (pysync parked list dr)"),
         (
             {"verify": {"drift": 1}},
             "target dr has drifted: 1 object not as at the source (pysync verify --target dr)",
