@@ -12,7 +12,16 @@ import typer
 
 from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.asking import by_sidecar_or_here
-from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, outline_of, print_json
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    assert_target,
+    echo,
+    offered_tables,
+    one_target,
+    outline_of,
+    print_json,
+)
 from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
@@ -43,11 +52,22 @@ def actions(
         ),
     ] = None,
     database: Annotated[
-        str | None, typer.Option(metavar="DB", parser=database_or_table, help=f"Show only this database, {_NAMES_ARE}.")
+        str | None,
+        typer.Option(
+            metavar="DB",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help=f"Show only this database, {_NAMES_ARE}.",
+        ),
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(metavar="DB.TABLE", parser=database_or_table, help=f"Show only this table, {_NAMES_ARE}."),
+        typer.Option(
+            metavar="DB.TABLE",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help=f"Show only this table, {_NAMES_ARE}.",
+        ),
     ] = None,
     since: Annotated[
         float | None,

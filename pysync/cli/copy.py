@@ -15,7 +15,7 @@ from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count, meant, quoted
 from pysync.cli.arguments import table
-from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
+from pysync.cli.output import AsJson, ConfigFile, echo, offered_tables, one_target, print_json
 from pysync.config import load_config
 from pysync.copy.copy_round import Copied
 from pysync.jobs.copying import CopyRequest, RefusedTable, copy_now
@@ -31,7 +31,12 @@ def copy(
     config: ConfigFile,
     tables: Annotated[
         list[TableName] | None,
-        typer.Argument(metavar="DB.TABLE", parser=table, help="Copy only these tables. Default: everything in scope."),
+        typer.Argument(
+            metavar="DB.TABLE",
+            parser=table,
+            autocompletion=offered_tables,
+            help="Copy only these tables. Default: everything in scope.",
+        ),
     ] = None,
     target: Annotated[str | None, one_target("Copy to this target. Needed if several targets copy files.")] = None,
     *,

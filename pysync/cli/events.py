@@ -11,7 +11,7 @@ import typer
 from pysync.base.text import count, local_time, span
 from pysync.cli.arguments import number
 from pysync.cli.arguments import table as parsed_table
-from pysync.cli.output import AsJson, ConfigFile, echo, outline_of, print_json, print_table, progress
+from pysync.cli.output import AsJson, ConfigFile, echo, offered_tables, outline_of, print_json, print_table, progress
 from pysync.control.client import ask
 from pysync.model.names import TableName
 
@@ -35,6 +35,7 @@ def events(
         typer.Option(
             metavar="DB.TABLE",
             parser=parsed_table,
+            autocompletion=offered_tables,
             help="Show only events of this table of the source, the oldest first.",
         ),
     ] = None,

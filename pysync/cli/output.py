@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ ConfigFile = Annotated[
         help=f"Configuration file. Default: {DEFAULT_CONFIG}. conf/pysync.toml explains every key.",
     ),
 ]
+_COMPLETION_SECONDS = 2.0
+_OFFERED = re.compile(r"[\w@#.-]+")
 _ANY = 100_000  # a width that no table has
 _OPENED = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -50,6 +53,19 @@ def offered(context: typer.Context, incomplete: str) -> list[str]:
     except PysyncError:
         return []
     return [name for name in known if name.startswith(incomplete)]
+
+
+def offered_tables(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the databases and tables of the source that the shell offers; none if the sidecar does not say them soon.
+
+    Of names with other characters none either: the shell would take them for its own.
+    """
+    try:
+        directory = load_outline(Path(context.params.get("config") or DEFAULT_CONFIG)).directory
+        names = ask(directory, "names", within=_COMPLETION_SECONDS, begin=incomplete)["names"]
+    except PysyncError:
+        return []
+    return [it for it in names if _OFFERED.fullmatch(it)]
 
 
 TargetName = Annotated[

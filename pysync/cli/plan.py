@@ -18,6 +18,7 @@ from pysync.cli.output import (
     TargetName,
     ask_about,
     echo,
+    offered_tables,
     one_target,
     print_json,
     print_table,
@@ -89,7 +90,10 @@ def refresh(
     tables: Annotated[
         list[TableName] | None,
         typer.Argument(
-            metavar="DB.TABLE", parser=table, help="Compare only these tables. Default: everything in scope."
+            metavar="DB.TABLE",
+            parser=table,
+            autocompletion=offered_tables,
+            help="Compare only these tables. Default: everything in scope.",
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until every target has applied the result.")] = False,

@@ -10,7 +10,16 @@ from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.cli.arguments import choice, database_or_table, line
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, print_json, print_table
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    assert_target,
+    echo,
+    offered_tables,
+    one_target,
+    print_json,
+    print_table,
+)
 from pysync.config import load_config
 from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.names import partition_values
@@ -40,7 +49,10 @@ def policy_test(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="DB.TABLE", parser=database_or_table, help="Tables, or databases, by their names at the source."
+            metavar="DB.TABLE",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help="Tables, or databases, by their names at the source.",
         ),
     ],
     *,

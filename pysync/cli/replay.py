@@ -17,7 +17,17 @@ from pysync.base.text import count, span
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, echo, print_json, print_table, progress
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    TargetName,
+    ask_about,
+    echo,
+    offered_tables,
+    print_json,
+    print_table,
+    progress,
+)
 from pysync.cli.progress import refusals
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
@@ -49,7 +59,12 @@ def replay(
     ] = None,
     table: Annotated[
         TableName | None,
-        typer.Option(metavar="DB.TABLE", parser=parsed_table, help="Replay only events of this table of the source."),
+        typer.Option(
+            metavar="DB.TABLE",
+            parser=parsed_table,
+            autocompletion=offered_tables,
+            help="Replay only events of this table of the source.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be refreshed. Changes nothing.")] = False,
     as_json: AsJson = False,

@@ -15,7 +15,7 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import Problem
 from pysync.cli.arguments import database_or_table
 from pysync.cli.grid import Line, Part, rendered, show
-from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, outline_of, print_json
+from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, offered_tables, outline_of, print_json
 from pysync.cli.status_object import has_problem, of_object
 from pysync.cli.status_target import detail
 from pysync.cli.status_text import overview
@@ -39,6 +39,7 @@ Object = Annotated[
         "--object",
         metavar="DB|DB.TABLE",
         parser=database_or_table,
+        autocompletion=offered_tables,
         help="Show where this database or table is at the targets, or at TARGET.",
     ),
 ]

@@ -12,7 +12,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import ago, count, duration
 from pysync.cli.arguments import choice, database_or_table, number
 from pysync.cli.grid import Cell, Column, Grid, Line, Part, Style, show
-from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json
+from pysync.cli.output import AsJson, ConfigFile, ask_about, offered_tables, one_target, print_json
 from pysync.model.names import TABLE_STATES
 
 _STATES = tuple(it.replace("_", "-") for it in TABLE_STATES)
@@ -60,7 +60,11 @@ def tables(
     begin: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="DB.TABLE", parser=database_or_table, help="Begin with this name; not with --sort."
+            "--from",
+            metavar="DB.TABLE",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help="Begin with this name; not with --sort.",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", parser=number(1), help="Most tables to list.")] = 100,

@@ -19,6 +19,7 @@ from pysync.cli.output import (
     ShowProgress,
     chosen,
     echo,
+    offered_tables,
     one_target,
     print_json,
     print_table,
@@ -63,7 +64,10 @@ def verify(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            parser=database_or_table, metavar="DB|DB.TABLE", help="Compare only these, by their names at the source."
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            metavar="DB|DB.TABLE",
+            help="Compare only these, by their names at the source.",
         ),
     ] = None,
     *,

@@ -13,7 +13,17 @@ import typer
 
 from pysync.base.errors import PysyncError, UsageError
 from pysync.cli.arguments import database_or_table, number, period
-from pysync.cli.output import AsJson, ConfigFile, assert_target, echo, one_target, outline_of, print_json, progress
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    assert_target,
+    echo,
+    offered_tables,
+    one_target,
+    outline_of,
+    print_json,
+    progress,
+)
 from pysync.control.client import NoSidecar, ask
 
 LATE = 3
@@ -63,7 +73,10 @@ def wait(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="DB|DB.TABLE", parser=database_or_table, help="The database or table, by its name at the source."
+            metavar="DB|DB.TABLE",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help="The database or table, by its name at the source.",
         ),
     ],
     command: Annotated[

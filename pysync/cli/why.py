@@ -13,7 +13,7 @@ import typer
 from pysync.base.text import count, local_time
 from pysync.cli.arguments import database_or_table, instant
 from pysync.cli.asking import by_sidecar_or_here
-from pysync.cli.output import AsJson, ConfigFile, ask_about, echo, one_target, print_json
+from pysync.cli.output import AsJson, ConfigFile, ask_about, echo, offered_tables, one_target, print_json
 from pysync.cli.record_lines import lines
 from pysync.control.client import NoSidecar
 
@@ -32,7 +32,10 @@ def why(
     table: Annotated[
         str,
         typer.Argument(
-            metavar="DB.TABLE", parser=database_or_table, help="The table, by its name at the source or at a target."
+            metavar="DB.TABLE",
+            parser=database_or_table,
+            autocompletion=offered_tables,
+            help="The table, by its name at the source or at a target.",
         ),
     ],
     *,

@@ -49,7 +49,7 @@ def _is_bounded(value: Any) -> bool:
 _ANY: _Kind = _is_bounded, f"a number of at most {LARGEST}"
 _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(
-        ("target", "table", "source_table", "reason", "instance", "why", "name", "as", "object", "wait"),
+        ("target", "table", "source_table", "reason", "instance", "why", "name", "as", "object", "wait", "begin"),
         (_is_text, f"a text of at most {_LONGEST} characters"),
     ),
     **dict.fromkeys(

@@ -48,6 +48,7 @@ from pysync.sidecar.commands import Commands
 from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
+from pysync.sidecar.names import names_beginning
 from pysync.sidecar.optional import OptionalParts
 from pysync.sidecar.registry import assert_named, carry_out
 from pysync.sidecar.reload import Reloads
@@ -311,7 +312,7 @@ class Sidecar:
             *parts, journal=self.journal, verifiers=self._verifiers, ends=EndsReader(self._open_source())
         )
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
-        more = self._waiting_commands() | reloads
+        more = self._waiting_commands() | reloads | {"names": partial(names_beginning, self._hasty_ends().source)}
         return commands.by_name(more | {"history": self._curves.history})
 
     def _hasty_ends(self) -> EndsReader:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pysync.cli import main
+from pysync.base.errors import PysyncError
+from pysync.cli import main, output
+from pysync.control.client import SOCKET
+from pysync.control.server import ControlServer
+from pysync.model.names import TableName
+from pysync.sidecar.arguments import checked
+from pysync.sidecar.names import MOST, names_beginning
 
 Answer = Callable[..., str]
 
@@ -87,3 +96,99 @@ def test_without_a_configuration_no_target_is_offered(answer: Answer, tmp_path: 
     (tmp_path / "broken.toml").write_text("[[targets")
     for file in ("absent.toml", "broken.toml", ""):
         assert answer(**of_bash("pysync pause "), PYSYNC_CONFIG=str(tmp_path / file)).split() == []
+
+
+class Names(ControlServer):
+    """A sidecar's socket in `directory` that completes names; `asked` has what it was asked for."""
+
+    def __init__(self, directory: Path, source: Any) -> None:
+        self.asked: list[str] = []
+
+        def names(request: Mapping[str, Any]) -> Mapping[str, Any]:
+            self.asked.append(request["begin"])
+            return names_beginning(source, request)
+
+        super().__init__(directory, {"names": checked(names)})
+
+
+class Source:
+    """Reads of a source with these tables."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = [TableName.parse(it) for it in names]
+
+    def databases(self) -> list[str]:
+        return sorted({it.database for it in self._names})
+
+    def tables(self, database: str) -> list[str]:
+        return [it.table for it in self._names if it.database == database]
+
+
+@pytest.fixture
+def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pysync.toml").write_text(f'{CONF}[queue]\ndirectory = "{tmp_path}"\n')
+    monkeypatch.setenv("PYSYNC_CONFIG", str(tmp_path / "pysync.toml"))
+    return tmp_path
+
+
+@contextmanager
+def sidecar(directory: Path, source: Any) -> Iterator[Names]:
+    made = Names(directory, source)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+HERE = Source("sales.orders", "sales.items", "salary.months", "hr.people", "hr.p;reboot")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("pysync why sal", ["salary", "sales"]),
+        ("pysync why sales", ["sales", "sales.items", "sales.orders"]),
+        ("pysync why sales.o", ["sales.orders"]),
+        ("pysync why hr.p", ["hr.people"]),
+        ("pysync refresh hr.people sales.i", ["sales.items"]),
+        ("pysync status --object sales.", ["sales.items", "sales.orders"]),
+        ("pysync wait nowhere.", []),
+        ("pysync verify x", []),
+    ],
+)
+def test_tables_are_completed_by_the_sidecar(answer: Answer, conf: Path, words: str, offered: list[str]) -> None:
+    with sidecar(conf, lambda: nullcontext(HERE)):
+        assert answer(**of_bash(words)).split() == offered
+
+
+def test_of_too_many_names_none_is_offered(answer: Answer, conf: Path) -> None:
+    """The shell would complete what the first of them have in common."""
+    many = Source(*(f"a.t{it}" for it in range(MOST + 1)))
+    with sidecar(conf, lambda: nullcontext(many)):
+        assert answer(**of_bash("pysync why a.")).split() == []
+        assert len(answer(**of_bash("pysync why a.t1")).split()) == 112
+
+
+@contextmanager
+def away() -> Iterator[Source]:
+    raise PysyncError("cannot read the source")
+    yield Source()
+
+
+@pytest.mark.parametrize("source", [None, away], ids=["not set", "away"])
+def test_without_a_source_no_table_is_offered(answer: Answer, conf: Path, source: Any) -> None:
+    with sidecar(conf, source) as asked:
+        assert answer(**of_bash("pysync why a")).split() == []
+        assert asked.asked == ["a"]
+
+
+def test_without_a_sidecar_or_its_answer_no_table_is_offered(
+    answer: Answer, conf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert answer(**of_bash("pysync why a")).split() == []
+    monkeypatch.setattr(output, "_COMPLETION_SECONDS", 0.1)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(conf / SOCKET))
+        silent.listen()
+        assert answer(**of_bash("pysync why a")).split() == []
