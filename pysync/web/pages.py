@@ -71,8 +71,17 @@ class Pages:
             if self._site.session(request)
             else CommandAnswer(None, "sign in to see it")
         )
-        now = self._site.clock()
-        view = target_view(target, status.get("gaps") or (), history.value, plan.value, now, hours=RANGES[chosen])
+        shows_names = target.get("brake") and self._site.session(request)
+        held = self._site.ask("held list", target=name) if shows_names else CommandAnswer(None)
+        view = target_view(
+            target,
+            status.get("gaps") or (),
+            history.value,
+            plan.value,
+            self._site.clock(),
+            hours=RANGES[chosen],
+            held=held.value,
+        )
         values: dict[str, Any] = {"view": view, "history": history, "plan": plan, "ranges": RANGES, "range": chosen}
         return self._site.render(request, "target.html", **values)
 

@@ -176,6 +176,12 @@ def holding(now: float = NOW) -> dict[str, Any]:
     return a_status(now, targets=[dr, a_target("lake", now, kind="glue")])
 
 
+def held_objects() -> list[dict[str, Any]]:
+    """The objects of an answer of `held list` that `holding` counts."""
+    tables = [{"object": f"hr2.people_{it:02}", "kind": "table", "count": 1} for it in range(40)]
+    return [{"object": "hr2", "kind": "database", "count": 1}, *tables]
+
+
 def a_record(number: int, now: float = NOW, **values: Any) -> dict[str, Any]:
     """A record of the journal."""
     return {
@@ -453,6 +459,7 @@ class FakeSidecar:
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
             "resume": lambda it: {"target": it["target"], "was": "by hand"},
+            "held list": lambda it: {"target": it["target"], "objects": held_objects()},
             "held decide": lambda it: {"target": it["target"], "kept": it.get("keep") is True, "objects": [{}]},
             "refresh": lambda it: {"gap": f"refresh of {len(it.get('tables') or ()) or 'all'} tables"},
             "verify": lambda it: {"target": it["target"], "begun": True},

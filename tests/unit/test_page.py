@@ -22,7 +22,7 @@ from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_FAILURES
 from pysync.web.views.feed import MOST_RECORDS
-from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, in_trouble
+from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, holding, in_trouble
 from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
@@ -299,7 +299,13 @@ def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVis
     seen = alice.get("/targets/dr").text
     assert "Holds the drop of database hr2 with 40 tables" in seen
     assert "All other tables go on" in seen
-    assert seen.index("Keep hr2") < seen.index("Drop hr2 here") < seen.index("What is held")
+    assert (
+        seen.index("Keep hr2")
+        < seen.index("Drop hr2 here")
+        < seen.index("table hr2.people_39")
+        < seen.index("Other acts")
+    )
+    assert "I am sure: dr drops 41 objects" in seen
     assert "nothing was dropped: tick the box" in alice.act("drop", target="dr", names="hr2", seen="41").text
     assert "held decide" not in [name for name, _ in sidecar.asked]
     alice.act("drop", target="dr", names="hr2", seen="41", sure="yes")
@@ -309,6 +315,24 @@ def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVis
         (["hr2"], 41, None),
         (["hr2"], None, True),
     ]
+
+
+def test_names_of_what_is_held_are_for_who_is_signed_in(reader: PageVisitor, sidecar: FakeSidecar) -> None:
+    sidecar.answer = holding()
+    assert "41 objects" in reader.get("/targets/dr").text
+    assert "hr2" not in reader.get("/targets/dr").text
+    assert "held list" not in [name for name, _ in sidecar.asked]
+
+
+def test_selected_tables_are_retried_skipped_and_adopted_together(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    page = alice.get("/targets/lake/parked")
+    csrf = page.field("csrf")
+    chosen = [("csrf", csrf), ("target", "lake"), ("tables", EVIL), ("tables", LONG), ("sure", "yes")]
+    for act in ("retry", "skip", "adopt"):
+        assert f'formaction="/acts/{act}-selected"' in page.body
+        alice.post(f"/acts/{act}-selected", chosen)
+        wanted = {"target": "lake", "tables": [EVIL, LONG], "who": "alice (page)"}
+        assert (f"parked {act}", wanted) in sidecar.asked
 
 
 def test_a_live_update_takes_no_message_away(alice: PageVisitor) -> None:
