@@ -64,8 +64,9 @@ def test_each_target_is_told_in_numbers_with_the_way_to_what_they_count() -> Non
         ("9,120", WARN),
         ("42m 3s", WARN),
     ]
-    (held, *_) = overview(holding(), NOW).counts[0].numbers
+    held, parked, *_ = overview(holding(), NOW).counts[0].numbers
     assert (held.value, held.tone, held.link) == ("41", BAD, "/targets/dr")
+    assert (parked.value, parked.link) == ("3", "/targets/dr/parked"), "without what is held"
 
 
 def test_one_thing_needs_a_hand() -> None:

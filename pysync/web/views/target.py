@@ -10,7 +10,7 @@ from pysync.base.resync_text import resync_so_far
 from pysync.base.text import ago, count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
 from pysync.web.views.hold import HeldDatabase, held_databases
-from pysync.web.views.overview import state_of
+from pysync.web.views.overview import refused, state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
 from pysync.web.words import segment
 
@@ -127,7 +127,7 @@ def figures(target: Mapping[str, Any], now: float) -> tuple[Figure, ...]:
     return (
         Figure("behind", duration(target.get("lag_seconds"))),
         Figure("queued", number(target["queued"])),
-        Figure("parked", number(target["parked"]), parked),
+        Figure("parked", number(refused(target)), parked),
         Figure("position", number(target["position"])),
         Figure("operations a second", number(target.get("rate"))),
         Figure("last contact", ago(target.get("last_contact"), now)),
