@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import logging
@@ -322,6 +323,26 @@ def test_names_of_what_is_held_are_for_who_is_signed_in(reader: PageVisitor, sid
     assert "41 objects" in reader.get("/targets/dr").text
     assert "hr2" not in reader.get("/targets/dr").text
     assert "held list" not in [name for name, _ in sidecar.asked]
+
+
+def test_what_has_drifted_in_a_database_is_refreshed_together(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    page = alice.get("/verify/dr/shop")
+    assert "Refresh 2 tables" in page.text
+    names = re.findall(r'name="tables" value="([^"]*)"', page.body)
+    assert [html.unescape(it) for it in names] == ["shop.orders", EVIL], "and not what may differ"
+    assert "Refresh" not in alice.get("/verify/dr/db_00").text
+
+
+def test_what_the_brake_holds_is_neither_retried_nor_skipped(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    sidecar.tables[0]["kind"] = "held"
+    page = alice.get(f"/targets/lake/parked/{quote(EVIL, safe='')}")
+    assert "as soon as somebody has decided about the drops" in page.text
+    assert 'action="/acts/' not in page.body
+
+
+def test_the_search_asks_for_the_nearest_names_first(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    alice.get("/suggestions?name=orders")
+    assert sidecar.asked[-1] == ("tables", {"part": "orders", "sort": "match", "limit": 10})
 
 
 def test_selected_tables_are_retried_skipped_and_adopted_together(alice: PageVisitor, sidecar: FakeSidecar) -> None:

@@ -13,7 +13,7 @@ MOST_NAMES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class HeldDatabase:
+class DatabaseOnHold:
     """What is held of a database; `objects` is how many a decision is about, `more` how many are not named."""
 
     database: str
@@ -24,7 +24,7 @@ class HeldDatabase:
     more: int
 
 
-def held_databases(brake: Mapping[str, Any], held: Mapping[str, Any] | None) -> tuple[HeldDatabase, ...]:
+def held_databases(brake: Mapping[str, Any], held: Mapping[str, Any] | None) -> tuple[DatabaseOnHold, ...]:
     """The databases of a target's `brake` in the status, with the names of an answer of `held list` if there is one."""
     names: dict[str, list[str]] = {}
     for it in (held or {}).get("objects") or ():
@@ -32,9 +32,9 @@ def held_databases(brake: Mapping[str, Any], held: Mapping[str, Any] | None) -> 
     return tuple(_database(it, names.get(it["database"], [])) for it in brake["databases"])
 
 
-def _database(database: Mapping[str, Any], names: list[str]) -> HeldDatabase:
+def _database(database: Mapping[str, Any], names: list[str]) -> DatabaseOnHold:
     shown = tuple(names[:MOST_NAMES])
-    return HeldDatabase(
+    return DatabaseOnHold(
         database=database["database"],
         objects=database["objects"],
         summary=database["summary"],

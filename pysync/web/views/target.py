@@ -9,7 +9,7 @@ from typing import Any
 from pysync.base.resync_text import resync_so_far
 from pysync.base.text import ago, count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
-from pysync.web.views.hold import HeldDatabase, held_databases
+from pysync.web.views.hold import DatabaseOnHold, held_databases
 from pysync.web.views.overview import refused, state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
 from pysync.web.words import segment
@@ -61,7 +61,7 @@ class TargetView:
     is_paused: bool
     pause: Mapping[str, Any] | None
     brake: Mapping[str, Any] | None
-    held: tuple[HeldDatabase, ...]
+    held: tuple[DatabaseOnHold, ...]
     kept_objects: int
     figures: tuple[Figure, ...]
     charts: tuple[Chart, ...]
