@@ -20,7 +20,7 @@ from pysync.web.views.table import table_view
 from pysync.web.views.tables import FILTERS as TABLE_FILTERS
 from pysync.web.views.tables import SORTS, TONES, filter_of, tables_page, tables_request
 from pysync.web.views.target import target_view
-from pysync.web.views.tones import OUTCOMES
+from pysync.web.views.tones import BAD, OUTCOMES
 from pysync.web.views.verify import VerifyView, of_database, verify_view
 from pysync.web.words import segment
 
@@ -71,8 +71,17 @@ class Pages:
             if self._site.session(request)
             else CommandAnswer(None, "sign in to see it")
         )
-        now = self._site.clock()
-        view = target_view(target, status.get("gaps") or (), history.value, plan.value, now, hours=RANGES[chosen])
+        shows_names = target.get("brake") and self._site.session(request)
+        held = self._site.ask("held list", target=name) if shows_names else CommandAnswer(None)
+        view = target_view(
+            target,
+            status.get("gaps") or (),
+            history.value,
+            plan.value,
+            self._site.clock(),
+            hours=RANGES[chosen],
+            held=held.value,
+        )
         values: dict[str, Any] = {"view": view, "history": history, "plan": plan, "ranges": RANGES, "range": chosen}
         return self._site.render(request, "target.html", **values)
 
@@ -179,9 +188,9 @@ class Pages:
         self._target(self._site.status(), name)
         view = self._verified(name)
         objects = of_database(view, database) if view else []
-        return self._site.render(
-            request, "verify_database.html", target=name, database=database, view=view, objects=objects
-        )
+        drifted = [it.source for it in objects if it.link and it.tone == BAD]
+        values: dict[str, Any] = {"view": view, "objects": objects, "drifted": drifted}
+        return self._site.render(request, "verify_database.html", target=name, database=database, **values)
 
     def _verified(self, target: str) -> VerifyView | None:
         answer = self._site.ask("verified", target=target)

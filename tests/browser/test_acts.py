@@ -96,12 +96,12 @@ def test_every_table_is_listed_and_found_and_its_life_is_shown(browser: Browser,
 def test_a_parked_table_is_retried(browser: Browser, world: World) -> None:
     with world.running.parked() as position:
         world.sign_in(browser, "/targets/dr/parked")
-        assert f"event {position}" in browser.text("tbody")
         browser.click(".reason-groups a")
         browser.click(".reason-groups form[action='/acts/retry'] button")
         assert "1 event still parked" in browser.text(), "by its reason"
         browser.click("tbody a.name")
         assert "CREATE_TABLE" in browser.text()
+        assert f"{position:,}" in browser.text(".facts")
         browser.click("form[action='/acts/retry'] button")
         assert "1 event still parked" in browser.text()
         world.running.mend()

@@ -142,20 +142,13 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
     error = {"reason": "table shop.orders exists and is not ours", "at": now - 80, "over": False}
     listeners = [listener(now, state="silent", heard_at=now - 312, waiting_bytes=91_000, waiting_events=310)]
     listeners[0] |= {"waiting_since": now - 305, "instance": "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e"}
+    gap = {"reason": "listener 7d1f8c52 is lost", "target": None, "state": "open", "upto": None}
+    gap |= {"found_at": now - 300, "closed_at": None}
     away = {"state": "waiting", "waiting_since": now - 2523, "queued": 9120, "lag_seconds": 2523.0, "verify": None}
     return a_status(
         now,
         listeners=listeners,
-        gaps=[
-            {
-                "reason": "listener 7d1f8c52 is lost",
-                "target": None,
-                "state": "open",
-                "upto": None,
-                "found_at": now - 300,
-                "closed_at": None,
-            }
-        ],
+        gaps=[gap],
         targets=[
             a_target("dr", now, state="paused", paused=paused, queued=4312, lag_seconds=1505.2),
             a_target(
@@ -172,8 +165,14 @@ def holding(now: float = NOW) -> dict[str, Any]:
     summary, reason = "database hr2 with 40 tables", "40 of the 40 tables of hr2 would be gone, max_drop_share is 0.5"
     held = {"at": now - 130, "drops": 41, "summary": summary, "reason": reason, "objects": named, "more": 21}
     held |= {"databases": [{"database": "hr2", "objects": 41, "summary": summary, "reason": reason}]}
-    dr = a_target("dr", now, brake=held, queued=45, lag_seconds=131.0)
+    dr = a_target("dr", now, brake=held, queued=45, lag_seconds=131.0, parked=43, parked_by_brake=40)
     return a_status(now, targets=[dr, a_target("lake", now, kind="glue")])
+
+
+def held_objects() -> list[dict[str, Any]]:
+    """The objects of an answer of `held list` that `holding` counts."""
+    tables = [{"object": f"hr2.people_{it:02}", "kind": "table", "count": 1} for it in range(40)]
+    return [{"object": "hr2", "kind": "database", "count": 1}, *tables]
 
 
 def a_record(number: int, now: float = NOW, **values: Any) -> dict[str, Any]:
@@ -337,20 +336,21 @@ def some_tables(request: Mapping[str, Any], targets: Sequence[str], now: float =
     """An answer of `tables` of a source with a hundred thousand, of which it can count some."""
     part, limit, sort = request.get("part") or "", request["limit"], request.get("sort")
     names = [it for it in MANY_TABLES if part.lower() in it]
-    shown = [it for it in targets if request.get("target") in {None, it}]
     if sort == "urgency":
-        return _by_urgency(names, request, targets, shown, now)
+        return _by_urgency(names, request, targets, now)
     names = [it for it in names if it >= (request.get("begin") or "")]
     if sort == "match":
         names.sort(key=lambda it: it.partition(".")[2] != part)
-    rows = [_table_row(name, shown, request.get("state"), now) for name in names[:limit]]
+    rows = [_table_row(name, _shown(request, targets), request.get("state"), now) for name in names[:limit]]
     return {"as_of": now, "objects": rows, "next": names[limit] if len(names) > limit else None}
 
 
-def _by_urgency(
-    names: Sequence[str], request: Mapping[str, Any], targets: Sequence[str], shown: Sequence[str], now: float
-) -> dict[str, Any]:
-    state, begin = request.get("state"), int(request.get("begin") or 0)
+def _shown(request: Mapping[str, Any], targets: Sequence[str]) -> list[str]:
+    return [it for it in targets if request.get("target") in {None, it}]
+
+
+def _by_urgency(names: Sequence[str], request: Mapping[str, Any], targets: Sequence[str], now: float) -> dict[str, Any]:
+    state, begin, shown = request.get("state"), int(request.get("begin") or 0), _shown(request, targets)
     every = [_table_row(name, targets, None, now) for name in names[:COUNTED]]
     counts = {target: Counter(row["targets"][at]["state"] for row in every) for at, target in enumerate(targets)}
     rows = [{**row, "targets": [it for it in row["targets"] if it["target"] in shown]} for row in every]
@@ -453,6 +453,7 @@ class FakeSidecar:
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
             "resume": lambda it: {"target": it["target"], "was": "by hand"},
+            "held list": lambda it: {"target": it["target"], "objects": held_objects()},
             "held decide": lambda it: {"target": it["target"], "kept": it.get("keep") is True, "objects": [{}]},
             "refresh": lambda it: {"gap": f"refresh of {len(it.get('tables') or ()) or 'all'} tables"},
             "verify": lambda it: {"target": it["target"], "begun": True},

@@ -103,6 +103,20 @@ def test_of_a_traceback_the_last_line_is_told_and_the_rest_is_kept() -> None:
     assert (rows[2].kind, rows[2].tone, rows[2].whole) == ("waits behind another", WARN, "")
 
 
+def test_what_the_brake_holds_is_decided_at_the_target_and_not_retried() -> None:
+    tables = [{**parked_tables(3)[2], "kind": "held", "attempts": 1, "reason": "held: the drop of a.b; too many"}]
+    page = parked_page("lake", parked_answer("lake", tables), {})
+    (row,), (group,) = page.rows, page.groups
+    assert (row.kind, row.tone, row.may_be_retried, row.decision) == ("held", WARN, False, "/targets/lake")
+    assert (group.is_held, "somebody has decided" in group.no_try, page.has_reasons) == (True, True, False)
+
+
+def test_rows_tell_their_reasons_only_where_these_differ() -> None:
+    answer = parked_answer("lake", parked_tables(120))
+    assert parked_page("lake", answer, {}).has_reasons
+    assert not parked_page("lake", answer, {"reason": answer["groups"][0]["reason"]}).has_reasons
+
+
 def test_an_event_of_no_table_has_a_page_too() -> None:
     found = parked_page("lake", parked_answer("lake", [{**parked_tables(2)[0], "table": "", "reason": None}]), {})
     assert (found.rows[0].link, found.rows[0].reason) == ("/targets/lake/parked/", "")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.base.health import Problem, problems
+from pysync.web.views.hold import MOST_NAMES
 from pysync.web.views.overview import Need, need, overview, state_of
 from pysync.web.views.target import target_view
 from pysync.web.views.tones import (
@@ -20,7 +21,7 @@ from pysync.web.views.tones import (
     tone_of_target,
     worst_tone,
 )
-from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, holding, in_trouble, listener
+from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, held_objects, holding, in_trouble, listener
 
 
 def test_all_is_well() -> None:
@@ -63,8 +64,9 @@ def test_each_target_is_told_in_numbers_with_the_way_to_what_they_count() -> Non
         ("9,120", WARN),
         ("42m 3s", WARN),
     ]
-    (held, *_) = overview(holding(), NOW).counts[0].numbers
+    held, parked, *_ = overview(holding(), NOW).counts[0].numbers
     assert (held.value, held.tone, held.link) == ("41", BAD, "/targets/dr")
+    assert (parked.value, parked.link) == ("3", "/targets/dr/parked"), "without what is held"
 
 
 def test_one_thing_needs_a_hand() -> None:
@@ -231,6 +233,19 @@ def test_a_target_with_all_that_is_known_of_it() -> None:
     )
     assert (len(view.plan.lines), view.plan.more) == (12, 20)
     assert [it["state"] for it in view.gaps] == ["open"]
+
+
+def test_all_that_is_held_is_named_database_by_database() -> None:
+    dr = holding()["targets"][0]
+    (hr2,) = target_view(dr, (), None, None, NOW, held={"objects": held_objects()}).held
+    assert (hr2.database, hr2.objects, hr2.more) == ("hr2", 41, 0)
+    assert (hr2.names[0], hr2.names[-1]) == ("database hr2", "table hr2.people_39")
+    many = [{"object": f"hr2.t{it}/*", "kind": "partition", "count": 12} for it in range(MOST_NAMES + 1)]
+    dr["brake"]["databases"][0]["objects"] = len(many)
+    (hr2,) = target_view(dr, (), None, None, NOW, held={"objects": many}).held
+    assert (hr2.names[0], len(hr2.names), hr2.more) == ("12 partitions of hr2.t0", MOST_NAMES, 1)
+    (unnamed,) = target_view(dr, (), None, None, NOW).held
+    assert (unnamed.names, unnamed.more) == ((), len(many))
 
 
 def test_one_event_becomes_one_operation() -> None:

@@ -267,15 +267,15 @@ class Inventory:
         wanted, name = _Filter.of(request), request.get("target")
         if name is not None and name not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(name))}", meant(str(name), self.drains))
-        drains = [it for it in self.drains.values() if name in {None, it.name}]
         now = self.clock()
         if wanted.sort == "urgency":
             return {"as_of": now, **self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))}
-        targets = self._targets(drains, now)
-        if wanted.sort == "last_done":
-            return {"as_of": now, **self._by_last_done(wanted, targets)}
-        if wanted.sort == "match":
-            return {"as_of": now, **self._by_match(wanted, targets)}
+        orders = {"name": self._by_name, "last_done": self._by_last_done, "match": self._by_match}
+        targets = self._targets([it for it in self.drains.values() if name in {None, it.name}], now)
+        return {"as_of": now, **orders[wanted.sort](wanted, targets)}
+
+    def _by_name(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+        """The page of tables in the order of their names."""
         rows, begin = list[dict[str, Any]](), None
         until = time.monotonic() + _SECONDS
         listed = self._listed(wanted, targets, until)
@@ -287,7 +287,7 @@ class Inventory:
                 break
         listed.close()
         after = rows[wanted.limit]["object"] if len(rows) > wanted.limit else begin and begin.name
-        return {"as_of": now, "objects": rows[: wanted.limit], "next": after}
+        return {"objects": rows[: wanted.limit], "next": after}
 
     # --- what is listed
 

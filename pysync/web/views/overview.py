@@ -112,7 +112,7 @@ def target_counts(target: Status, problems: Sequence[Problem] = ()) -> TargetCou
         link=link,
         numbers=(
             counted("held", held, BAD, link),
-            counted("parked", target["parked"], BAD, f"{link}/parked"),
+            counted("parked", refused(target), BAD, f"{link}/parked"),
             counted("drifted", drift, BAD, "/verify"),
             counted("kept", target.get("kept") or 0, WARN, link),
             counted("queued", target["queued"], WARN if late else "", link),
@@ -207,7 +207,7 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     verified = target.get("verify")
     drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
     recent = (target.get("latency") or {}).get("recent") or {}
-    facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
+    facts = [("queued", number(target["queued"])), ("parked", number(refused(target))), ("drift", drift)]
     if recent.get("p99") is not None:
         facts.append(("latency p99", duration(recent["p99"])))
     if gaps:
@@ -224,6 +224,11 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     )
 
 
+def refused(target: Status) -> int:
+    """How many parked events the target has refused: the others wait for the decision about a hold."""
+    return int(target["parked"] - (target.get("parked_by_brake") or 0))
+
+
 def state_of(target: Status) -> str:
     """The state in words; of one that runs also what is wrong with it."""
     if target.get("paused") and target["state"] != "disabled":
@@ -232,9 +237,7 @@ def state_of(target: Status) -> str:
         return "running, drops held"
     if target["state"] != "running":
         return str(target["state"])
-    wrong = (
-        "some parked" if target.get("parked") else "has drifted" if (target.get("verify") or {}).get("drift") else ""
-    )
+    wrong = "some parked" if refused(target) else "has drifted" if (target.get("verify") or {}).get("drift") else ""
     return f"running, {wrong}" if wrong else "running"
 
 

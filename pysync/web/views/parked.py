@@ -17,7 +17,17 @@ PAGE = 50
 MOST_TRIES = 3
 """After so many attempts with the same end another one is not what is offered first."""
 
-_KINDS = {"rejected": ("refused", BAD), "bug": ("a fault of pysync", BAD), "waits": ("waits behind another", WARN)}
+_KINDS = {
+    "rejected": ("refused", BAD),
+    "bug": ("a fault of pysync", BAD),
+    "waits": ("waits behind another", WARN),
+    "held": ("held", WARN),
+}
+_NO_TRY = {
+    "waits": "They are tried as soon as those before them are applied or skipped.",
+    "held": "They go on as soon as somebody has decided about the drops.",
+}
+"""The kinds that a retry does nothing for, and what does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +36,7 @@ class ParkedRow:
 
     table: str
     link: str
+    decision: str  # where to decide about it
     events: int
     position: int
     kind: str
@@ -36,6 +47,7 @@ class ParkedRow:
     first_at: float
     last_at: float
     is_adoptable: bool
+    is_held: bool
 
     @property
     def may_be_retried(self) -> bool:
@@ -56,6 +68,8 @@ class ParkedGroup:
     first_at: float
     last_at: float
     is_adoptable: bool
+    is_held: bool
+    no_try: str  # why a retry does nothing for it, or empty
     link: str
 
 
@@ -63,11 +77,12 @@ class ParkedGroup:
 class ParkedPage:
     """A page of the list: `tables` and `events` count all that fits the search, `groups` are all reasons.
 
-    `reason` is the one that the list is narrowed to, or empty.
+    `reason` is the one that the list is narrowed to, or empty; `has_reasons`: the rows differ in theirs.
     """
 
     groups: tuple[ParkedGroup, ...]
     reason: str
+    has_reasons: bool
     rows: tuple[ParkedRow, ...]
     tables: int
     events: int
@@ -98,6 +113,7 @@ def parked_page(target: str, answer: Mapping[str, Any], query: Mapping[str, str]
     return ParkedPage(
         groups=tuple(_parked_group(target, it) for it in answer.get("groups") or ()),
         reason=reason,
+        has_reasons=not reason and len(answer.get("groups") or ()) > 1,
         rows=tuple(parked_row(target, it) for it in matching[(page - 1) * PAGE : page * PAGE]),
         tables=len(matching),
         events=sum(it["events"] for it in matching),
@@ -113,17 +129,28 @@ def _parked_group(target: str, group: Mapping[str, Any]) -> ParkedGroup:
     numbers = {key: group[key] for key in ("tables", "events", "attempts", "first_at", "last_at")}
     link = f"/targets/{segment(target)}/parked?{urlencode({'reason': group['reason']})}"
     is_adoptable = bool(group.get("adoptable"))
-    return ParkedGroup(kind=kind, tone=tone, reason=group["reason"], is_adoptable=is_adoptable, link=link, **numbers)
+    return ParkedGroup(
+        kind=kind,
+        tone=tone,
+        reason=group["reason"],
+        is_adoptable=is_adoptable,
+        is_held=group["kind"] == "held",
+        no_try=_NO_TRY.get(group["kind"], ""),
+        link=link,
+        **numbers,
+    )
 
 
 def parked_row(target: str, table: Mapping[str, Any]) -> ParkedRow:
     """What is parked of one table."""
     kind, tone = _KINDS.get(table["kind"], (str(table["kind"]), IDLE))
-    whole = str(table["reason"] or "").strip()
-    lines = whole.splitlines()
+    whole, is_held = str(table["reason"] or "").strip(), table["kind"] == "held"
+    lines, at_target = whole.splitlines(), f"/targets/{segment(target)}"
+    link = f"{at_target}/parked/{segment(table['table'])}"
     return ParkedRow(
         table=table["table"],
-        link=f"/targets/{segment(target)}/parked/{segment(table['table'])}",
+        link=link,
+        decision=at_target if is_held else link,
         events=table["events"],
         position=table["position"],
         kind=kind,
@@ -134,6 +161,7 @@ def parked_row(target: str, table: Mapping[str, Any]) -> ParkedRow:
         first_at=table["first_at"],
         last_at=table["last_at"],
         is_adoptable=bool(table.get("adoptable")),
+        is_held=is_held,
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from pysync.base.resync_text import resync_so_far
 from pysync.base.text import ago, count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
-from pysync.web.views.overview import state_of
+from pysync.web.views.hold import DatabaseOnHold, held_databases
+from pysync.web.views.overview import refused, state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
 from pysync.web.words import segment
 
@@ -60,6 +61,7 @@ class TargetView:
     is_paused: bool
     pause: Mapping[str, Any] | None
     brake: Mapping[str, Any] | None
+    held: tuple[DatabaseOnHold, ...]
     kept_objects: int
     figures: tuple[Figure, ...]
     charts: tuple[Chart, ...]
@@ -83,10 +85,11 @@ def target_view(
     now: float,
     *,
     hours: int = 24,
+    held: Mapping[str, Any] | None = None,
 ) -> TargetView:
     """What the page of a target shows: its part of the status, those of the gaps that concern it, `history`, `plan`.
 
-    The curves show the last `hours`.
+    The curves show the last `hours`; `held` is an answer of `held list`.
     """
     pause = target.get("paused")
     latency = target.get("latency") or {}
@@ -98,6 +101,7 @@ def target_view(
         is_paused=pause is not None,
         pause=pause,
         brake=target.get("brake"),
+        held=held_databases(target["brake"], held) if target.get("brake") else (),
         kept_objects=target.get("kept") or 0,
         figures=figures(target, now),
         charts=(
@@ -123,7 +127,7 @@ def figures(target: Mapping[str, Any], now: float) -> tuple[Figure, ...]:
     return (
         Figure("behind", duration(target.get("lag_seconds"))),
         Figure("queued", number(target["queued"])),
-        Figure("parked", number(target["parked"]), parked),
+        Figure("parked", number(refused(target)), parked),
         Figure("position", number(target["position"])),
         Figure("operations a second", number(target.get("rate"))),
         Figure("last contact", ago(target.get("last_contact"), now)),
