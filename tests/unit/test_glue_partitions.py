@@ -342,6 +342,23 @@ def test_a_location_that_is_not_said_is_below_the_path_of_a_table_of_spark(bench
     assert next(target.partitions(TableName(found.dbName, "t"))).sd.location == "s3://b/t/k=1"
 
 
+def test_a_text_of_spark_is_written_once_with_its_column_also_in_its_partitions(bench: Bench, source: Source) -> None:
+    fields = [{"name": it, "type": "string", "metadata": {}} for it in ("value", "k")]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    parameters = {"spark.sql.sources.provider": "text", "spark.sql.sources.schema": schema}
+    found = registered(TableName(bench.database(), "t"), "s3://b/t", **parameters)
+    found.partitionKeys = table(TableName("d", "t"), None, keys=["k"]).partitionKeys
+    part = partition(found, ["1"])
+    part.sd.cols = found.sd.cols
+    target = bench.target()
+    for operation in (source.put_table(found), source.put_partitions(found, part)):
+        assert [target.apply(operation), target.apply(operation)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    name = TableName(found.dbName, "t")
+    for there in (target.table(name), *target.partitions(name)):
+        assert [(it.name, it.type) for it in there.sd.cols] == [("value", "string")]
+        assert there.sd.serdeInfo.parameters["field.delim"] == "\n"
+
+
 # --- columns
 
 COLUMNS = st.lists(

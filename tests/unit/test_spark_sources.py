@@ -1,4 +1,4 @@
-"""Tables of Spark's sources csv and json at Glue. The definitions are those that Spark 4.3 registers."""
+"""Tables of Spark's sources at Glue. The definitions are those that Spark 4.3 registers."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def test_what_athena_reads_differently_in_csv_is_told() -> None:
     ("table", "reason"),
     [
         (registered("csv", options={"multiLine": "true"}), "with the option multiline"),
+        (registered("text", [("value", "string")], {"wholetext": "true"}), "with the option wholetext"),
         (registered("json", options={"allowComments": "true"}), "with the option allowcomments"),
         (registered("json", [("v", "variant")]), "Hive has no type variant"),
         (registered("csv", options={"sep": "||"}), "does not read Spark's csv with '||' as separatorChar"),
@@ -90,9 +91,44 @@ def test_a_table_that_cannot_be_read_stays_and_the_reason_is_told(table: Any, re
     assert reason in lost
 
 
-@pytest.mark.parametrize("provider", ["parquet", "hive", "delta"])
-def test_tables_of_other_sources_stay(provider: str) -> None:
+def test_a_text_has_its_lines_whole() -> None:
+    found, lost = as_read(registered("text", [("value", "string"), ("day", "string")], keys=["day"]))
+    assert ([(it.name, it.type) for it in found.sd.cols], lost) == ([("value", "string")], [])
+    assert (found.sd.location, found.sd.inputFormat) == ("s3://b/files", "org.apache.hadoop.mapred.TextInputFormat")
+    assert found.sd.serdeInfo.serializationLib == "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+    ends_of_lines = {"field.delim": "\n", "serialization.null.format": "\n"}
+    assert found.sd.serdeInfo.parameters == {"path": "s3://b/files", "serialization.format": "1"} | ends_of_lines
+    assert as_read(found) == (found, [])
+
+
+@pytest.mark.parametrize("provider", ["hive", "delta", "hudi"])
+def test_tables_that_others_read_stay(provider: str) -> None:
     table = registered(provider)
+    assert as_read(table) == (table, [])
+
+
+@pytest.mark.parametrize(
+    ("provider", "why"),
+    [
+        ("avro", ": it needs the schema of the writer, which Spark does not register"),
+        ("jdbc", ": its rows are in another database"),
+        ("parquet", ": it has a type that Hive does not have"),
+        ("orc", ": it has a type that Hive does not have"),
+        ("binaryFile", ""),
+        ("com.example.Source", ""),
+    ],
+)
+def test_a_source_that_athena_does_not_read_is_told(provider: str, why: str) -> None:
+    table = registered(provider)
+    assert as_read(table) == (
+        table,
+        [f"columns: Athena does not read this table of Spark's '{provider.lower()}'{why}"],
+    )
+
+
+def test_a_table_that_has_such_a_column_stays() -> None:
+    table = registered("parquet", [("col", {"type": "array", "elementType": "string"})])
+    table.sd.inputFormat = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
     assert as_read(table) == (table, [])
 
 

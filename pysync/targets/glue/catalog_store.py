@@ -219,7 +219,7 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""
         storage, of_table = dict(fields.get("StorageDescriptor") or {}), fields_of(table)
-        if storage.get("Columns") == spark_sources.PLACEHOLDER:
+        if spark_sources.is_placeholder(storage.get("Columns") or ()):
             storage |= spark_sources.format_of(of_table.get("StorageDescriptor") or {})
         columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], columns_of(of_table))
         if columns:
