@@ -198,7 +198,7 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
 
 
 def _assert_readable(source: SourceConfig | None, settings: TargetSettings) -> None:
-    """Raise PysyncError where databases of the source have a place of which engines at the target read nothing."""
+    """Raise PysyncError where databases with tables have a place of which engines at the target read nothing."""
     access = source.access() if source else None
     if access is None or settings.include_schemes or not settings.unreadable_hint:
         return
@@ -208,5 +208,5 @@ def _assert_readable(source: SourceConfig | None, settings: TargetSettings) -> N
         names = [it for it in metastore.databases() if translator.policy.takes_database(it)]
         for place in filter(None, map(metastore.database, names[:_MOST_DATABASES])):
             at = translator.mapping.rewriting(place.name).locations.map(place.locationUri) or ""
-            if reason := settings.unreadable(at):
+            if (reason := settings.unreadable(at)) and metastore.tables(place.name):
                 raise PysyncError(f"tables of {place.name} will be parked: {reason}", settings.unreadable_hint)

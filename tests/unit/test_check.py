@@ -65,6 +65,8 @@ def checked(directory: Path, source: Databases, target: str) -> dict[str, Findin
 def test_a_database_that_engines_at_the_target_cannot_read_is_found(
     tmp_path: Path, source: Databases, aws: EmbeddedAws
 ) -> None:
+    assert checked(tmp_path, source, GLUE.format(uri=aws.url))["target dr"].ok  # there is no table yet
+    source.tables["db.t"] = hive.Table(tableName="t", dbName="db")
     found = checked(tmp_path, source, GLUE.format(uri=aws.url))["target dr"]
     assert not found.ok
     assert "tables of db will be parked" in found.detail
