@@ -71,6 +71,7 @@ def test_every_record_is_on_one_page_of_the_journal() -> None:
 def test_a_column_in_which_nothing_stands_is_left_out() -> None:
     assert alike_feed([a_drop(1, **NONE)], 10).columns == {"target"}
     assert alike_feed([a_record(1)], 10).columns == {"target", "positions", "took", "visible"}
+    assert alike_feed([a_drop(2), a_drop(1)], 10).columns == {"target"}, "these are of one record"
     assert alike_feed([], 10).columns == frozenset()
 
 

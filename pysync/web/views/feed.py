@@ -18,7 +18,8 @@ MOST_RECORDS = 500
 _TOGETHER_SECONDS = 60.0
 _MOST_NAMED = 100
 _NAME = "…"
-_COLUMNS = ("target", "positions", "took", "visible")
+_OF_ONE = ("positions", "took", "visible")
+"""The columns of what a record alone has."""
 
 Key = tuple[str, ...]
 
@@ -34,6 +35,11 @@ class FeedLine:
     def newest(self) -> ActionRow:
         """The one that the line shows."""
         return self.rows[0]
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are several."""
+        return len(self.rows) > 1
 
     @property
     def named(self) -> tuple[ActionRow, ...]:
@@ -87,8 +93,11 @@ def _lines(records: Iterable[Mapping[str, Any]], within: float) -> list[list[Map
 
 def _feed(found: Iterable[Sequence[Mapping[str, Any]]], older: str = "") -> ActionFeed:
     lines = tuple(map(_line, found))
-    columns = frozenset(it for it in _COLUMNS if any(getattr(row, it) for line in lines for row in line.rows[:1]))
-    return ActionFeed(lines, columns, older)
+    singles = [line.newest for line in lines if not line.is_many]
+    columns = {it for it in _OF_ONE if any(getattr(row, it) for row in singles)}
+    if any(line.newest.target for line in lines):
+        columns.add("target")
+    return ActionFeed(lines, frozenset(columns), older)
 
 
 def _line(records: Sequence[Mapping[str, Any]]) -> FeedLine:
