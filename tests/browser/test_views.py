@@ -386,6 +386,13 @@ def test_without_javascript_all_but_the_live_updates_works(browser: Browser, ser
         assert browser.text("h1") == "dr"
         browser.click(".acts button.primary")
         assert "dr is resumed" in browser.text()
+        browser.go(served.base + "/tables")
+        names = [it.get_attribute("value") for it in browser.all(".dense [name=tables]")][:2]
+        for box in browser.all(".dense [name=tables]")[:2]:
+            box.send_keys(Keys.SPACE)
+        browser.find("#question-refresh summary").click()
+        browser.click("[formaction='/acts/refresh']")
+        assert ("refresh", {"tables": names, "who": f"{USER} (page)"}) in sidecar.asked
     finally:
         browser.scripts(allowed=True)
 

@@ -7,14 +7,16 @@ import json
 import logging
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from structlog.testing import capture_logs
 
+from pysync.base.errors import PysyncError
 from pysync.sections import WebConfig
 from pysync.web.acts import ACTS
 from pysync.web.connections import _Limit
@@ -22,7 +24,7 @@ from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_FAILURES
 from pysync.web.views.feed import MOST_RECORDS
-from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, in_trouble
+from tests.support.pages import EVIL, LONG, FakeSidecar, a_record, in_trouble, some_tables
 from tests.support.visitors import HOST, PageVisitor, write_passwords
 
 RIGHT = "correct horse battery"
@@ -188,6 +190,19 @@ def test_the_search_leads_to_the_table(alice: PageVisitor) -> None:
     assert "<h1>Tables</h1>" in alice.get("/tables?name=").body
     assert "shop_007.orders_042" in alice.get("/tables?name=ORDERS_042").body, "a part of a name finds some"
     assert "shop_007.orders_042" in alice.get("/tables?name=shop_007.orders_04").body
+
+
+def test_parked_tables_are_listed_also_where_the_source_does_not_answer(
+    alice: PageVisitor, sidecar: FakeSidecar
+) -> None:
+    def by_name_alone(request: Mapping[str, Any]) -> Any:
+        if request["sort"] == "urgency":
+            raise PysyncError("the source does not answer")
+        return some_tables(request, ["dr"])
+
+    sidecar.answers["tables"] = by_name_alone
+    assert "shop_000.orders_000" in alice.get("/tables?state=parked").text
+    assert "the source does not answer" in alice.get("/tables").text
 
 
 def test_a_part_of_a_name_suggests_ten_tables_at_most(

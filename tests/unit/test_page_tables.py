@@ -55,6 +55,12 @@ def test_a_state_that_no_table_has_at_a_target_leads_nowhere() -> None:
     assert [(it.number, it.link) for it in parked.targets] == [(3, "/tables?state=parked&target=dr"), (0, "")]
 
 
+def test_what_is_held_or_parked_is_decided_at_the_pages_of_the_targets() -> None:
+    answer = {"objects": [], "counts": {"dr": {"parked": 3, "held": 2}, "lake": {"in_sync": 1}}, "databases": {}}
+    found = [(it.text, it.link) for it in tables_page(answer, {}).decisions]
+    assert found == [("held at dr", "/targets/dr"), ("parked at dr", "/targets/dr/parked")]
+
+
 def test_where_counting_ended_the_list_goes_on_by_name() -> None:
     page = page_of()
     assert page.counted_to == MANY_TABLES[COUNTED]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -80,8 +80,9 @@ class StateCounts:
 class TablesPage:
     """A page of the list; `later` leads to the next one, which begins with `next`, if that is known.
 
-    `fitting` is how many tables are on all pages, if that is known. `counted_to` is the table before which counting
-    ended, `uncounted` the address of those from there on; both are empty where all are counted.
+    `fitting` is how many tables are on all pages, if that is known. `decisions` are the pages where people decide about
+    what is held and parked. `counted_to` is the table before which counting ended, `uncounted` the address of those
+    from there on; both are empty where all are counted.
     """
 
     rows: tuple[TableRow, ...]
@@ -93,6 +94,7 @@ class TablesPage:
     counted_targets: tuple[str, ...] = ()
     states: tuple[StateCounts, ...] = ()
     databases: tuple[Facet, ...] = ()
+    decisions: tuple[Facet, ...] = ()
     fitting: int | None = None
     counted_to: str = ""
     uncounted: str = ""
@@ -130,6 +132,7 @@ def tables_page(answer: Mapping[str, Any], query: Mapping[str, str]) -> TablesPa
         states=tuple(_state_counts(it, counts, query) for it in TONES if any(it in known for known in counts.values())),
         databases=_databases(answer.get("databases") or {}, query),
         fitting=sum(answer["databases"].values()) if "databases" in answer else None,
+        decisions=tuple(_decisions(counts)),
         counted_to=counted_to,
         uncounted=_link({**query, "sort": "name", "from": counted_to}) if counted_to else "",
     )
@@ -144,6 +147,15 @@ def _state_counts(state: str, counts: Mapping[str, Mapping[str, int]], query: Ma
         return Facet(target, number, link, chosen and query.get("target", "") in {"", target})
 
     return StateCounts(state.replace("_", " "), TONES[state], tuple(map(facet, counts)))
+
+
+def _decisions(counts: Mapping[str, Mapping[str, int]]) -> Iterator[Facet]:
+    """Where to decide about what is held and parked at each target."""
+    for target, numbers in counts.items():
+        link = f"/targets/{segment(target)}"
+        for state, place in (("held", link), ("parked", f"{link}/parked")):
+            if numbers.get(state):
+                yield Facet(f"{state} at {target}", numbers[state], place, is_chosen=False)
 
 
 def _databases(databases: Mapping[str, int], query: Mapping[str, str]) -> tuple[Facet, ...]:
