@@ -130,8 +130,9 @@ class _Filter:
         return self.database is None or fnmatchcase(name, self.database)
 
     def takes(self, name: str) -> bool:
-        is_later = _place(name) >= _place(self.begin)
-        return is_later and self.takes_database(database_of(name)) and (self.part is None or self.part in name)
+        # The cheapest first: of a search all names of the source are asked.
+        is_named = self.part is None or self.part in name
+        return is_named and self.takes_database(database_of(name)) and _place(name) >= _place(self.begin)
 
 
 def _text(request: Request, key: str) -> str | None:
