@@ -119,6 +119,7 @@ def is_on_unix_socket(transport: asyncio.BaseTransport) -> bool:
 
 class Visitor(H11Protocol):
     """One connection that speaks HTTP.
+
     On the Unix socket nobody but the proxy's user is answered: a proxy says who acts, and so could whoever opens it.
     """
 
