@@ -11,8 +11,10 @@ import errno
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from pysync.base.text import size
 
@@ -29,15 +31,18 @@ def content(path: Path) -> bytes:
 
 def content_and_status(path: Path) -> tuple[bytes, os.stat_result]:
     """As `content`, with the status of the file that was read: its name may stand for another one by now."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which waits for no other end of a FIFO
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a file", str(path))
+    with _regular(path) as file:
+        status = os.fstat(file.fileno())
         data = file.read(MOST_IN_SETTINGS + 1)
     if len(data) > MOST_IN_SETTINGS:
         raise OSError(errno.EFBIG, f"it has more than {size(MOST_IN_SETTINGS)}", str(path))
     return data, status
+
+
+def has_content(path: Path, expected: bytes) -> bool:
+    """Whether a regular file has exactly this content. No more of it is read. Raises OSError."""
+    with _regular(path) as file:
+        return file.read(len(expected) + 1) == expected
 
 
 def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, like: Path | None = None) -> Path:
@@ -85,3 +90,12 @@ def sync(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _regular(path: Path) -> Iterator[BinaryIO]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which waits for no other end of a FIFO
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
+        yield file

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import draft, sync
+from pysync.base.files import content, draft, sync
 from pysync.base.toml_file import read_text, tables_in
 from pysync.config import Config, read_config
 from pysync.hive_site.files import assert_replaceable, owners_rights
@@ -85,7 +85,7 @@ def _assert_utf8(text: str) -> None:
 def digest_of(path: Path) -> str | None:
     """The digest of a file; None if it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(content(path)).hexdigest()
     except OSError:
         return None
 

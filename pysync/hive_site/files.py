@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 from pysync.base.errors import PysyncError, UsageError
-from pysync.base.files import content, draft, sync
+from pysync.base.files import content, draft, has_content, sync
 from pysync.base.rights import rights_at
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Edited, PropertyChange
@@ -135,7 +135,7 @@ def _replace(path: Path, before: bytes, content: bytes) -> Path:
 
 def _existing_backup(path: Path, before: bytes) -> Path | None:
     """Return an existing backup with this content."""
-    return next((it for it in backups(path) if not it.is_symlink() and it.read_bytes() == before), None)
+    return next((it for it in backups(path) if not it.is_symlink() and has_content(it, before)), None)
 
 
 def _new_backup(path: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pysync.base.errors import UsageError
-from pysync.base.files import Owner
+from pysync.base.files import Owner, content
 from pysync.base.token import assert_unreachable
 
 RECORD_NAME = "installed.json"
@@ -69,7 +69,7 @@ def read_record(directory: Path) -> InstallRecord | None:
         if path.stat().st_uid not in {0, os.geteuid()}:
             raise UsageError(f"{path} belongs to another user", "run the command as that user")
         assert_unreachable(path, "the record")
-        return InstallRecord.model_validate_json(path.read_bytes())
+        return InstallRecord.model_validate_json(content(path))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.base.errors import UsageError
-from pysync.base.files import Owner
+from pysync.base.files import Owner, content
 from pysync.base.installation import UNIT_NAME
 from pysync.base.rights import remove
 from pysync.hive_site import files as hive_site
@@ -123,7 +123,7 @@ def _plan_file(
 ) -> None:
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
-        if digest(path.read_bytes()) == sum_written:
+        if digest(content(path)) == sum_written:
             what = "systemd unit" if path.name == UNIT_NAME else "listener jar"
             removals.append(_removal(what, path, record))
         else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pysync.base.errors import PysyncError
-from pysync.base.files import Owner, put
+from pysync.base.files import Owner, has_content, put
 from pysync.base.rights import as_user, is_users, make_directory, rights_at
 from pysync.base.token import assert_unreachable, write_token
 from pysync.hive_site import files as hive_site
@@ -102,7 +102,7 @@ class FileStep:
         if not self.path.exists():
             return "create"
         with suppress(OSError):
-            if self.path.read_bytes() == self.content:
+            if has_content(self.path, self.content):
                 return "unchanged"
         return "change" if self.replaces else "kept"
 

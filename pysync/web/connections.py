@@ -18,11 +18,12 @@ from typing import Any
 
 from anyio import CancelScope
 from starlette.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pysync.base.peers import peer_user
 
+ABOUT_HEALTH = frozenset({"/health", "/live", "/metrics"})
 MOST = 32
 """Connections at once, and as many that wait to be accepted."""
 LIFE_SECONDS = 15.0
@@ -75,6 +76,7 @@ class OpenConnections:
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[Any, asyncio.TimerHandle]] = {}
+        self._about_health: set[int] = set()
 
     def enter(self, transport: asyncio.BaseTransport) -> int:
         """Let a connection in, and set its end. If it is one too many the oldest gives way: a good caller is answered.
@@ -85,13 +87,25 @@ class OpenConnections:
         end = asyncio.get_running_loop().call_later(LIFE_SECONDS, transport.abort)  # type: ignore[attr-defined]
         self._open[number] = transport, end
         if len(self._open) > MOST:
-            oldest = min(self._open)
+            others = self._open.keys() - {number}
+            oldest = min(others - self._about_health or others)
             self._open[oldest][0].abort()
             self.leave(oldest)  # `connection_lost` comes later, and the next one must not end it again
         return number
 
+    def asks_about_health(self, number: int | None) -> None:
+        """The connection gives way after all that ask for something else, until its answer is there."""
+        if number in self._open:
+            self._about_health.add(number)
+
+    def is_answered(self, number: int | None) -> None:
+        """The answer of a connection is there."""
+        if number is not None:
+            self._about_health.discard(number)
+
     def leave(self, number: int | None) -> None:
         """A connection is over; more than once is the same as once."""
+        self.is_answered(number)
         _, end = self._open.pop(number, (None, None)) if number is not None else (None, None)
         if end is not None:
             end.cancel()
@@ -105,6 +119,7 @@ def is_on_unix_socket(transport: asyncio.BaseTransport) -> bool:
 
 class Visitor(H11Protocol):
     """One connection that speaks HTTP.
+
     On the Unix socket nobody but the proxy's user is answered: a proxy says who acts, and so could whoever opens it.
     """
 
@@ -121,8 +136,15 @@ class Visitor(H11Protocol):
     async def _answer_while_open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, unless the caller leaves before that has begun: it would take a thread from who waits."""
         answer = _REFUSED if self._is_stranger else self._answer
+        if scope["path"] in ABOUT_HEALTH:
+            self.open_connections.asks_about_health(self.number)
+
+        async def send_answer(message: Message) -> None:
+            self.open_connections.is_answered(self.number)  # whether or not the caller reads it
+            await send(message)
+
         with CancelScope() as self._answering:
-            await answer(scope, receive, send)
+            await answer(scope, receive, send_answer)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count it among the open connections, unless that was done before its handshake."""

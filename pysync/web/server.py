@@ -34,10 +34,10 @@ HOST = "127.0.0.1"
 _PACKAGES = ("argon2", "jinja2", "prometheus_client", "starlette", "uvicorn")
 _NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
-AT_ONCE = 8
+AT_ONCE = 4
 """Answers that are made at once. Further callers wait, no longer than their connection lasts."""
 _MACHINES_AT_ONCE = 4
-"""Answers to machines, in threads of their own: however long a plan takes, health is said."""
+"""Answers to machines, in threads of their own: however long plans take, /health is answered."""
 FRESH_SECONDS = 1.0
 """How old metrics may be: scrapes within this time cost no look at the queue."""
 

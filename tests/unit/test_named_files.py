@@ -16,8 +16,11 @@ from pysync.base.token import read_token
 from pysync.base.toml_file import read_text
 from pysync.cli.app import app
 from pysync.cli.init_questions import _not_hive_site
+from pysync.config_file.file import digest_of
 from pysync.metastore.expiry import _ends
 from pysync.metastore.settings import assert_secret
+from pysync.setup.record import RECORD_NAME, read_record
+from pysync.setup.steps import FileStep
 
 
 def fifo(path: Path) -> None:
@@ -77,6 +80,20 @@ def test_what_is_no_file_of_settings_is_refused(
 def test_a_certificate_that_is_none_has_no_end(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "cert")
     assert _ends(tmp_path / "cert") == []
+
+
+@pytest.mark.parametrize("make", [fifo, large, zeros])
+def test_what_has_the_place_of_a_file_of_the_installation_is_not_read_whole(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    """Root looks at it, and others may have put it there."""
+    path = tmp_path / "file"
+    make(path)
+    assert FileStep(path, "unit", b"text").state() == "kept"
+    assert digest_of(path) is None
+    make(tmp_path / RECORD_NAME)
+    with pytest.raises(UsageError, match=f"cannot read .*{RECORD_NAME}"):
+        read_record(tmp_path)
 
 
 def test_rules_on_standard_input_are_bounded() -> None:

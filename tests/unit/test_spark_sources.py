@@ -110,7 +110,7 @@ def test_tables_that_others_read_stay(provider: str) -> None:
 @pytest.mark.parametrize(
     ("provider", "why"),
     [
-        ("avro", ": it needs the schema of the writer, which Spark does not register"),
+        ("avro", ": it has a type that Hive does not have"),
         ("jdbc", ": its rows are in another database"),
         ("parquet", ": it has a type that Hive does not have"),
         ("orc", ": it has a type that Hive does not have"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from pysync.base.token import write_token
 from pysync.sections import WebConfig
+from pysync.web.connections import MOST
 from pysync.web.server import AT_ONCE, HOST, WebServer
 from tests.support import wait_for_value
 from tests.support.pages import FakeSidecar, in_trouble
@@ -81,3 +82,28 @@ def test_nothing_begins_for_callers_who_have_left(slow: SlowPlans) -> None:
     slow.ready.set()
     assert slow.visitor.get("/api/v1/plan").code == 200  # it came last
     assert slow.begun() == AT_ONCE + 1
+
+
+def test_who_asks_about_health_gives_way_last() -> None:
+    asked, ready = threading.Event(), threading.Event()
+
+    def status() -> dict[str, Any]:
+        asked.set()
+        ready.wait()
+        return in_trouble()
+
+    web = WebServer(WebConfig(port=0), status)
+    web.start()
+    with ExitStack() as callers:
+        probe = callers.enter_context(closing(socket.create_connection((HOST, web.port), timeout=60)))
+        probe.sendall(f"GET /live HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        assert asked.wait(60)
+        crowd = [
+            callers.enter_context(closing(socket.create_connection((HOST, web.port), timeout=60)))
+            for _ in range(2 * MOST)
+        ]
+        with suppress(ConnectionResetError):
+            assert crowd[0].recv(1) == b"", "the oldest of the others"
+        ready.set()
+        assert probe.recv(15) == b"HTTP/1.1 200 OK"
+    web.stop()

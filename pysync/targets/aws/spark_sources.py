@@ -27,9 +27,10 @@ _SERDES = {
 # No line has an end of a line in it: so none is divided, and none is NULL.
 _OF_TEXT = {"field.delim": "\n", "serialization.null.format": "\n"}
 _OTHERS = {
-    "avro": "it needs the schema of the writer, which Spark does not register",
     "jdbc": "its rows are in another database",
-    **dict.fromkeys(("parquet", "orc"), "it has a type that Hive does not have"),
+    **dict.fromkeys(
+        ("avro", "orc", "parquet"), "it has a type that Hive does not have"
+    ),  # else Spark registers its form
 }
 """Why Athena does not read tables of other sources that Spark registers in this way, where that is known."""
 # Options of Spark that say where the files are, or what the serde has by default, too.
