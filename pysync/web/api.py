@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,13 @@ from pysync.base.errors import PysyncError, UsageError
 from pysync.base.token import read_token
 from pysync.web.acts import ACTS, LISTS, NEEDS_TICK, request_for
 from pysync.web.site import Fields, Site, body_of, is_by_proxy
+from pysync.web.threads import OwnThreads
 
 PREFIX = "/api/v1"
 _BEARER, _BASIC = "bearer ", "basic "
 _DIGITS = 18
+AT_ONCE = 4
+"""Answers that are made at once: programs ask for what takes long, and people shall not wait for that."""
 _NO_FIELDS = "the body is no object of texts and numbers, or lists of these"
 
 log = structlog.get_logger(__name__)
@@ -140,6 +143,7 @@ class Api:
     def __init__(self, site: Site, token_file: Path) -> None:
         self._site = site
         self._token_file = token_file
+        self._threads = OwnThreads(AT_ONCE)
 
     def routes(self) -> Iterator[Route]:
         """Their paths; `/openapi.json` describes them."""
@@ -203,7 +207,7 @@ class Api:
         self._site.attempts.succeeded()
         return user
 
-    def _handler(self, answer: Callable[[Request], Mapping[str, Any]]) -> Callable[[Request], Response]:
+    def _handler(self, answer: Callable[[Request], Mapping[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
         def handled(request: Request) -> Response:
             if not self._is_authorized(request):
                 headers = {"WWW-Authenticate": "Bearer"}
@@ -215,7 +219,7 @@ class Api:
             except PysyncError as error:
                 return refused_json(error, 400)
 
-        return handled
+        return self._threads.handling(handled)
 
     def _is_authorized(self, request: Request) -> bool:
         given = request.headers.get("authorization", "")

@@ -8,8 +8,8 @@ import pwd
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,15 +34,11 @@ HOST = "127.0.0.1"
 _PACKAGES = ("argon2", "jinja2", "prometheus_client", "starlette", "uvicorn")
 _NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
-AT_ONCE = 4
-"""Answers that are made at once. Further callers wait, no longer than their connection lasts."""
 _MACHINES_AT_ONCE = 4
-"""Answers to machines, in threads of their own: however long plans take, /health is answered."""
 FRESH_SECONDS = 1.0
 """How old metrics may be: scrapes within this time cost no look at the queue."""
 
 Status = Callable[[], Mapping[str, Any]]
-Handler = Callable[["Request"], "Response"]
 
 
 def assert_installed(wanted: str = "[web] port") -> None:
@@ -126,6 +122,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     from pysync.web.app import Headers, failures, routes  # noqa: PLC0415
     from pysync.web.passwords import Passwords  # noqa: PLC0415
     from pysync.web.site import Site  # noqa: PLC0415
+    from pysync.web.threads import OwnThreads, threads_of_page  # noqa: PLC0415
 
     # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.
     registry = CollectorRegistry(auto_describe=False)
@@ -153,7 +150,9 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
     site = Site(status, commands, passwords, port=port, operators=settings.operators)
-    machines = [Route(path, it) for path, it in _apart({"/metrics": metrics, "/health": health, "/live": live}).items()]
+    answers = {"/metrics": metrics, "/health": health, "/live": live}
+    own = OwnThreads(_MACHINES_AT_ONCE)
+    machines = [Route(path, own.handling(it)) for path, it in answers.items()]
     api = Api(site, settings.api_token_file).routes() if settings.api_token_file else ()
     names = [*_NAMES, settings.host, *settings.allowed_hosts]
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
@@ -161,33 +160,8 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
         routes=[*machines, *api, *routes(site)],
         middleware=[trusted, Middleware(Headers)],
         exception_handlers=failures(site),
-        lifespan=_with_few_threads,
+        lifespan=threads_of_page,
     )
-
-
-@asynccontextmanager
-async def _with_few_threads(_: Starlette) -> AsyncIterator[None]:
-    """The event loop has AT_ONCE threads for the handlers that block."""
-    from anyio.to_thread import current_default_thread_limiter  # noqa: PLC0415 - an extra
-
-    current_default_thread_limiter().total_tokens = AT_ONCE
-    yield
-
-
-def _apart(handlers: Mapping[str, Handler]) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """The handlers, in threads of their own."""
-    from anyio import CapacityLimiter  # noqa: PLC0415 - an extra
-    from anyio.to_thread import run_sync  # noqa: PLC0415
-
-    threads = CapacityLimiter(_MACHINES_AT_ONCE)
-
-    def made(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        async def handled(request: Request) -> Response:
-            return await run_sync(handler, request, limiter=threads)
-
-        return handled
-
-    return {path: made(it) for path, it in handlers.items()}
 
 
 @dataclass(frozen=True, slots=True)

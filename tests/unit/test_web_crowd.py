@@ -13,8 +13,9 @@ import pytest
 
 from pysync.base.token import write_token
 from pysync.sections import WebConfig
+from pysync.web.api import AT_ONCE
 from pysync.web.connections import MOST
-from pysync.web.server import AT_ONCE, HOST, WebServer
+from pysync.web.server import HOST, WebServer
 from tests.support import wait_for_value
 from tests.support.pages import FakeSidecar, in_trouble
 from tests.support.visitors import PageVisitor
@@ -68,12 +69,12 @@ def come_and_leave(slow: SlowPlans) -> None:
             wait_for_value(lambda: slow.begun() >= min(AT_ONCE, CALLERS // 2), True, what="plans")
 
 
-def test_health_is_answered_while_many_wait_for_plans(slow: SlowPlans) -> None:
+def test_health_and_the_page_are_answered_while_many_wait_for_plans(slow: SlowPlans) -> None:
     come_and_leave(slow)
     with ExitStack() as callers:
         for _ in range(CALLERS // 2):
             callers.enter_context(closing(slow.ask()))
-        assert [slow.visitor.get(it).code for it in ("/live", "/health", "/metrics")] == [200, 503, 200]
+        assert [slow.visitor.get(it).code for it in ("/live", "/health", "/metrics", "/")] == [200, 503, 200, 200]
 
 
 def test_nothing_begins_for_callers_who_have_left(slow: SlowPlans) -> None:
