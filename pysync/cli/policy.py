@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
 import typer
@@ -101,12 +102,16 @@ def policy_test(
     if as_json:
         print_json({"objects": results})
     for item in results if not as_json else ():
-        columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
-        print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
-        for it in item["targets"]:
-            if it["refused"] and not location:
-                echo(f"{it['target']} parks it: {it['refused']}")
-            _print_rivals(item["object"], it)
+        _print_object(item, location)
+
+
+def _print_object(item: Mapping[str, Any], location: str | None) -> None:
+    columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
+    print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
+    for it in item["targets"]:
+        if it["refused"] and not location:
+            echo(f"{it['target']} parks it: {it['refused']}")
+        _print_rivals(item["object"], it)
 
 
 def _values(partition: str | None) -> dict[str, str] | None:
