@@ -16,7 +16,6 @@ _PLACES = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
 
 
 _STATE = Path("/var/lib/pysync")
-_HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))
 
 
 def shipped(name: str) -> str:
@@ -48,8 +47,6 @@ def unit_text(reference: str, service: Service) -> str:
     }
     if service.state != _STATE:
         lines |= {"StateDirectory": f"ReadWritePaths={service.state}", "StateDirectoryMode": ""}
-    if any(home in it.parents for it in (service.executable, service.config, service.state) for home in _HOMES):
-        lines["ProtectHome"] = "ProtectHome=read-only"
     if service.has_spark:  # a JVM compiles code at run time
         lines |= {"MemoryDenyWriteExecute": "MemoryDenyWriteExecute=false", "ProcSubset": "ProcSubset=all"}
     explained = {"/opt/pysync": _environment(service), "/etc/pysync": service.config.parent, str(_STATE): service.state}

@@ -1,8 +1,7 @@
-"""Another host: a metastore in a network namespace of its own, by the name that README calls it."""
+"""Another host: a metastore in a network namespace of its own."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -20,17 +19,16 @@ PORT = 9083
 
 
 @contextmanager
-def metastore_elsewhere(name: str, hosts: Path, directory: Path) -> Iterator[MetastoreAccess]:
-    """A metastore that listens on port 9083 of the host `name`, which `hosts` (a file as /etc/hosts) then knows."""
+def metastore_elsewhere(directory: Path) -> Iterator[tuple[str, MetastoreAccess]]:
+    """The address of another host, and a metastore that listens on its port 9083."""
     make_network()
     command = ["ip", "netns", "exec", NAMESPACE, sys.executable, "-m", "pysync", "embedded", str(directory), "--memory"]
     log = directory.with_suffix(".log").open("wb")
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-    hosts.write_text(re.sub(rf"^.*\b{re.escape(name)}\n", "", hosts.read_text()) + f"{FAR} {name}\n")
     try:
         access = MetastoreAccess.of(f"thrift://{FAR}:{PORT}")
         wait_until_it_answers(access)
-        yield access
+        yield FAR, access
     finally:
         process.terminate()
         process.wait(60)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
+from pysync.lab.aws import EmbeddedAws
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from tests.readme.blocks import README, shell_blocks
 from tests.readme.cleanroot import CleanRoot, missing
-from tests.readme.host import HIVE_HOME, SPARK, copy_checkout, furnish
+from tests.readme.host import HIVE_HOME, SPARK, WAREHOUSE, copy_checkout, furnish, write
 from tests.readme.otherhost import metastore_elsewhere
+from tests.support import wait_until
 
 pytestmark = pytest.mark.timeout(1500)
 CHECKOUT = "/root/pysync"
+ANY_KEYS = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
 # What a person on such a host has in the environment.
 ENVIRONMENT = {"HIVE_HOME": HIVE_HOME, "HIVE_CONF_DIR": f"{HIVE_HOME}/conf"}
 
@@ -33,31 +40,63 @@ class Steps:
         yield
         self.taken.append((title, time.monotonic() - began))
 
-    def print(self) -> None:
-        for title, seconds in [*self.taken, ("all of it", sum(it for _, it in self.taken))]:
-            print(f"{seconds:8.1f} s  {title}")  # noqa: T201 - this is what the person wants to see
+    def print(self, capsys: pytest.CaptureFixture[str]) -> None:
+        lines = [*self.taken, ("all of it", sum(it for _, it in self.taken))]
+        with capsys.disabled():
+            print("", *(f"{seconds:8.1f} s  {title}" for title, seconds in lines), sep="\n")  # noqa: T201 - for people
 
 
-def test_the_set_up_of_readme_works_as_it_is_written(tmp_path, capsys):
+@contextmanager
+def host_of_a_metastore(directory: Path, steps: Steps, hosts: Sequence[str] = ()) -> Iterator[CleanRoot]:
+    """A machine with this checkout and a metastore, which knows the lines `hosts` of /etc/hosts."""
     assert missing() == [], "this machine cannot make a clean root"
-    steps = Steps()
-    machine = CleanRoot(tmp_path / "root")
+    machine = CleanRoot(directory / "root")
     with steps.step("(a fresh Debian)"):
         machine.build()
         copy_checkout(machine.inside(CHECKOUT))
-    with machine, metastore_elsewhere("dr-hms", machine.inside("/etc/hosts"), tmp_path / "dr") as target:
+    with machine:
+        with machine.inside("/etc/hosts").open("a") as file:
+            file.writelines(f"{it}\n" for it in hosts)
         with steps.step("(the metastore of the host, without pysync)"):
             furnish(machine)
             machine.run(["systemctl", "start", "hive-metastore"])
-        for block in shell_blocks("Set it up", README.read_text()):
-            with steps.step("; ".join(first_words(line) for line in block.splitlines() if is_command(line))):
-                paste(machine, block)
-        with steps.step("a table that Spark makes is at the target"):
-            create_table(machine)
-            wait_for_table(target, "sales", "orders")
-    with capsys.disabled():
-        print()  # noqa: T201
-        steps.print()
+        yield machine
+
+
+def follow(machine: CleanRoot, steps: Steps, blocks: Sequence[str]) -> None:
+    """Paste the blocks, and make a table."""
+    for block in blocks:
+        with steps.step("; ".join(first_words(line) for line in block.splitlines() if is_command(line))):
+            paste(machine, block)
+    with steps.step("(Spark makes a table)"):
+        create_table(machine)
+
+
+def test_the_set_up_of_readme_works_as_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = Steps()
+    with (
+        metastore_elsewhere(tmp_path / "dr") as (address, target),
+        host_of_a_metastore(tmp_path, steps, [f"{address} dr-hms"]) as machine,
+    ):
+        follow(machine, steps, shell_blocks("Set it up", README.read_text()))
+        with steps.step("the table is at the target"):
+            wait_until(lambda: has_table(target, "sales", "orders"), seconds=60, what="the table")
+    steps.print(capsys)
+
+
+def test_the_set_up_of_readme_works_for_glue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the options that README gives. The embedded Glue stands for that of AWS, by a profile of the user hive."""
+    steps = Steps()
+    with EmbeddedAws(athena=False) as aws, host_of_a_metastore(tmp_path, steps) as machine:
+        keys = "aws_access_key_id = any\naws_secret_access_key = any\n"
+        write(machine, "/home/hive/.aws/config", f"[default]\n{keys}endpoint_url = {aws.url}\n")
+        follow(machine, steps, blocks_for_glue(README.read_text()))
+        with steps.step("the table is in Glue, and its partition"):
+            glue = boto3.client("glue", region_name="eu-west-1", endpoint_url=aws.url, **ANY_KEYS)
+            wait_until(lambda: partition_locations(glue, "sales", "orders"), seconds=60, what="the partition")
+            found = partition_locations(glue, "sales", "orders")
+    assert found == ["s3://my-bucket/warehouse/sales.db/orders/at=2026-01-01"]
+    steps.print(capsys)
 
 
 def paste(machine: CleanRoot, block: str) -> None:
@@ -86,15 +125,32 @@ def create_table(machine: CleanRoot) -> None:
     machine.run(["sudo", "-u", "hive", f"PYTHONPATH={SPARK}", "python3", f"{SPARK}/create_table.py"], cwd="/tmp")
 
 
-def wait_for_table(target, database: str, table: str) -> None:
-    """With its partition."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with Metastore(target) as metastore:
-            if database in metastore.databases() and table in metastore.tables(database):
-                return
-        time.sleep(0.2)
-    raise AssertionError(f"{database}.{table} did not arrive")
+def has_table(target: MetastoreAccess, database: str, table: str) -> bool:
+    with Metastore(target) as metastore:
+        return database in metastore.databases() and table in metastore.tables(database)
+
+
+def blocks_for_glue(text: str) -> list[str]:
+    """The blocks with what README says to write instead for Glue, and the place of this host's files."""
+    (options,) = re.findall(r"`(--target-kind glue [^`]+)`", text)
+    options = options.replace("hdfs://adh1/warehouse", f"file:{WAREHOUSE}")
+    replaced = {
+        "dist/pysync-*.whl  ": '"$(ls dist/pysync-*.whl)[aws]"  ',
+        "--target-kind hms --target-metastore thrift://dr-hms:9083": options,
+    }
+    blocks = "\0".join(shell_blocks("Set it up", text))
+    for former, new in replaced.items():
+        assert blocks.count(former) == 1, former
+        blocks = blocks.replace(former, new)
+    return blocks.split("\0")
+
+
+def partition_locations(glue: Any, database: str, table: str) -> list[str]:
+    try:
+        found = glue.get_partitions(DatabaseName=database, TableName=table)["Partitions"]
+    except glue.exceptions.EntityNotFoundException:
+        return []
+    return [it["StorageDescriptor"]["Location"] for it in found]
 
 
 def test_the_section_has_blocks():

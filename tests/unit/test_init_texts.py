@@ -158,9 +158,6 @@ def test_a_unit_for_other_places_names_them() -> None:
 @pytest.mark.parametrize(
     ("differing", "line"),
     [
-        ({"executable": Path("/home/x/bin/pysync")}, "ProtectHome=read-only"),
-        ({"state": Path("/home/x/queue")}, "ProtectHome=read-only"),
-        ({}, "ProtectHome=true"),
         ({"has_spark": True}, "MemoryDenyWriteExecute=false"),
         ({"has_spark": True}, "ProcSubset=all"),
         ({}, "MemoryDenyWriteExecute=true"),
