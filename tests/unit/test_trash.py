@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -166,6 +168,19 @@ def test_it_leaves_what_another_source_dropped_and_waits_while_paused(bench: Fau
     sweeper(bench, "other").turn()
     sweeper(bench, paused=True).turn()
     assert tables_in_trash(bench) == ["db.a"]
+
+
+def test_two_targets_in_one_metastore_have_a_trash_each(bench: FaultyDrain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: the sweep of one removed, and its list showed, what the other's trash has in the same database."""
+    put_into_trash(bench, "db.a")
+    first, second = bench.settings, bench.settings.model_copy(update={"name": "second"})
+    kind = trash_module.target_kind(first.kind)
+    monkeypatch.setattr(trash_module, "target_kind", lambda _: SimpleNamespace(open=lambda _: kind.open(first)))
+    names = [first.name, "second"]
+    assert Trash(second, names).listed({})["tables"] == []
+    assert Trash(second, names).empty({})["removed"] == 0
+    Sweeper(second, "onprem", lambda: False, clock=lambda: time.time() + 8 * 86400, others=names).turn()
+    assert [it["table"] for it in Trash(first, names).listed({})["tables"]] == ["db.a"]
 
 
 def test_it_ends_at_once_in_the_middle(bench: FaultyDrain) -> None:
