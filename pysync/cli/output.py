@@ -62,7 +62,7 @@ def offered_tables(context: typer.Context, incomplete: str) -> list[str]:
     """
     try:
         directory = load_outline(Path(context.params.get("config") or DEFAULT_CONFIG)).directory
-        names = ask(directory, "names", within=_COMPLETION_SECONDS, begin=incomplete)["names"]
+        names = ask(directory, "names", answer_seconds=_COMPLETION_SECONDS, begin=incomplete)["names"]
     except PysyncError:
         return []
     return [it for it in names if _OFFERED.fullmatch(it)]

@@ -32,14 +32,14 @@ class Unanswered(PysyncError):
     """The sidecar runs and gave no answer: it may have done what it was asked for, or not."""
 
 
-def ask(directory: Path, command: str, *, within: float = ASK_SECONDS, **arguments: Any) -> dict[str, Any]:
+def ask(directory: Path, command: str, *, answer_seconds: float = ASK_SECONDS, **arguments: Any) -> dict[str, Any]:
     """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses.
 
-    A refusal of the arguments, or of what they name, is a UsageError. It is waited for `within` seconds.
+    A refusal of the arguments, or of what they name, is a UsageError. The answer is waited for `answer_seconds`.
     """
     hint = f"start the sidecar: {start_sidecar()}"
     try:
-        line = _exchange(directory, json.dumps({"command": command, **arguments}), within)
+        line = _exchange(directory, json.dumps({"command": command, **arguments}), answer_seconds)
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
     except PermissionError as error:
@@ -76,9 +76,9 @@ def _reply(line: str) -> dict[str, Any]:
     return reply if isinstance(reply, dict) else {}
 
 
-def _exchange(directory: Path, request: str, within: float) -> str:
+def _exchange(directory: Path, request: str, answer_seconds: float) -> str:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(within)
+        connection.settimeout(answer_seconds)
         with address_of(directory) as address:
             connection.connect(address)
         connection.sendall(request.encode() + b"\n")
