@@ -214,12 +214,12 @@ def test_held_drops_are_kept_or_made_by_who_is_sure(browser: Browser, world: Wor
 
 
 def test_a_refusal_is_told_on_the_page(browser: Browser, world: World) -> None:
-    name = "sales.gone"
     world.sign_in(browser, "/tables/sales.orders")
     browser.find("#question-refresh summary").click()
-    browser.driver.execute_script("document.querySelector('[name=tables]').value = arguments[0]", name)
-    browser.click("form[action='/acts/refresh'] button")
-    assert f"refused: table {name} exists neither at the source nor at a target" in browser.text()
+    browser.click_after(
+        "document.querySelector('[name=tables]').value = 'sales.gone'", "form[action='/acts/refresh'] button"
+    )
+    assert "refused: table sales.gone exists neither at the source nor at a target" in browser.text()
 
 
 def test_a_session_ends_with_signing_out(browser: Browser, world: World) -> None:

@@ -98,6 +98,15 @@ class Browser:
         """The same with an element."""
         old = self.find("html")
         element.click()
+        self._wait_for_another(old)
+
+    def click_after(self, script: str, selector: str) -> None:
+        """The same after a script, in one step: in between the page might bring itself up to date."""
+        old = self.find("html")
+        self.driver.execute_script(f"{script}; document.querySelector(arguments[0]).click()", selector)
+        self._wait_for_another(old)
+
+    def _wait_for_another(self, old: WebElement) -> None:
         wait_until(lambda: self._is_another(old), seconds=30, what="another page")
 
     def _is_another(self, old: WebElement) -> bool:
