@@ -210,3 +210,21 @@ def test_tables_that_are_released_while_the_drop_of_their_database_waits_are_jud
 
 def says_it_is_kept(bench: FaultyDrain) -> Callable[[str], bool]:
     return lambda name: KEPT_KEY in bench.target.table(TableName.parse(name)).parameters
+
+
+def test_drops_that_were_suppressed_want_one_decision_once_drops_are_applied(faulty_drains):
+    """Before: the same hold came twice, from the event and from the comparison after it, and wanted two decisions."""
+    bench = filled(faulty_drains, max_drops_per_window=1, drops="suppress")
+    at_once(bench, *map(drop, TABLES[:3]))
+    bench.settings = bench.settings.model_copy(update={"drops": "apply"})
+    source = Hms(*TABLES[3:])
+    bench.source = lambda: source
+    bench.restart()
+    for _ in range(2):
+        bench.append(*compared("db", "default", present=TABLES[3:]))
+        bench.finish()
+    wait_for_held(bench, *TABLES[:3])
+    decide(bench)
+    bench.append(*compared("db", "default", present=TABLES[3:]))
+    bench.finish()
+    assert (bench.tables(), held_by(bench), bench.parked()) == (names(*TABLES[3:]), [], [])
