@@ -94,6 +94,11 @@ def hold(target: Status) -> str:
     return f"target {target['name']} holds the drop of {brake['summary']}: {brake['reason']}" if brake else ""
 
 
+def refused_events(target: Status) -> int:
+    """How many parked events a target has refused, or that wait behind these: not those that the brake holds."""
+    return int(target["parked"] - (target.get("parked_by_brake") or 0))
+
+
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
     return f"look at pysync held list {target}; {hold_decisions(target)}"
@@ -269,7 +274,7 @@ def _targets(status: Status) -> Iterator[Problem]:
         if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
             yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
-        if refused := it["parked"] - it["parked_by_brake"]:
+        if refused := refused_events(it):
             text = f"target {name} has {count(refused, 'parked event')}"
             yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
         if it["verify"] and it["verify"]["drift"]:

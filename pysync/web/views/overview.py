@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.base.health import Problem, is_full
+from pysync.base.health import Problem, is_full, refused_events
 from pysync.base.text import ago, count, duration, number, size
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, tone_of_state, tone_of_target, worst_tone
 from pysync.web.words import segment
@@ -112,7 +112,7 @@ def target_counts(target: Status, problems: Sequence[Problem] = ()) -> TargetCou
         link=link,
         numbers=(
             counted("held", held, BAD, link),
-            counted("parked", refused(target), BAD, f"{link}/parked"),
+            counted("parked", refused_events(target), BAD, f"{link}/parked"),
             counted("drifted", drift, BAD, "/verify"),
             counted("kept", target.get("kept") or 0, WARN, link),
             counted("queued", target["queued"], WARN if late else "", link),
@@ -207,7 +207,7 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     verified = target.get("verify")
     drift = "not compared" if not verified else count(verified["drift"], "object") if verified["drift"] else "none"
     recent = (target.get("latency") or {}).get("recent") or {}
-    facts = [("queued", number(target["queued"])), ("parked", number(refused(target))), ("drift", drift)]
+    facts = [("queued", number(target["queued"])), ("parked", number(refused_events(target))), ("drift", drift)]
     if recent.get("p99") is not None:
         facts.append(("latency p99", duration(recent["p99"])))
     if gaps:
@@ -224,11 +224,6 @@ def target_stage(target: Status, gaps: Sequence[Status] = (), problems: Sequence
     )
 
 
-def refused(target: Status) -> int:
-    """How many parked events the target has refused: the others wait for the decision about a hold."""
-    return int(target["parked"] - (target.get("parked_by_brake") or 0))
-
-
 def state_of(target: Status) -> str:
     """The state in words; of one that runs also what is wrong with it."""
     if target.get("paused") and target["state"] != "disabled":
@@ -237,7 +232,9 @@ def state_of(target: Status) -> str:
         return "running, drops held"
     if target["state"] != "running":
         return str(target["state"])
-    wrong = "some parked" if refused(target) else "has drifted" if (target.get("verify") or {}).get("drift") else ""
+    wrong = (
+        "some parked" if refused_events(target) else "has drifted" if (target.get("verify") or {}).get("drift") else ""
+    )
     return f"running, {wrong}" if wrong else "running"
 
 

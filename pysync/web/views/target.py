@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.base.health import refused_events
 from pysync.base.resync_text import resync_so_far
 from pysync.base.text import ago, count, duration, number
 from pysync.web.views.charts import Chart, lag_chart, rate_chart
 from pysync.web.views.hold import DatabaseOnHold, held_databases
-from pysync.web.views.overview import refused, state_of
+from pysync.web.views.overview import state_of
 from pysync.web.views.tones import BAD, tone_of_state, tone_of_target
 from pysync.web.words import segment
 
@@ -127,7 +128,7 @@ def figures(target: Mapping[str, Any], now: float) -> tuple[Figure, ...]:
     return (
         Figure("behind", duration(target.get("lag_seconds"))),
         Figure("queued", number(target["queued"])),
-        Figure("parked", number(refused(target)), parked),
+        Figure("parked", number(refused_events(target)), parked),
         Figure("position", number(target["position"])),
         Figure("operations a second", number(target.get("rate"))),
         Figure("last contact", ago(target.get("last_contact"), now)),
