@@ -17,7 +17,6 @@ from pysync.base.text import one_line
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain, Released
-from pysync.targets.base import Held
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -25,16 +24,18 @@ RELEASE_SECONDS = 7.0
 NAME = "…"
 """What stands in the reason of a group for the names and numbers in which the reasons of its tables differ."""
 
+HELD = "the brake holds drops until somebody decides about them"
+"""The reason of the group of all tables whose drops a target holds: what it holds has a list and words of its own."""
+
 _ADVICE = 'on_conflict = "adopt"'
 """A part of the advice in the reason of such a refusal (targets/apply/judge_one_way)."""
 
 _NUMBERS = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+(?:\.\d+)?)\b")
-_DATABASE_OF_SHARE = re.compile(r"(?<= tables of )\S+(?= would be gone)")
 
 
 def common_reason(reason: str, table: str) -> str:
     """The last line of a reason, which says the most, with NAME for the names of its table and for numbers."""
-    line = one_line(_without_objects((reason.strip().splitlines() or [""])[-1]))
+    line = one_line((reason.strip().splitlines() or [""])[-1])
     last = re.split(r"[./]", table)[-1]
     names = [re.escape(table), rf"[\w$-]+\.{re.escape(last)}", *map(_in_quotes, re.split(r"[./@]", table))]
     if table:
@@ -42,24 +43,21 @@ def common_reason(reason: str, table: str) -> str:
     return _NUMBERS.sub(NAME, line)
 
 
-def _without_objects(line: str) -> str:
-    """The reason of a hold, whose objects may have other names than its tables, without them; any other as it is."""
-    if not line.startswith(Held.BEGINS) or len(parts := line.rsplit("; ", 2)) < 3:
-        return line
-    _, why, hint = parts
-    return f"{Held.BEGINS} {NAME}; {_DATABASE_OF_SHARE.sub(NAME, why)}; {hint}"
-
-
 def _in_quotes(name: str) -> str:
     """A part of a name alone may be any word of a sentence, unless it is quoted."""
     return rf"(?<=['\"`]){re.escape(name)}(?=['\"`])" if name else r"(?!)"
+
+
+def group_reason(table: ParkedTable) -> str:
+    """The reason that a table has in common with the others of its group."""
+    return HELD if table.kind == "held" else common_reason(table.reason, table.table)
 
 
 def grouped(tables: Sequence[ParkedTable]) -> list[dict[str, Any]]:
     """The tables by the reason of their first event; those that only wait behind others come last, else by number."""
     groups: dict[tuple[str, str], list[ParkedTable]] = {}
     for it in tables:
-        groups.setdefault((it.kind, common_reason(it.reason, it.table)), []).append(it)
+        groups.setdefault((it.kind, group_reason(it)), []).append(it)
     rows = [_group(kind, reason, members) for (kind, reason), members in groups.items()]
     return sorted(rows, key=lambda it: (it["kind"] == "waits", -it["tables"], it["reason"]))
 
@@ -113,7 +111,7 @@ class ParkedSelection:
         named = [it for it in parked if self._names(it.table)]
         if self.reason is None:
             return named
-        groups = {it.table: common_reason(it.reason, it.table) for it in named}
+        groups = {it.table: group_reason(it) for it in named}
         if self.reason in groups.values():
             return [it for it in named if groups[it.table] == self.reason]
         wanted = self.reason.lower()
@@ -174,10 +172,7 @@ def _event(data: bytes) -> dict[str, Any] | None:
 def listed(drain: Drain, parked: Sequence[ParkedTable], request: Mapping[str, Any]) -> dict[str, Any]:
     """`tables`: what is parked, or the part of it that the request selects, table by table; `groups`: by reason."""
     selected = ParkedSelection.of(request).tables(parked)
-    rows = [
-        {**parked_table(it), "group": common_reason(it.reason, it.table), "adoptable": is_adoptable(it)}
-        for it in selected
-    ]
+    rows = [{**parked_table(it), "group": group_reason(it), "adoptable": is_adoptable(it)} for it in selected]
     return {"target": drain.name, "tables": rows, "groups": grouped(selected)}
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pysync.base.errors import PysyncError
 from pysync.model.constraints import Constraints
@@ -93,11 +93,9 @@ class MissingDatabase(Missing):
 class Held(Rejected):
     """The brake does not let these `objects` go: a person has to decide (docs/brake.md)."""
 
-    BEGINS: ClassVar[str] = "held: the drop of"
-
     def __init__(self, target: str, objects: Sequence[str], reason: str) -> None:
         named = ", ".join(objects[:_MOST_NAMED]) + (", …" if len(objects) > _MOST_NAMED else "")
-        super().__init__(f"{self.BEGINS} {named}; {reason}", f"look at pysync held list {target}")
+        super().__init__(f"held: the drop of {named}; {reason}", f"look at pysync held list {target}")
         self.target, self.objects, self.reason = target, tuple(objects), reason
 
     @classmethod

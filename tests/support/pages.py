@@ -11,7 +11,7 @@ from pysync.base.errors import PysyncError
 from pysync.base.health import problems
 from pysync.base.latency import Latency
 from pysync.queue import ParkedTable
-from pysync.sidecar.parked import common_reason, grouped, is_adoptable
+from pysync.sidecar.parked import group_reason, grouped, is_adoptable
 from pysync.targets.base import ERRORS
 from pysync.web.views.tables import TONES
 
@@ -260,7 +260,7 @@ def parked_answer(target: str, tables: Sequence[dict[str, Any]]) -> dict[str, An
     values: list[tuple[Any, ...]] = [(*(it[key] or "" for key in keys), *_times(it)) for it in tables]
     known = [ParkedTable(*it) for it in values]
     rows = [
-        {**it, "group": common_reason(it["reason"] or "", it["table"]), "adoptable": is_adoptable(table)}
+        {**it, "group": group_reason(table), "adoptable": is_adoptable(table)}
         for it, table in zip(tables, known, strict=True)
     ]
     return {"target": target, "tables": rows, "groups": grouped(known)}

@@ -7,7 +7,7 @@ import pytest
 from pysync.base.health import decide
 from pysync.cli.parked import _list_lines
 from pysync.queue import ParkedTable
-from pysync.sidecar.parked import ParkedSelection, common_reason, grouped
+from pysync.sidecar.parked import HELD, ParkedSelection, common_reason, grouped
 from pysync.targets.base import Held
 
 
@@ -53,29 +53,16 @@ def test_reasons_that_differ_only_in_names_are_one_and_what_only_waits_comes_las
     assert (first["first_at"], first["last_at"]) == (1.0, 2.0)
 
 
-SHARE = "20 of the 25 tables of {} would be gone, max_drop_share is 0.5"
-WINDOW = "max_drops_per_window is 30"
-
-
-@pytest.mark.parametrize(
-    ("objects", "why", "reason"),
-    [
-        (["{0}.t{1}"], WINDOW, "max_drops_per_window is …"),
-        (["dr_{0}.t{1}"], SHARE, "… of the … tables of … would be gone, max_drop_share is …"),
-        (["{0}.t{1}/day={1}", "{0}.t{1}/day=a; b"], WINDOW, "max_drops_per_window is …"),
-        (["{0}.new_name_of_{1}", "{0}.t{1}", "{0}.u", "{0}.v"], WINDOW, "max_drops_per_window is …"),
-        (["{0}.t{1}/day=" + "x" * 5000], WINDOW, "max_drops_per_window is …"),
-    ],
-)
-def test_what_a_hold_holds_is_one_group(objects: list[str], why: str, reason: str) -> None:
-    """40 tables in two databases."""
-    places = [(database, number) for database in ("sales", "hr") for number in range(20)]
-    tables = [
-        a_table(f"{it[0]}.t{it[1]}", str(Held("dr", [name.format(*it) for name in objects], why.format(it[0]))), "held")
-        for it in places
+def test_all_that_a_target_holds_is_one_group_whatever_its_limit_and_objects_are() -> None:
+    reasons = {"sales": "20 of the 25 tables of sales would be gone, max_drop_share is 0.5", "hr": "max_drops is 30"}
+    held = [
+        a_table(f"{database}.t{number}", str(Held("dr", [f"dr_{database}.t{number}/day=a; b"], why)), "held")
+        for database, why in reasons.items()
+        for number in range(20)
     ]
-    (group,) = grouped(tables)
-    assert (group["tables"], group["reason"]) == (40, f"held: the drop of …; {reason}; look at pysync held list dr")
+    (group,) = grouped(held)
+    assert (group["tables"], group["reason"]) == (40, HELD)
+    assert ParkedSelection(reason=HELD).tables([*SOME, *held]) == held
 
 
 @pytest.mark.parametrize(
