@@ -77,12 +77,18 @@ def tables(
     this source, or nothing that the target can hold), out-of-scope (by a rule), drifted (at the last comparison),
     dropped (at the target), unknown. `pysync why` shows more of one.
 
-    The names come from the source, the states from queue, journal and the last comparison. JSON format: docs/status.md.
+    The names come from the source, the states from queue, journal and the last comparison; a target that answers is
+    asked whether it has the tables that are in sync. JSON format: docs/status.md.
     """
     if begin is not None and sort != "name":
         raise UsageError("--from and --sort exclude each other", "give one of them")
-    request = {"state": state and state.replace("-", "_"), "database": database, "part": name, "target": target}
-    request["sort"] = sort.replace("-", "_")
+    request: dict[str, Any] = {
+        "state": state and state.replace("-", "_"),
+        "database": database,
+        "part": name,
+        "target": target,
+    }
+    request |= {"sort": sort.replace("-", "_"), "look": True}
     answer = dict(_all_pages(config, request, begin, limit))
     if as_json:
         print_json(answer)
@@ -94,11 +100,13 @@ def tables(
 def _all_pages(config: Any, request: Json, begin: str | None, limit: int) -> Json:
     """As many as were asked for, or all that there are: an answer may hold fewer, and go on."""
     first = answer = ask_about(config, command="tables", begin=begin, limit=limit, **request)
-    objects = list(answer["objects"])
+    objects, unseen = list(answer["objects"]), set(answer["not_looked_at"])
     while answer["next"] is not None and len(objects) < limit:
         answer = ask_about(config, command="tables", begin=answer["next"], limit=limit - len(objects), **request)
         objects += answer["objects"]
-    return {**first, "as_of": answer["as_of"], "objects": objects, "next": answer["next"]}
+        unseen.update(answer["not_looked_at"])
+    last = {"as_of": answer["as_of"], "next": answer["next"], "not_looked_at": sorted(unseen)}
+    return {**first, **last, "objects": objects}
 
 
 def _parts(answer: Json, now: float, more: str) -> Iterator[Part]:
@@ -109,6 +117,8 @@ def _parts(answer: Json, now: float, more: str) -> Iterator[Part]:
     names = [it["target"] for it in rows[0]["targets"]]
     columns = [Column("table", widest=_WIDEST), *(Column(it, widest=24) for it in names), Column("last done")]
     yield Grid(columns, [_row(it, now) for it in rows])
+    for name in answer["not_looked_at"]:
+        yield Line(f"{name} did not say which tables it has now: these are its states by queue and journal", "warning")
     if answer["next"] is not None:
         yield Line(f"{count(len(rows), 'table')}; more: {more}", "faint")
 

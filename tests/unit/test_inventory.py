@@ -11,6 +11,7 @@ import pytest
 
 from pysync.base.errors import PysyncError
 from pysync.metastore.errors import MetastoreUnavailable
+from pysync.model.names import TableName
 from pysync.sidecar.why import inventory
 from tests.support import wait_for_value, wait_until
 from tests.support.drains import create, create_database, drop
@@ -252,3 +253,25 @@ def test_a_table_of_exactly_that_name_comes_first(place: Place) -> None:
     assert found == ["shop.orders", "bi.orders_daily", "a.t0_orders", "a.t10_orders"]
     assert [it["object"] for it in place.tables(part="shop.o", sort="match")["objects"]] == ["shop.orders"]
     assert place.tables(part="orders", sort="urgency")["objects"][0]["object"] == "shop.orders"
+
+
+def test_a_table_that_the_target_lost_has_drifted_when_it_is_looked_for(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"), create("shop.items"))
+    place.target.has("dr_shop.orders")
+    place.target.has("dr_shop.items")
+    assert set(states(place.tables(look=True)).values()) == {"in_sync", "out_of_scope"}
+    del place.target.there.found[TableName("dr_shop", "items")]
+    assert states(place.tables()) == {"shop.items": "in_sync", "shop.orders": "in_sync", "shop.tmp_1": "out_of_scope"}
+    answer = place.tables(look=True)
+    assert (states(answer)["shop.items"], states(answer)["shop.orders"]) == ("drifted", "in_sync")
+    assert answer["not_looked_at"] == []
+
+
+def test_a_target_that_does_not_say_what_it_has_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_: str) -> list[str]:
+        raise MetastoreUnavailable("away")
+
+    place.replay(create_database("shop"), create("shop.orders"))
+    monkeypatch.setattr(place.target, "tables", away)
+    answer = place.tables(look=True)
+    assert (states(answer)["shop.orders"], answer["not_looked_at"]) == ("in_sync", ["dr"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,19 @@ class EndsReader:
                 return _has_at_target(opened, name)
         except _ERRORS:
             return None
+
+    def tables_at(self, settings: TargetSettings, databases: Iterable[str], until: float) -> dict[str, frozenset[str]]:
+        """The names of all tables at the target, by database; not of those that it does not answer for.
+
+        A database that is not there has none. None is begun after `until`, by the monotonic clock.
+        """
+        names = dict[str, frozenset[str]]()
+        with suppress(*_ERRORS), closing(self.open_target(settings)) as opened:
+            for database in databases:
+                if names and time.monotonic() > until:
+                    break
+                names[database] = frozenset(opened.tables(database))
+        return names
 
 
 def _has_at_target(target: Target, name: str) -> bool:

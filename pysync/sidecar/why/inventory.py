@@ -10,30 +10,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
 from pysync.base.errors import PysyncError
-from pysync.base.text import count, meant, quoted, shortened, shown
+from pysync.base.text import count, meant, quoted
 from pysync.journal import Query, Reader, Record
 from pysync.metastore.reads import Reads
 from pysync.metastore.source import SourceNotSet
-from pysync.model.names import TABLE_STATES, TableName
+from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.window.order import EVERYTHING, database_of
-from pysync.sidecar.why.ends import EndsReader
+from pysync.sidecar.why.ends import SILENT, EndsReader
 from pysync.sidecar.why.events import Scan, SeenEvent, scan_after
 from pysync.sidecar.why.facts import Facts, rule_against
 from pysync.sidecar.why.reasons import Reason, reasons
-
-MOST = 1000
-"""Objects in one answer."""
-
-SORTS = ("name", "last_done", "urgency", "match")
-"""The orders of a page."""
+from pysync.sidecar.why.table_filter import Request, TableFilter, place
 
 _URGENCY = (
     *("held", "parked", "drifted", "foreign", "behind", "pinned", "kept"),
@@ -41,9 +35,6 @@ _URGENCY = (
 )
 """The states, what a person has to look at first."""
 
-_LIMIT = 100
-_DIGITS = 19
-_LATEST = 10 ** (_DIGITS - 1)  # beyond every record
 _SECONDS = 2.0  # of one answer: whoever wants more asks again
 _CHUNK = 200
 _KNOWN_BY_NAME = frozenset({"parked", "drifted"})
@@ -60,7 +51,6 @@ _OF_CODES: Mapping[str, str] = {
     **dict.fromkeys(("dropped", "drop_suppressed"), "dropped"),
 }
 
-Request = Mapping[str, Any]
 LastResult = Callable[[], Mapping[str, Any]]
 """What the last comparison of a target found, as the command `verified` answers."""
 
@@ -80,64 +70,7 @@ class Listed:
     @property
     def place(self) -> tuple[str, str]:
         """Its place in the order of all."""
-        return _place(self.name)
-
-
-def _place(name: str) -> tuple[str, str]:
-    database, _, table = name.partition(".")
-    return database, table
-
-
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """What a request asks for. Raises PysyncError for what makes no sense."""
-
-    state: str | None
-    database: str | None
-    part: str | None
-    begin: str
-    limit: int
-    sort: str
-    number: int
-    """Where a page begins that is not sorted by name: before this record of the journal, or after so many tables."""
-
-    @classmethod
-    def of(cls, request: Request) -> _Filter:
-        state, limit = request.get("state"), request.get("limit") or _LIMIT
-        if state is not None and state not in TABLE_STATES:
-            raise PysyncError(f"there is no state {quoted(str(state))}", meant(str(state), TABLE_STATES, "states"))
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise PysyncError(f"limit must be a whole number of at least 1, not {shortened(shown(limit), 80)}")
-        database, part, begin = (_text(request, key) for key in ("database", "part", "begin"))
-        sort = request.get("sort") or SORTS[0]
-        if sort not in SORTS:
-            raise PysyncError(f"there is no order {quoted(str(sort))}", meant(str(sort), SORTS, "orders"))
-        if sort == SORTS[0]:
-            return cls(state, database, part, begin or "", min(limit, MOST), sort, 0)
-        if begin is not None and not (begin.isascii() and begin.isdecimal() and len(begin) < _DIGITS):
-            raise PysyncError(f"no page of this order begins with {quoted(begin)}", "begin with what `next` says")
-        first = _LATEST if sort == "last_done" else 0
-        return cls(state, database, part, "", min(limit, MOST), sort, int(begin) if begin else first)
-
-    def nearness(self, name: str) -> int:
-        """0 for a table whose name is the part that is looked for, 1 where it begins with that, else 2."""
-        table = name.partition(".")[2]
-        if self.part in {None, table, name}:
-            return 0
-        return 1 if table.startswith(self.part) else 2
-
-    def takes_database(self, name: str) -> bool:
-        return self.database is None or fnmatchcase(name, self.database)
-
-    def takes(self, name: str) -> bool:
-        # The cheapest first: of a search all names of the source are asked.
-        is_named = self.part is None or self.part in name
-        return is_named and self.takes_database(database_of(name)) and _place(name) >= _place(self.begin)
-
-
-def _text(request: Request, key: str) -> str | None:
-    value = request.get(key)
-    return str(value).strip().lower() or None if value is not None else None
+        return place(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,20 +195,23 @@ class Inventory:
         With `sort` "last_done" those come first at which something was done last, as far as the journal has it.
         With "urgency" those come first that a person has to look at, and `counts`, `databases` and `counted_to` count;
         with "match" those whose names are nearest to `part`, on one page. In both a name that is `part` is the first.
+        With `look` the targets are asked for what is in sync; `not_looked_at` names those that do not answer.
         It may have fewer than were asked for, or none, before the end: what a filter leaves out takes time, too. Raises
         PysyncError for arguments that make no sense, and where the source cannot be read.
         """
-        wanted, name = _Filter.of(request), request.get("target")
+        wanted, name = TableFilter.of(request), request.get("target")
         if name is not None and name not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(name))}", meant(str(name), self.drains))
         now = self.clock()
         if wanted.sort == "urgency":
-            return {"as_of": now, **self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))}
-        orders = {"name": self._by_name, "last_done": self._by_last_done, "match": self._by_match}
-        targets = self._targets([it for it in self.drains.values() if name in {None, it.name}], now)
-        return {"as_of": now, **orders[wanted.sort](wanted, targets)}
+            answer = self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))
+        else:
+            orders = {"name": self._by_name, "last_done": self._by_last_done, "match": self._by_match}
+            targets = self._targets([it for it in self.drains.values() if name in {None, it.name}], now)
+            answer = orders[wanted.sort](wanted, targets)
+        return {"as_of": now, **answer, **(self._looked_at(answer["objects"]) if request.get("look") else {})}
 
-    def _by_name(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+    def _by_name(self, wanted: TableFilter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of tables in the order of their names."""
         rows, begin = list[dict[str, Any]](), None
         until = time.monotonic() + _SECONDS
@@ -290,9 +226,39 @@ class Inventory:
         after = rows[wanted.limit]["object"] if len(rows) > wanted.limit else begin and begin.name
         return {"objects": rows[: wanted.limit], "next": after}
 
+    # --- what is at the targets
+
+    def _looked_at(self, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """`not_looked_at`: the targets that did not say of all these tables whether they are there.
+
+        What is in sync by all that is known, and is not there, has drifted, unless something was done meanwhile.
+        """
+        until, unseen = time.monotonic() + _SECONDS, list[str]()
+        for name, drain in self.drains.items():
+            every = ((row, it) for row in rows for it in row["targets"] if it["target"] == name)
+            cells = [(row, it) for row, it in every if it["state"] == "in_sync"]
+            databases = sorted({database_of(it["object"]) for _, it in cells})
+            is_silent = drain.progress.state in SILENT
+            there = {} if is_silent or not cells else self.ends.tables_at(drain.settings, databases, until)
+            absent = [(row, it) for row, it in cells if _is_absent(it["object"], there)]
+            self._drifted(name, absent)
+            unseen += [name] if cells and len(there) < len(databases) else []
+        return {"not_looked_at": unseen}
+
+    def _drifted(self, target: str, absent: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        """Say of tables that a target does not have that they have drifted, where nothing was done meanwhile."""
+        now = self.clock()
+        listed = [Listed(row["object"], at_source=row["at_source"]) for row, _ in absent]
+        again = self._rows(listed, self._targets([self.drains[target]], now)) if absent else ()
+        for (_, cell), row in zip(absent, again, strict=True):
+            (known,) = row["targets"]
+            if known["state"] == cell["state"] and known["done_at"] == cell["done_at"]:
+                text = f"the target does not have it: pysync refresh {row['object']}"
+                cell.update(state="drifted", text=text, as_of=now)
+
     # --- what is listed
 
-    def _listed(self, wanted: _Filter, targets: Sequence[_Target], until: float) -> Generator[Listed]:
+    def _listed(self, wanted: TableFilter, targets: Sequence[_Target], until: float) -> Generator[Listed]:
         """The tables, in order, as many as there is time for. Raises PysyncError if the source cannot be read."""
         known = _known(targets, wanted)
         if wanted.state in _KNOWN_BY_NAME:
@@ -310,7 +276,7 @@ class Inventory:
                 if listed.is_continuation:
                     return
 
-    def _of_source(self, source: Reads, wanted: _Filter, until: float, *, defines: bool) -> Iterator[Listed]:
+    def _of_source(self, source: Reads, wanted: TableFilter, until: float, *, defines: bool) -> Iterator[Listed]:
         """Database by database: names only, with definitions where a target chooses tables by these."""
         names = filter(wanted.takes_database, source.databases())
         for at, database in enumerate(it for it in sorted(names) if it >= database_of(wanted.begin)):
@@ -326,7 +292,7 @@ class Inventory:
                     definitions = {f"{database}.{it.tableName}": it for it in source.tables_by_name(database, bare)}
                 yield from (Listed(name, at_source=True, definition=definitions.get(name)) for name in chunk)
 
-    def _by_last_done(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+    def _by_last_done(self, wanted: TableFilter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of tables by their last records, the newest first. A table without a record is not in it."""
         names = {it.drain.name for it in targets}
         chosen = list[tuple[int, dict[str, Any]]]()
@@ -357,7 +323,7 @@ class Inventory:
                 newest[name] = max(record.id, newest.get(name, 0))
         return newest
 
-    def _by_urgency(self, wanted: _Filter, name: str | None, targets: Sequence[_Target]) -> dict[str, Any]:
+    def _by_urgency(self, wanted: TableFilter, name: str | None, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of all tables by their states, as many as there is time for; counts of any state, at all targets."""
         rows, counted_to = self._counted(replace(wanted, state=None), targets)
         counts: dict[str, Counter[str]] = {it.drain.name: Counter() for it in targets}
@@ -366,7 +332,7 @@ class Inventory:
                 counts[it["target"]][it["state"]] += 1
             row["targets"] = [it for it in row["targets"] if name in {None, it["target"]}]
         fitting = [it for it in rows if _has(it, wanted.state)]
-        fitting.sort(key=lambda it: (wanted.nearness(it["object"]) > 0, _urgency(it), _place(it["object"])))
+        fitting.sort(key=lambda it: (wanted.nearness(it["object"]) > 0, _urgency(it), place(it["object"])))
         end = wanted.number + wanted.limit
         return {
             "objects": fitting[wanted.number : end],
@@ -376,7 +342,7 @@ class Inventory:
             "counted_to": counted_to,
         }
 
-    def _counted(self, wanted: _Filter, targets: Sequence[_Target]) -> tuple[list[dict[str, Any]], str | None]:
+    def _counted(self, wanted: TableFilter, targets: Sequence[_Target]) -> tuple[list[dict[str, Any]], str | None]:
         """The rows up to where the time ended, None if that is the end, and those behind it that need a person."""
         until, rows = time.monotonic() + _SECONDS, list[dict[str, Any]]()
         listed = self._listed(wanted, targets, until)
@@ -392,7 +358,7 @@ class Inventory:
                 return rows, begin.name
         return rows, None
 
-    def _by_match(self, wanted: _Filter, targets: Sequence[_Target]) -> dict[str, Any]:
+    def _by_match(self, wanted: TableFilter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The tables whose names are nearest to the part that is looked for, of as many as there is time for."""
         listed = self._listed(wanted, targets, time.monotonic() + _SECONDS)
         found = [it for it in listed if not it.is_continuation]
@@ -448,9 +414,9 @@ class Inventory:
         )
 
 
-def _known(targets: Sequence[_Target], wanted: _Filter) -> list[str]:
+def _known(targets: Sequence[_Target], wanted: TableFilter) -> list[str]:
     """What is known without a look at the source, in order."""
-    return sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=_place)
+    return sorted({name for it in targets for name in it.known() if wanted.takes(name)}, key=place)
 
 
 def _urgency(row: Mapping[str, Any]) -> int:
@@ -460,6 +426,11 @@ def _urgency(row: Mapping[str, Any]) -> int:
 
 def _is_table(record: Record) -> bool:
     return "." in record.source_object and "(" not in record.source_object
+
+
+def _is_absent(name: str, there: Mapping[str, frozenset[str]]) -> bool:
+    database, _, table = name.partition(".")
+    return database in there and table not in there[database]
 
 
 def _has(row: Mapping[str, Any], state: str | None) -> bool:
