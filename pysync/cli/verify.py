@@ -29,11 +29,11 @@ from pysync.cli.output import (
 from pysync.cli.progress import refusals
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.jobs.repairing import have_compared_again, repair, wait_for_repair
+from pysync.jobs.repairing import have_compared_again, have_recorded, repair, wait_for_repair
 from pysync.jobs.verifying import Verification
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import FOREIGN, Selection
-from pysync.verify.report import Report, by_database, junit
+from pysync.verify.report import Report, by_database, junit, numbers_of
 from pysync.web.server import assert_installed
 
 _MOST_FOREIGN = 20
@@ -129,9 +129,11 @@ def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
 
 
 def _verified(verification: Verification, selection: Selection | None, *, fix: bool) -> Report:
-    began = time.monotonic()
+    began, began_at = time.monotonic(), time.time()
     with progress_bar(verification.settings.name) as show:
         report = Report(verification.settings.name, verification.settings.kind, list(verification.run(selection, show)))
+        if selection is None and not verification.data:
+            have_recorded(verification.config, report, (began_at, time.time()))
         if fix and report.drift:
             _mend(verification, report, show)
     report.seconds = time.monotonic() - began
@@ -167,7 +169,7 @@ def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
     from pysync.web.verify_report import verify_html  # noqa: PLC0415 - an extra
 
-    documents = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
+    documents = [{**it.as_json(), "databases": by_database(numbers_of(it.compared), it.drift)} for it in reports]
     return verify_html(loaded.source.name, documents, time.time()).encode()
 
 

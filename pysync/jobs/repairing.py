@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pysync.base.errors import PysyncError
@@ -14,9 +15,11 @@ from pysync.base.health import DISABLED
 from pysync.base.text import count
 from pysync.config import Config
 from pysync.control.client import ask
-from pysync.verify.findings import ComparedObject
+from pysync.verify.findings import EQUAL, ComparedObject
+from pysync.verify.report import Report, numbers_of
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
+_LONGEST_FOUND = 32_000  # bytes of all names in a request
 _POLL_SECONDS = 0.3
 _LOOKS = 4
 _PAUSE_SECONDS = 2.0  # as long as what was parked waits for its first retry
@@ -51,6 +54,20 @@ def have_compared_again(config: Config, target: str) -> None:
     known = _status_of(config, target)["verify"]
     if known is not None and known["drift"]:
         ask(config.queue.directory, "verify", target=target)
+
+
+def have_recorded(config: Config, report: Report, seconds: tuple[float, float]) -> None:
+    """Have the sidecar, if one runs, keep as its own what a comparison of a whole target found; `seconds`: from, until.
+
+    What differs it looks at again by itself, when nothing is on its way. What does not fit into a request it compares.
+    """
+    numbers = numbers_of(report.compared)
+    unequal = sorted({it.source for it in report.compared if it.result != EQUAL and it.source})
+    found: dict[str, Any] = {"numbers": numbers, "unequal": unequal, "began_at": seconds[0], "ended_at": seconds[1]}
+    is_short = sum(map(len, (*numbers, *unequal))) + 8 * (len(numbers) + len(unequal)) < _LONGEST_FOUND
+    # The comparison is good without that: the target may be disabled, the sidecar busy, or another user's.
+    with suppress(PysyncError):
+        ask(config.queue.directory, "verify", target=report.target, **(found if is_short else {}))
 
 
 def _requests(drift: Sequence[ComparedObject]) -> Iterator[tuple[list[str], list[str]]]:

@@ -42,6 +42,10 @@ def _is_act(value: Any) -> bool:
     return isinstance(value, dict) and all(it is None or isinstance(it, bool) or _is_text(it) for it in value.values())
 
 
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(it) is int and 0 <= it <= LARGEST for it in value.values())
+
+
 def _is_bounded(value: Any) -> bool:
     return not isinstance(value, int) or abs(value) <= LARGEST
 
@@ -53,7 +57,9 @@ _KINDS: Mapping[str, _Kind] = {
         (_is_text, f"a text of at most {_LONGEST} characters"),
     ),
     **dict.fromkeys(
-        ("tables", "databases", "named", "names"), (_is_list, f"a list of texts of at most {_LONGEST} characters")
+        ("tables", "databases", "named", "names", "unequal"),
+        (_is_list, f"a list of texts of at most {_LONGEST} characters"),
     ),
+    "numbers": (_is_numbers, "an object of whole numbers"),
     "act": (_is_act, "an object of texts"),
 }

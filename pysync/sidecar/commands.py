@@ -26,7 +26,7 @@ from pysync.sidecar.arguments import checked
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import plan_of
 from pysync.sidecar.trash import Trash
-from pysync.sidecar.verifying import Verifier
+from pysync.sidecar.verifying import Found, Verifier
 from pysync.sidecar.why import EndsReader, Inventory, Why
 from pysync.targets.settings import assert_enabled
 
@@ -171,10 +171,18 @@ class Commands:
         return {"target": drain.name, **counted(self._queue, drain.translator.policy, request)}
 
     def verify(self, request: Request) -> dict[str, Any]:
-        """Have a target compared with the source as soon as it is at rest; `verified` says what was found."""
+        """Have a target compared with the source as soon as it is at rest; `verified` says what was found.
+
+        With `numbers` it has been compared, and only what is in `unequal` is looked at again.
+        """
         drain = self._drain(request)
         assert_enabled(drain.settings)
-        self._verifiers[drain.name].ask()
+        verifier, numbers = self._verifiers[drain.name], request.get("numbers")
+        if numbers is None:
+            verifier.ask()
+        else:
+            began, ended = (float(request.get(key) or 0) for key in ("began_at", "ended_at"))
+            verifier.take(Found(began, ended, numbers, request.get("unequal") or ()))
         return {"target": drain.name, "begun": True}
 
     def verified(self, request: Request) -> dict[str, Any]:

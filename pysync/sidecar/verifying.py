@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import ComparedObject, Comparison, Selection
 from pysync.verify.findings import MORE
-from pysync.verify.report import by_database, difference
+from pysync.verify.report import by_database, difference, numbers_of
 from pysync.worker import Finished, Worker
 
 MOST_NAMES = 20
@@ -57,11 +58,24 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
     return Comparison(partial(Metastore, access), opened, settings, config.source.name, **options)
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What somebody else's comparison of the whole target found: when, in seconds since 1970, and by database how many
+    objects were compared, and the names at the source of those that were not equal.
+    """
+
+    began_at: float
+    ended_at: float
+    numbers: Mapping[str, int]
+    unequal: Sequence[str]
+
+
 class Verifier:
     """The worker that compares one target with the source, if `[verify] every` says so.
 
     `tables_per_second` is its pace; `is_settled` says whether no listener has anything left to send. What it found
-    last is kept in the queue's file. `ask` has it compare once, whatever the settings say.
+    last is kept in the queue's file. `ask` has it compare once, whatever the settings say; `take` has it look again at
+    what the comparison of somebody else found, and keep that as its own.
     """
 
     def __init__(
@@ -83,6 +97,7 @@ class Verifier:
         self._lock = threading.Lock()
         self._requests = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
+        self._taken: Found | None = None  # what somebody else's comparison found, until it is looked at again
         self._first_at = time.monotonic() + min(config.verify.every, _FIRST_SECONDS)
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
@@ -96,6 +111,13 @@ class Verifier:
         known(self._config.source.metastore)
         with self._lock:
             self._requests += 1
+        self._begin()
+
+    def take(self, found: Found) -> None:
+        """Have it look again at what was not equal, as soon as the target is at rest. Raises PysyncError as `ask`."""
+        known(self._config.source.metastore)
+        with self._lock:
+            self._taken = found
         self._begin()
 
     def last_result(self) -> dict[str, Any]:
@@ -115,41 +137,48 @@ class Verifier:
 
     def _turn(self) -> None:
         if self._is_due() and self._is_at_rest():
-            requested = self._requests  # who asks from now on wants another look
-            self._verify()
+            requested, taken = self._requests, self._taken  # who asks from now on wants another look
+            if taken is not None and requested == self._answered:
+                self._keep(taken, self._compared(Selection.named(taken.unequal)) if taken.unequal else [])
+            else:
+                began, compared = time.time(), self._compared(None)
+                self._keep(Found(began, time.time(), numbers_of(compared), ()), compared)
             self._answered = requested
+            with self._lock:
+                self._taken = None if self._taken is taken else self._taken
             self.worker.succeeded()
 
     def _is_due(self) -> bool:
         every = self._config.verify.every
-        if self._requests > self._answered or not every:
-            return self._requests > self._answered
+        is_wanted = self._requests > self._answered or self._taken is not None
+        if is_wanted or not every:
+            return is_wanted
         last = self.status()
         if last is None:
             return time.monotonic() >= self._first_at
         # By the wall clock, as it may have been before a restart; what lies ahead was before the clock was set back.
         return not 0 <= time.time() - last["began_at"] < every
 
-    def _verify(self) -> None:
-        began = time.time()
-        first = self._compared(None)
+    def _keep(self, found: Found, first: Sequence[ComparedObject]) -> None:
+        """Look again at what differs in `first`, and keep what has been found."""
         again = self._compare_again([item for item in first if item.drift])
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
+        objects = sum(found.numbers.values())
         result = {
-            "began_at": began,
-            "ended_at": time.time(),
-            "objects": len(first),
+            "began_at": found.began_at,
+            "ended_at": found.ended_at,
+            "objects": objects,
             "drift": len(drift),
             "names": names,
         }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
-        self._queue.notes.put(self._note, json.dumps(stored_result(first, drift)))
+        self._queue.notes.put(self._note, json.dumps(stored_result(found.numbers, first, drift)))
         self._queue.notes.put(self._note_key, json.dumps(result))
         if drift:
-            log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
+            log.warning("drift_found", target=self._drain.name, objects=objects, drift=len(drift), names=names)
         else:
-            log.info("target_verified", target=self._drain.name, objects=len(first))
+            log.info("target_verified", target=self._drain.name, objects=objects)
 
     def _compared(self, selection: Selection | None) -> Sequence[ComparedObject]:
         paced = comparison(self._config, self._drain.settings, threads=1, keep_pace=partial(self._wait, self._pace))
@@ -185,9 +214,11 @@ class Verifier:
             raise Finished
 
 
-def stored_result(compared: Sequence[ComparedObject], drift: Sequence[ComparedObject]) -> dict[str, Any]:
+def stored_result(
+    numbers: Mapping[str, int], compared: Sequence[ComparedObject], drift: Sequence[ComparedObject]
+) -> dict[str, Any]:
     """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
-    databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
+    databases = sorted(by_database(numbers, drift), key=lambda it: -it["drift"])
     notes = [item for item in compared if item.excuse]
     differences = [difference(item) for item in [*drift, *notes][:MOST_KEPT]]
     for it in differences:

@@ -60,9 +60,14 @@ class Selection:
     @classmethod
     def of(cls, compared: Iterable[ComparedObject]) -> Selection:
         """The selection of what was compared."""
-        names = {item.source for item in compared}
-        tables = frozenset(TableName.parse(name) for name in names if "." in name)
-        return cls(alone=frozenset(name for name in names if "." not in name), tables=tables)
+        return cls.named(item.source for item in compared)
+
+    @classmethod
+    def named(cls, names: Iterable[str]) -> Selection:
+        """The selection of these, by their names at the source: tables, and databases without what is in them."""
+        parts = [(name, "." in name) for name in names]
+        tables = frozenset(TableName.parse(name) for name, is_table in parts if is_table)
+        return cls(alone=frozenset(name for name, is_table in parts if not is_table), tables=tables)
 
     def not_among(self, names: Collection[str]) -> list[str]:
         """The selected objects that are not among these names; a database is if a name is within it."""

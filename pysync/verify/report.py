@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
@@ -62,10 +62,15 @@ class Report:
         }
 
 
-def by_database(compared: Iterable[ComparedObject], drift: Iterable[ComparedObject]) -> list[dict[str, Any]]:
-    """How many objects were compared in each database, and how many have drifted; by the names at the source."""
-    objects, drifted = Counter(map(_database, compared)), Counter(map(_database, drift))
-    return [{"name": name, "objects": objects[name], "drift": drifted[name]} for name in sorted(objects)]
+def by_database(numbers: Mapping[str, int], drift: Iterable[ComparedObject]) -> list[dict[str, Any]]:
+    """How many objects were compared in each database (`numbers`), and how many have drifted; by the source's names."""
+    drifted = Counter(map(_database, drift))
+    return [{"name": name, "objects": numbers[name], "drift": drifted[name]} for name in sorted(numbers)]
+
+
+def numbers_of(compared: Iterable[ComparedObject]) -> Counter[str]:
+    """How many objects of each database, by its name at the source, were compared."""
+    return Counter(map(_database, compared))
 
 
 def junit(reports: Sequence[Report]) -> bytes:

@@ -362,10 +362,22 @@ def test_without_a_sidecar_a_repair_is_refused_in_a_line(ends: Ends, tmp_path: P
     assert_one_line(done, 1, "no sidecar runs", "pysync run")
 
 
-def test_the_sidecar_verifies_by_itself_and_tells_in_its_status(ends: Ends) -> None:
-    def verified() -> dict[str, Any] | None:
-        return ends.stage.status()["targets"][0]["verify"]
+def last_comparison(ends: Ends) -> dict[str, Any]:
+    return ends.stage.status()["targets"][0]["verify"] or {}
 
+
+def test_what_the_command_line_finds_counts_as_a_comparison_of_the_sidecar(ends: Ends) -> None:
+    wait_until(lambda: is_at_rest(ends.stage), seconds=SECONDS, what="the end of all comparisons that mend")
+    alter("comment", setting("parameters[comment]", "drifted"))(ends.target)
+    assert ends.verify().returncode == 1
+    names = ["table db.comment"]
+    wait_until(lambda: last_comparison(ends).get("names") == names, seconds=SECONDS, what="what the command has found")
+    assert last_comparison(ends)["objects"] > len(TABLES)
+    assert ends.verify("--repair").returncode == 0
+    wait_until(lambda: last_comparison(ends).get("drift") == 0, seconds=SECONDS, what="the end of the drift")
+
+
+def test_the_sidecar_verifies_by_itself_and_tells_in_its_status(ends: Ends) -> None:
     ends.stage.kill_sidecar()
     text = ends.stage.config_file.read_text()
     ends.stage.config_file.write_text(text.replace('every = "1d"', 'every = "2s"\ntables_per_second = 1000'))
@@ -374,12 +386,11 @@ def test_the_sidecar_verifies_by_itself_and_tells_in_its_status(ends: Ends) -> N
     alter("comment", setting("parameters[comment]", "drifted"))(ends.target)
     # Its names, and not their number: what an earlier test made may have been seen by a comparison of that time.
     names = ["table db.comment"]
-    wait_until(lambda: (verified() or {}).get("names") == names, seconds=SECONDS, what="the sidecar's own verify")
-    status = verified()
-    assert status is not None
+    wait_until(lambda: last_comparison(ends).get("names") == names, seconds=SECONDS, what="the sidecar's own verify")
+    status = last_comparison(ends)
     assert (status["drift"], status["objects"] > len(TABLES)) == (1, True)
     assert ends.verify("--repair").returncode == 0
-    wait_until(lambda: (verified() or {}).get("drift") == 0, seconds=SECONDS, what="the end of the drift")
+    wait_until(lambda: last_comparison(ends).get("drift") == 0, seconds=SECONDS, what="the end of the drift")
 
 
 @pytest.mark.crash

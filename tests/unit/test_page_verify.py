@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from pysync.base.errors import PysyncError
+from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.progress import DrainState
 from pysync.sidecar import verifying
-from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Verifier, stored_result
-from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject
-from pysync.verify.report import Report, by_database
+from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Found, Verifier, stored_result
+from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject, Selection
+from pysync.verify.report import Report, by_database, numbers_of
 from pysync.web.verify_report import verify_html
 from tests.support import wait_until
 from tests.support.pages import EVIL, LONG, NOW
@@ -48,7 +49,7 @@ def verifier(queue: EventQueue, metastore: str | None = "thrift://127.0.0.1:1", 
 def test_databases_are_counted_by_their_names_at_the_source() -> None:
     renamed = compared("dr_shop.orders", DIFFERENT, source="shop.orders")
     items = [renamed, compared("shop.a"), compared("crm.b"), ComparedObject("database", "shop", EQUAL, source="shop")]
-    assert by_database(items, [renamed]) == [
+    assert by_database(numbers_of(items), [renamed]) == [
         {"name": "crm", "objects": 1, "drift": 0},
         {"name": "shop", "objects": 3, "drift": 1},
     ]
@@ -56,7 +57,7 @@ def test_databases_are_counted_by_their_names_at_the_source() -> None:
 
 def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
     lag, drift = compared("shop.lag", MISSING), compared("shop.drift", MISSING)
-    found = stored_result([lag, drift, compared("shop.fine")], [drift])
+    found = stored_result(numbers_of([lag, drift, compared("shop.fine")]), [lag, drift, compared("shop.fine")], [drift])
     assert found["databases"] == [{"name": "shop", "objects": 3, "drift": 1}]
     assert [it["name"] for it in found["differences"]] == ["shop.drift"]
 
@@ -64,7 +65,7 @@ def test_what_differed_at_the_first_look_alone_is_counted_as_equal() -> None:
 def test_what_may_differ_is_kept_after_what_must_not() -> None:
     reported = compared("shop.told", DIFFERENT, excuse="drops are suppressed")
     drift = compared("shop.drift", DIFFERENT, fields=("owner: 'a' instead of 'b'",))
-    found = stored_result([reported, drift], [drift])["differences"]
+    found = stored_result({"shop": 2}, [reported, drift], [drift])["differences"]
     assert [(it["name"], it["drift"], it["excuse"]) for it in found] == [
         ("shop.drift", True, None),
         ("shop.told", False, "drops are suppressed"),
@@ -75,7 +76,7 @@ def test_however_much_differs_what_is_kept_is_bounded() -> None:
     fields = tuple(f"parameters.{at}: {'x' * 10_000!r} instead of 'y'" for at in range(20))
     drift = [compared(f"db_{at}.t", DIFFERENT, fields=fields) for at in range(3 * MOST_KEPT)]
     others = [compared(f"other_{at}.t") for at in range(2 * MOST_DATABASES)]
-    found = stored_result([*others, *drift], drift)
+    found = stored_result(numbers_of([*others, *drift]), [*others, *drift], drift)
     assert (len(found["differences"]), len(found["databases"])) == (MOST_KEPT, MOST_DATABASES)
     assert all(it["drift"] for it in found["databases"][: len(drift)]), "drifted databases are kept first"
     assert len(json.dumps(found)) < 2**21
@@ -99,10 +100,47 @@ def test_without_a_source_nothing_can_be_asked_for(queue: EventQueue) -> None:
     assert not found.worker.started
 
 
+class Looks:
+    """Comparisons that find this, each for its selection."""
+
+    def __init__(self, *found: ComparedObject) -> None:
+        self.found = found
+        self.selections: list[Selection | None] = []
+
+    def run(self, selection: Selection | None) -> list[ComparedObject]:
+        self.selections.append(selection)
+        return [it for it in self.found if selection is None or selection.has_table(TableName.parse(it.source))]
+
+
+def test_what_somebody_else_s_comparison_found_is_looked_at_again_and_kept(
+    queue: EventQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = Looks(compared("shop.late"), compared("shop.gone", MISSING), compared("crm.a", MISSING))
+    monkeypatch.setattr(verifying, "comparison", lambda *_, **__: looks)
+    monkeypatch.setattr(verifying, "CLOSE_SECONDS", 0.0)
+    queue.target("dr").register()
+    found = verifier(queue)
+    found.take(Found(10.0, 20.0, {"shop": 7, "crm": 2}, ["shop.late", "shop.gone"]))
+    wait_until(lambda: found.status() is not None, what="the result")
+    assert found.worker.end(10.0)
+    assert looks.selections[0] == Selection.named(["shop.late", "shop.gone"])
+    assert found.status() == {
+        "began_at": 10.0,
+        "ended_at": 20.0,
+        "objects": 9,
+        "drift": 1,
+        "names": ["table shop.gone"],
+    }
+    assert found.last_result()["databases"] == [
+        {"name": "shop", "objects": 7, "drift": 1},
+        {"name": "crm", "objects": 2, "drift": 0},
+    ]
+
+
 def reports() -> list[dict[str, Any]]:
     differs = compared(EVIL, DIFFERENT, fields=("owner: '<img src=x>' instead of 'ours'", "and 3 more"))
     report = Report("dr", "hms", [compared("crm.a"), differs, compared(LONG, MISSING)], 1.5)
-    return [{**report.as_json(), "databases": by_database(report.compared, report.drift)}]
+    return [{**report.as_json(), "databases": by_database(numbers_of(report.compared), report.drift)}]
 
 
 def test_the_file_needs_nothing_beside_it_and_runs_nothing() -> None:
@@ -131,7 +169,7 @@ def test_each_tile_of_the_file_leads_to_a_part_that_is_there() -> None:
 
 def test_without_drift_the_file_says_so() -> None:
     report = Report("dr", "hms", [compared("crm.a")], 1.5)
-    page = verify_html("onprem", [{**report.as_json(), "databases": by_database(report.compared, ())}], NOW)
+    page = verify_html("onprem", [{**report.as_json(), "databases": by_database(numbers_of(report.compared), ())}], NOW)
     assert "no drift" in page
     assert 'href="#dr' not in page
 
