@@ -31,6 +31,7 @@ class Batch:
     finished: set[int] = field(init=False)
     size: int = field(init=False)
     _shared: Set[int] = field(init=False)  # positions of events that are part of several works
+    _whole: int = field(init=False)  # how many works were left when it last freed what has ended
 
     def __post_init__(self) -> None:
         self.left = {Job(self, work): None for work in self.draft.works}
@@ -39,6 +40,7 @@ class Batch:
         counts = Counter(position for work in self.draft.works for position in work.positions)
         self._shared = {position for position, count in counts.items() if count > 1}
         self.size = sum(len(event.data) for event in self.draft.events)
+        self._whole = len(self.left)
 
     @property
     def last(self) -> int:
@@ -55,7 +57,7 @@ class Batch:
         return min(undone) - 1 if undone else self.last
 
     def end(self, job: Job) -> None:
-        """Note that a job is done or refused. After the last one the batch frees its events and works.
+        """Note that a job is done or refused. The batch frees what only works that have ended need, now and then.
 
         A refresh is not `finished`: what it makes good, and its count, are stored when the position passes it. Until
         then it runs again after a crash, and reads the source as it is then.
@@ -64,10 +66,20 @@ class Batch:
         left = {position for it in self.left for position in it.work.positions} if self._shared else set[int]()
         refused = {refusal.event.position for refusal in self.refused}
         self.finished.update({*job.work.positions} - left - refused - self.draft.heals.keys())
-        if not self.left:
-            # A finished batch may wait long for an earlier one. Only the last event is still needed, for the position.
-            self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
-            self.size = sum(len(refusal.event.data) for refusal in self.refused)
+        # A few works that fail may keep it for long, as may an earlier batch once it is done. Each time that half of
+        # them are left it costs what these are, in all no more than the batch itself.
+        if len(self.left) <= self._whole // 2:
+            self._free()
+
+    def _free(self) -> None:
+        """Keep only what the works that are left need, and of the other events when they came."""
+        self._whole = len(self.left)
+        works = [job.work for job in self.left]
+        needed = {position for it in works for position in it.positions}
+        events = [it if it.position in needed else replace(it, data=b"") for it in self.draft.events]
+        changes = {position: it for position, it in self.draft.changes.items() if position in needed}
+        self.draft = replace(self.draft, events=events, works=works, changes=changes)
+        self.size = sum(len(it.data) for it in events) + sum(len(it.event.data) for it in self.refused)
 
 
 @dataclass(slots=True)
