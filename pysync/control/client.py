@@ -37,11 +37,10 @@ def ask(directory: Path, command: str, *, answer_seconds: float = ASK_SECONDS, *
 
     A refusal of the arguments, or of what they name, is a UsageError. The answer is waited for `answer_seconds`.
     """
-    hint = f"start the sidecar: {start_sidecar()}"
     try:
         line = _exchange(directory, json.dumps({"command": command, **arguments}), answer_seconds)
     except (FileNotFoundError, ConnectionRefusedError):
-        raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
+        raise _no_sidecar(directory) from None
     except PermissionError as error:
         refused = f"the queue in {directory} belongs to another user"
         raise PysyncError(refused, "run the command as the user of the sidecar, or as root") from error
@@ -65,6 +64,13 @@ def ask_if_running(directory: Path, command: str, **arguments: Any) -> dict[str,
         return ask(directory, command, **arguments)
     except NoSidecar:
         return None
+
+
+def _no_sidecar(directory: Path) -> NoSidecar:
+    start = f"start the sidecar: {start_sidecar()}"
+    # A sidecar whose directory was moved takes no events, and goes on once it is back.
+    gone = "" if directory.exists() else "the directory is not there: if it was moved, move it back; else "
+    return NoSidecar(f"no sidecar runs on the queue in {directory}", gone + start)
 
 
 def _reply(line: str) -> dict[str, Any]:

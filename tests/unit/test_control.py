@@ -184,12 +184,15 @@ def test_a_socket_left_by_a_killed_sidecar_is_replaced(serve, tmp_path):
     assert ask(tmp_path, "status")["pid"] == 1
 
 
-@pytest.mark.parametrize("place", ["", "absent", "absent" * 40])
-def test_without_a_sidecar_one_line_says_so_and_what_to_do(tmp_path, place):
+GONE = "the directory is not there: if it was moved, move it back; else "
+
+
+@pytest.mark.parametrize(("place", "gone"), [("", ""), ("absent", GONE), ("absent" * 40, GONE)])
+def test_without_a_sidecar_one_line_says_so_and_what_to_do(tmp_path, place, gone):
     with pytest.raises(PysyncError) as refused:
         ask(tmp_path / place, "status")
     line = str(refused.value)
-    assert line == f"no sidecar runs on the queue in {tmp_path / place}; start the sidecar: pysync run -c FILE"
+    assert line == f"no sidecar runs on the queue in {tmp_path / place}; {gone}start the sidecar: pysync run -c FILE"
 
 
 def test_after_the_end_the_socket_is_gone(serve, tmp_path):
