@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from pydantic import Field, SerializeAsAny
 
 from pysync.base.errors import UsageError
 from pysync.base.toml_file import M, checked, read_text, refusal, tables_in
+from pysync.capture.hive_version import stored_version
 from pysync.metastore.access import MetastoreAccess
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
 from pysync.sections import BridgeConfig, NotifyConfig, QueueConfig, Sections, SourceConfig, WebConfig, taken_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import PolicySettings, TargetSettings
+from pysync.targets.source_hive import SourceHive
 from pysync.targets.spark_request import SparkConfig
 
 _ANY = "any_name"  # stands for whatever a pattern matches
@@ -122,8 +125,10 @@ def _targets(
     """The targets, None for one that cannot be read; all that is wrong with them, each and together, is a problem."""
     checked_targets = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
     targets = tuple(target for target in checked_targets if target)
+    hive = _source_hive(sections)
     for it in targets:
         it.use_spark(sections.spark if sections else SparkConfig())
+        it.use_source_hive(hive)
     for at, target in enumerate(checked_targets):
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     # From the raw tables: a name that is given twice is reported even where such a target has another fault.
@@ -135,6 +140,14 @@ def _targets(
     # What cannot be read has no names.
     problems += [] if problems else _meeting(targets)
     return checked_targets
+
+
+def _source_hive(sections: Sections | None) -> SourceHive:
+    """The Hive whose views these are; its version is looked for once, and not before it is asked for."""
+    if sections is None:
+        return SourceHive()
+    source = sections.source
+    return source.hive(cache(partial(stored_version, sections.queue.directory, source.name)))
 
 
 def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | None:

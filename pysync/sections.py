@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ from pysync.metastore.settings import (
     assert_one_login,
 )
 from pysync.targets.settings import Name
+from pysync.targets.source_hive import Release, SourceHive
 from pysync.targets.spark_request import SparkConfig
 
 
@@ -72,6 +73,12 @@ class SourceConfig(_Section):
         default="listener",
         description="Where changes come from: the listener, or the notification log, which is polled.",
     )
+    hive_version: Release | None = Field(
+        default=None,
+        description="The version of Hive that runs the queries of views. Versions read strings as numbers and dates, "
+        "and order NULLs, in ways of their own. Default: that of the metastore, as the listener reports it; if it is "
+        "not known, views that all versions read alike are translated for Athena.",
+    )
     replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
         default={},
         description="Users that write here for other clusters: user = cluster. A user pysync-NAME needs no entry.",
@@ -106,6 +113,10 @@ class SourceConfig(_Section):
         if self.metastore is None:
             return None
         return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login, catalogs=tuple(catalogs))
+
+    def hive(self, found: Callable[[], str | None]) -> SourceHive:
+        """The Hive whose views these are; `found` gives the version that the source tells (SourceHive)."""
+        return SourceHive(self.hive_version, found=found)
 
 
 class BridgeConfig(_Section):

@@ -54,6 +54,10 @@ _TEXTS: Mapping[str, str] = {
 }
 
 
+_ELSEWHERE: Mapping[str, str] = {"hive_version": "[source]"}
+"""The sections of keys that are easily written into another one."""
+
+
 def matching(pattern: str, form: str) -> AfterValidator:
     """For a text that matches `pattern` as a whole; `form` completes the refusal `'x' is not …`, with an example."""
 
@@ -155,6 +159,8 @@ def readable(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
     message = text.format(**{**fault.get("ctx", {}), "input": _given(fault["input"])})
     *above, key = fault["loc"] or ("",)
     if fault["type"] == "extra_forbidden":
+        if section := _ELSEWHERE.get(str(key)):
+            return f"{message}; set it in {section}"
         near = nearest(str(key), _keys(model, above))
         return f"{message}; did you mean {near}?" if near else message
     if fault["type"] in {"literal_error", "enum"} and isinstance(fault["input"], str):

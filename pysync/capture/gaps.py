@@ -15,6 +15,7 @@ from typing import Any
 
 from pysync.base.text import span
 from pysync.capture.clocks import Clocks
+from pysync.capture.hive_version import FoundVersion, valid_version
 from pysync.capture.roll import Roll
 from pysync.capture.roll_calls import RollCalls
 from pysync.model.event import SIDECAR, Event
@@ -48,7 +49,7 @@ class GapWatch:
     """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing.
 
     `roll` has the listeners that are expected to report, for people; `clocks` how far their clocks are from
-    ours; `calls` which of them have reported since a moment.
+    ours; `calls` which of them have reported since a moment. `hive` is told the versions of the source's metastores.
     """
 
     queue: EventQueue
@@ -56,6 +57,7 @@ class GapWatch:
     roll: Roll = field(init=False)
     clocks: Clocks = field(default_factory=Clocks)
     calls: RollCalls = field(default_factory=RollCalls)
+    hive: FoundVersion | None = None
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
@@ -94,7 +96,8 @@ class GapWatch:
         with self._lock:
             listener = self._alive(instance)
             listener.highest, listener.idle = highest, waiting == 0
-        self.roll.note_report(instance, source, given=highest, waiting=waiting, lost=lost)
+        hive = valid_version(report.get("hive"))
+        self.roll.note_report(instance, source, given=highest, waiting=waiting, lost=lost, hive=hive)
         return self.calls.answer_report(instance, highest, report)
 
     def note_event(self, instance: str, notification_id: int | None = None) -> None:
@@ -164,6 +167,8 @@ class GapWatch:
             if _is_listener(instance.instance):
                 gaps += self._check_instance(instance, min(seconds, _LONGEST_TICK))
         self.roll.save()
+        if self.hive is not None:
+            self.hive.note(self.roll.hive_versions(self.hive.source))
         return gaps
 
     def _is_one_too_many(self, instance: str) -> bool:

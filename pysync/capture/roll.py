@@ -36,6 +36,7 @@ class _Entry:
     given: int = 0  # the last number that it says it has given to an event
     waiting: int = 0  # bytes
     lost: int = 0
+    hive: str | None = None  # the version of its metastore, "" if it tells none; None: it has not reported yet
     behind_ms: int | None = None  # when the oldest change that has not come happened, as far as known
     lost_logged: bool = False  # its silence is in the log, and no sign of life since
 
@@ -63,16 +64,17 @@ class Roll:
         self._began = self.clock()
         self._empty_since = None if self._entries else time.time()
 
-    def note_report(self, instance: str, source: str, *, given: int, waiting: int, lost: int) -> None:
+    def note_report(self, instance: str, source: str, *, given: int, waiting: int, lost: int, hive: str = "") -> None:
         """Note a listener's report: the last number that it gave, the bytes that wait there, the events lost.
 
+        `hive` is the version of its metastore, if it tells it.
         One that has ended may do so once more: that does not count.
         """
         with self._lock:
             if instance in self._ended:
                 return
             entry = self._seen(instance, source)
-            entry.given, entry.waiting, entry.lost = given, waiting, lost
+            entry.given, entry.waiting, entry.lost, entry.hive = given, waiting, lost, hive
             if waiting == 0:
                 entry.behind_ms = None
             elif entry.behind_ms is None:
@@ -128,6 +130,15 @@ class Roll:
         known = {it.instance: it for it in instances}
         with self._lock:
             return [self._status_of(name, entry, known) for name, entry in self._entries.items()]
+
+    def hive_versions(self, source: str) -> frozenset[str]:
+        """The versions of Hive that the metastores of a source are of, by their last reports.
+
+        Empty until each that is expected has reported, or is silent.
+        """
+        with self._lock:
+            alive = [it.hive for it in self._entries.values() if it.source == source and not self._is_silent(it)]
+        return frozenset(filter(None, alive)) if None not in alive else frozenset()
 
     def empty_since(self) -> float | None:
         """Since when no listener is on the roll, in seconds since 1970; None while one is."""
@@ -191,4 +202,5 @@ class Roll:
             "waiting_events": max(0, entry.given - come - entry.lost) if entry.waiting else 0,
             "waiting_since": None if entry.behind_ms is None else entry.behind_ms / 1000,
             "lost": entry.lost,
+            "hive_version": entry.hive or None,
         }

@@ -41,7 +41,7 @@ class SourceWatch:
     """The worker that asks the source each half minute, and a few seconds after a metastore has begun.
 
     `source` opens the source. `watch` knows the listeners; None where changes come by the notification log, which shows
-    by its ids that it was restored.
+    by its ids that it was restored. `on_answer` is called each time that the source has answered.
     """
 
     def __init__(
@@ -49,8 +49,9 @@ class SourceWatch:
         queue: EventQueue,
         source: Callable[[], AbstractContextManager[Reads]],
         watch: GapWatch | None,
+        on_answer: Callable[[], object] = lambda: None,
     ) -> None:
-        self._queue, self._source, self._watch = queue, source, watch
+        self._queue, self._source, self._watch, self._on_answer = queue, source, watch, on_answer
         note = json.loads(queue.notes.get(_NOTE) or "{}")
         self._objects = LatestObjects(LatestState(**it) for it in note.get("states", ()))
         self._position: int = note.get("position", 0)
@@ -110,6 +111,7 @@ class SourceWatch:
             older = {it: why for it in states if (why := _contradiction(source, it))}
         self._answered_at = time.monotonic()
         self.worker.succeeded()
+        self._on_answer()
         certain = [f"{it} {why}" for it, why in older.items() if it in self._suspected]
         if not certain or self._watch is None or not self._watch.is_settled():
             self._suspected = list(older)

@@ -26,7 +26,7 @@ from pysync.setup.conf_files import shipped
 from pysync.setup.config_text import config_text
 from pysync.setup.ignored_options import ignored
 from pysync.setup.plan import CONFIG, InstallPlaces, InstallPlan, first_problems, plan
-from pysync.setup.questions import KINDS, Question, config_values, hive_version
+from pysync.setup.questions import KINDS, Question, config_values
 from pysync.setup.record import read_record
 from pysync.setup.steps import FileStep, HiveSite, State
 
@@ -150,8 +150,7 @@ def init(
     prefixes = asker.prefixes(location or [])
     asker.problems.extend(_beside_agent(given, prefixes) if from_agent else ())
     site, lib = asker.hive_site(merge_hive_site, from_agent), asker.hive_lib(hive_lib)
-    jars = lib or (site.resolve().parent.parent / "lib" if site else None)
-    text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state_dir, jars=jars)
+    text = _text(asker, config_dir, given, prefixes, from_agent, port=bridge_port, state=state_dir)
     units = unit_dir if unit_dir.is_dir() and not no_systemd else None
     places = InstallPlaces(config_dir, spool_dir, units, site, lib)
     if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
@@ -175,12 +174,8 @@ def _text(
     *,
     port: int | None,
     state: Path | None,
-    jars: Path | None,
 ) -> str:
-    """Return the text for pysync.toml: that of the existing file, or a new one from options, answers and the agent.
-
-    `jars` is the directory with the jars of HMS, if it is known.
-    """
+    """Return the text for pysync.toml: that of the existing file, or a new one from options, answers and the agent."""
     file = directory / CONFIG
     if file.exists():
         try:
@@ -193,7 +188,6 @@ def _text(
     answered = asker.prefixes([answers["location"]] if answers.get("location") else [])
     if asker.problems:
         return ""
-    answers["hive_version"] = hive_version(jars) if jars else ""
     values = config_values(
         answers, {**prefixes, **answered}, token=directory / "token", port=port or _PORT, state=state or _STATE
     )

@@ -218,6 +218,10 @@ class Metastore:
             return MetastoreRequestInvalid(f"cannot encode a request to {wire.uri} as thrift: {_text(error)}")
         return None
 
+    def version(self) -> str:
+        """The version that it tells: of Hive 4 its own, of older ones always 3.0."""
+        return str(self.call(lambda client: client.getVersion()))
+
     def databases(self) -> list[str]:
         """The names of all databases of the catalog `hive`, and of the other catalogs of the access."""
         names = list(self.call(lambda client: client.get_all_databases()))

@@ -3,6 +3,7 @@
 | trigger | begins when | reads |
 |---|---|---|
 | `views` | the target has redefined a table that views may read | these views |
+|  | the source's Hive is found to be another one | all views |
 | `history` | `pysync replay` names a range of events | what they touched |
 | `bootstrap` | `pysync bootstrap` asks for it | everything in scope |
 | `load` | `pysync load` asks for it, in a process of its own | everything in scope that a dump has |
@@ -83,7 +84,14 @@ class Resyncs:
         rows, policy, pace = ResyncRows(queue, settings.name, clock), translator.policy, tables_per_second
         scope = RefreshScope(policy.takes_database, policy.takes_table)
         translates = settings.translates_views and settings.mode != "shadow"
-        views = RedefinedTables(rows, scope, translator.mapping, translates=translates, clock=timer)
+        views = RedefinedTables(
+            rows,
+            scope,
+            translator.mapping,
+            translates=translates,
+            hive=lambda: settings.source_hive,
+            clock=timer,
+        )
         history = HistoryReplay(queue, rows, policy, opened)
         read = origin or BootstrapOrigin(opened)
         bootstrap = Bootstrap(queue, refreshes, settings, scope, rows, origin=read, drain=drain, listens=listens)

@@ -1,12 +1,15 @@
-"""Views: translated again when a table that they read has come, gone or got other columns at the target.
+"""Views: translated again when a table that they read has come, gone or got other columns at the target, and when the
+source's Hive is found to be another one.
 
 A translation depends on the columns that the target has, which the event of a view does not say. So each write of a
 target that redefines tables is noted, and the views of the source that read one of them are refreshed. A view that is
-written for that is noted, too: so views of views follow.
+written for that is noted, too: so views of views follow. The scope of a resync has what views are read by since then
+(SourceHive.as_json).
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -24,11 +27,13 @@ from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, chosen
 from pysync.targets.base import Unavailable
+from pysync.targets.source_hive import SourceHive
 
 _QUIET_SECONDS = 2.0
 """Tables are often redefined one after another: their views are refreshed when that has stopped for so long,"""
 _LONGEST_SECONDS = 30.0
 """or when the first of them has waited for so long."""
+_NOTHING = "{}"
 _MOST = 10_000
 """Tables that are kept in mind; if there are more, all views are refreshed."""
 
@@ -54,8 +59,8 @@ class Redefined:
 class RedefinedTables(Trigger):
     """The views of one target, if they are translated (`translates`).
 
-    That views are due is on disk, in `rows`; which ones is in memory only, so after a kill all are refreshed. `clock`
-    returns seconds that only grow.
+    That views are due is on disk, in `rows`; which ones is in memory only, so after a kill all are refreshed. `hive`
+    returns the Hive that views are read by now. `clock` returns seconds that only grow.
     """
 
     name = "views"
@@ -68,10 +73,12 @@ class RedefinedTables(Trigger):
         mapping: NameMapping,
         *,
         translates: bool,
+        hive: Callable[[], SourceHive] = SourceHive,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rows = rows
         self._translates = translates
+        self._hive = hive
         self._scope = scope
         self._mapping = mapping
         self._clock = clock
@@ -101,6 +108,16 @@ class RedefinedTables(Trigger):
                 self._writing = self._writing - Counter(names)
                 self._last = self._clock()
 
+    def due(self, last: Resync | None, now: float) -> ResyncRequest | None:  # noqa: ARG002 - the row has its own time
+        """All views, if those at the target were read by something else."""
+        read_by = self._hive().as_json()
+        if not self._translates or read_by == (last.scope if last is not None else _NOTHING):
+            return None
+        with self._rows.lock:
+            self._due.add((), every=True)
+        known = ", ".join(f"{key} {value}" for key, value in json.loads(read_by).items())
+        return ResyncRequest(f"views are read by {known or 'all versions of Hive'}", read_by)
+
     def is_ready(self) -> bool:
         """Whether no table was redefined for a while, or the first one long ago."""
         now = self._clock()
@@ -126,8 +143,10 @@ class RedefinedTables(Trigger):
             self._due.add(names)
             last = self._rows.last(self.name)
             if last is None or not last.is_queueing:
+                # What views are read by stays that of the last resync of all: whether it has changed is for `due`.
+                read_by = last.scope if last is not None else _NOTHING
                 try:
-                    self._rows.begin(self, ResyncRequest("tables that views may read were redefined"))
+                    self._rows.begin(self, ResyncRequest("tables that views may read were redefined", read_by))
                 except PysyncError as error:
                     raise Unavailable(f"cannot note that views are to be refreshed: {error}", error.hint) from error
 

@@ -21,9 +21,6 @@ KINDS = ("hms", "glue", "athena", "spark")
 
 _NAMES = {"hms": "dr", "glue": "catalog", "athena": "lake", "spark": "lake"}
 
-_HIVE_JARS = ("hive-exec-*.jar", "hive-metastore-*.jar", "hive-standalone-metastore-*.jar")
-_OF_RELEASE = re.compile(r"hive-[a-z-]+-(2\.3|3\.1|4)(?:\.\d{1,2}){1,2}\.jar")  # vendors' own have longer versions
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -119,13 +116,6 @@ def locations(pairs: list[str]) -> dict[str, str]:
     return prefixes
 
 
-def hive_version(jars: Path) -> str:
-    """The value of `hive_version` for the Hive whose jars are in a directory; "" if they are not of one release."""
-    names = [it.name for pattern in _HIVE_JARS for it in jars.glob(pattern)]
-    versions = {match[1] if (match := _OF_RELEASE.fullmatch(it)) else "" for it in names}
-    return versions.pop() if len(versions) == 1 else ""
-
-
 def config_values(
     answers: Mapping[str, str], prefixes: Mapping[str, str], *, token: Path, port: int, state: Path
 ) -> ConfigValues:
@@ -135,7 +125,6 @@ def config_values(
     """
     kind = answers["target_kind"]
     keys = ["target_name", "target_metastore", "region", "work_group", "staging"]
-    keys += ["hive_version"] if kind and "hive_version" in target_kind(kind).settings.model_fields else []
     source = {"name": answers["source_name"], "metastore": answers["source_metastore"]}
     bridge: dict[str, str | int] = {"port": port, "token_file": str(token)}
     return ConfigValues(

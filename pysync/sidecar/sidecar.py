@@ -23,6 +23,7 @@ from pysync.base.throttle import Throttle
 from pysync.base.token import read_token
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
+from pysync.capture.hive_version import FoundVersion, ask_version
 from pysync.capture.overlaps import RECALLED_SECONDS, Overlaps
 from pysync.capture.source_watch import SourceWatch
 from pysync.capture.switch import NOTIFICATION_LOG, note_capture
@@ -110,7 +111,10 @@ class Sidecar:
         self._settle_names(file)
         self.reloads = Reloads(config, file, self.queue, parts) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
-        self._watch = watch = GapWatch(self.queue, config.source.silence_seconds)
+        self._hive = FoundVersion(self.queue, config.source.name)
+        for it in settings:
+            it.use_source_hive(config.source.hive(self._hive.version))
+        self._watch = watch = GapWatch(self.queue, config.source.silence_seconds, hive=self._hive)
         self._roll, self._clocks, overlaps = watch.roll, watch.clocks, Overlaps()
         overlaps.recall(self.queue)
         self._lags = Lags(self.queue, self._clocks.offset)
@@ -229,11 +233,12 @@ class Sidecar:
         bootstrap = {"bootstrap": bootstraps, "copy": self._copies.status()}
         receivers = {"receivers": [it.status() for it in self._receivers]}
         contact = {"source_last_contact": self._source_watch and self._source_watch.last_contact()}
+        hive = {"hive_version": self._hive.version()}
         return sidecar_status(
             self._config,
             self._started,
             self.queue,
-            {**capture, **bootstrap, **receivers, **contact},
+            {**capture, **bootstrap, **receivers, **contact, **hive},
             self.drains,
             roll=self._roll,
             clocks=self._clocks,
@@ -348,7 +353,11 @@ class Sidecar:
 
     def _source_watch_of(self, watch: GapWatch) -> SourceWatch | None:
         source = partial(reading, self._source, _ASK_SECONDS) if self._source else None
-        return SourceWatch(self.queue, source, None if self.poller else watch) if source else None
+        if source is None:
+            return None
+        if self.poller is None:
+            return SourceWatch(self.queue, source, watch)
+        return SourceWatch(self.queue, source, None, partial(ask_version, self._hive, source))
 
     def _relays(self) -> bool:
         """Whether targets pass on what they get."""

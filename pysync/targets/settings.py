@@ -22,6 +22,7 @@ from pysync.base.throttle import Limit
 from pysync.base.validation import Finite, Interval, Rate, Seconds, matching, rate
 from pysync.model.event import Kind, replicator
 from pysync.model.table_formats import TableFormat
+from pysync.targets.source_hive import SourceHive
 from pysync.targets.spark_request import SparkConfig, SparkRequest
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ class TargetSettings(PolicySettings):
     unreadable_hint: ClassVar[str] = ""  # what to do about an `unreadable` location; "": the kind knows none
 
     _spark: SparkConfig = PrivateAttr(default_factory=SparkConfig)
+    _source_hive: SourceHive = PrivateAttr(default_factory=SourceHive)
 
     name: Name = Field(
         description="Name of the target. The queue keeps its position by it: to change it, use pysync target rename."
@@ -413,6 +415,15 @@ class TargetSettings(PolicySettings):
     def use_spark(self, spark: SparkConfig) -> None:
         """Have the target use the session of this `[spark]`, that of its pysync.toml."""
         self._spark = spark
+
+    @property
+    def source_hive(self) -> SourceHive:
+        """The Hive whose views the target gets."""
+        return self._source_hive
+
+    def use_source_hive(self, hive: SourceHive) -> None:
+        """Have the target read views as that Hive does."""
+        self._source_hive = hive
 
     @property
     def call_limit(self) -> Limit:

@@ -29,7 +29,7 @@ CATALOG = "awsdatacatalog"
 
 _Translated = tuple[str, Columns]
 
-_UNKNOWN = "hive_version is not set"
+_UNKNOWN = "source.hive_version is not set"
 
 
 def encoded(sql: str, columns: Columns, database: str, comment: str | None = None, *, owned: bool = True) -> str:

@@ -217,15 +217,6 @@ def test_without_a_terminal_all_that_is_missing_is_named_at_once(host: Host) -> 
     assert host.tree() == before
 
 
-def test_the_version_of_hive_is_found_beside_its_hive_site(host: Host) -> None:
-    (host.lib / "hive-exec-3.1.3.jar").touch()
-    to_glue = ["--source-name=east", "--target-kind=glue", "--region=eu-west-1"]
-    for once in (pysync("init", *host.options(), *to_glue), pysync("init", *host.options(), *to_glue)):
-        assert once.returncode == 0, once.stderr
-    (target,) = load_config(host.etc / "pysync.toml").targets
-    assert target.model_dump()["hive_version"] == "3.1"
-
-
 def test_all_that_is_wrong_is_told_at_once(host: Host) -> None:
     before = host.tree()
     wrong = ["--user=nosuchuser", "--target-kind=hms", "--source-name=a b", "--target-metastore=x", "--location=hdfs"]

@@ -50,6 +50,11 @@ def answering(answer: bytes) -> Iterator[str]:
         thread.join()
 
 
+def test_hive_2_3_tells_a_version_that_is_not_its_own(metastore: Metastore) -> None:
+    """Nor is it one whose rules would hold: pysync.capture.hive_version does not believe it."""
+    assert metastore.version() == "3.0"
+
+
 def test_what_is_not_there_is_none(metastore: Metastore) -> None:
     database = new_database(metastore)
     assert metastore.database("no_such_database") is None

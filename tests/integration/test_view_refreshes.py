@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.config import load_config
 from pysync.lab.demo.lake import Lake
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
@@ -76,13 +77,25 @@ def column_type(stage: Stage, name: TableName) -> str | None:
     return text and text["columns"][0]["type"]
 
 
+def sql_of(stage: Stage, name: TableName) -> str:
+    """Athena's query of a view; "" while it is HiveQL, or not there."""
+    assert stage.lake is not None
+    glue = stage.lake.aws.client("glue")
+    try:
+        found = glue.get_table(DatabaseName=name.database, Name=name.table)["Table"]
+    except glue.exceptions.EntityNotFoundException:
+        return ""
+    return (decoded(found["ViewOriginalText"]) or {"originalSql": ""})["originalSql"]
+
+
 def compared(stage: Stage, monkeypatch: pytest.MonkeyPatch, *names: TableName) -> list[ComparedObject]:
     """What a comparison finds of them, where it is not equal."""
     assert stage.lake is not None
     for key, value in stage.lake.aws.environment().items():
         monkeypatch.setenv(key, value)
-    (settings,) = stage.config.targets
-    found = comparison(stage.config, settings).run(None)
+    config = load_config(stage.config_file)
+    (settings,) = config.targets
+    found = comparison(config, settings).run(None)
     return [it for it in found if it.result != "equal" and it.name in set(map(str, names))]
 
 
@@ -115,3 +128,25 @@ def test_a_view_is_translated_again_when_its_table_is_altered(
     source.call(lambda client: client.drop_table(BASE.database, BASE.table, False))
     wait_until(lambda: column_type(stage, FAR) is None, what="the views, in HiveQL again")
     assert stage.status()["targets"][0]["parked"] == 0
+
+
+def test_a_view_is_read_by_the_version_that_the_listener_reports(
+    stage: Stage, source: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No setting says it. One that is made later overrides it, and the view follows; so does a command beside it."""
+    create(source, base(stage, "a:int", "b:string"))
+    text = "select initcap(`visits`.`b`) as `a`, row_number() over (order by `visits`.`a`) as `n` from `web`.`visits`"
+    made = view(NEAR, text)
+    made.sd.cols = columns(["a:string", "n:int"])
+    create(source, made)
+    wait_until(lambda: "NULLS FIRST" in sql_of(stage, NEAR), what="the view, by the rules of Hive 2.3")
+    status = stage.status()
+    assert (status["hive_version"], status["listeners"][0]["hive_version"]) == ("2.3.10", "2.3.10")
+    assert compared(stage, monkeypatch, NEAR) == []
+    stage.kill_sidecar()
+    assert compared(stage, monkeypatch, NEAR) == [], "found in the queue"
+    config = stage.config_file.read_text()
+    stage.config_file.write_text(config.replace("[source]\n", '[source]\nhive_version = "4"\n', 1))
+    stage.start_sidecar()
+    wait_until(lambda: "NULLS LAST" in sql_of(stage, NEAR), what="the view, by the rules of Hive 4")
+    assert compared(stage, monkeypatch, NEAR) == []

@@ -44,6 +44,7 @@ def test_what_it_says(place: Place) -> None:
         "sequence": 2,
         "lost": 0,
         "waiting": 0,
+        "hive": "2.3.10",
         "heard": "",
     }
 

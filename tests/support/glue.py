@@ -18,6 +18,7 @@ from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.refusals import AwsRefusal
 from pysync.targets.aws.clients import provide
 from pysync.targets.glue import GlueSettings, GlueStore, glue_target
+from pysync.targets.source_hive import Release, SourceHive
 from pysync.targets.target import StoreTarget
 
 Script = Callable[[int, str, dict[str, Any]], Exception | None]
@@ -83,9 +84,10 @@ class Bench:
         self._run("create_database", {"DatabaseInput": {"Name": name}})
         return name
 
-    def target(self, **values: Any) -> StoreTarget:
-        """A target on this bench."""
+    def target(self, *, hive: Release | None = None, **values: Any) -> StoreTarget:
+        """A target on this bench, for views of that Hive."""
         settings = GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", "parallel": 1, **values})
+        settings.use_source_hive(SourceHive(hive))
         provide(settings, glue=self)
         return glue_target(settings)
 

@@ -36,7 +36,7 @@ class Bench:
     ) -> None:
         self.queue, self.source, self.now, self.pauses = queue, source, now, False
         queue.target(TARGET).register()
-        settings = GlueSettings(name=TARGET, kind="glue", region="eu-west-1", **values)
+        self.settings = settings = GlueSettings(name=TARGET, kind="glue", region="eu-west-1", **values)
         compare_scope(queue, settings)
         self.resyncs = Resyncs.of(
             queue,

@@ -106,6 +106,7 @@ def test_what_the_shipped_file_shows_as_default_is_the_default():
         (SOURCE + "[bridge]\nprot = 1\n" + TARGET, "bridge.prot: unknown key; did you mean port?"),
         (SOURCE + "[sauce]\nname = 'x'\n" + TARGET, "sauce: unknown key; did you mean source?"),
         (SOURCE + TARGET + "polcy = 'a'\n", "targets[0].polcy: unknown key; did you mean policy?"),
+        (SOURCE + TARGET + "hive_version = '2.3'\n", "targets[0].hive_version: unknown key; set it in [source]"),
         (TARGET, "source: missing"),
         ("[source]\n" + TARGET, "source.name: missing"),
         (SOURCE + "[[targets]]\nkind = 'fake'\n", "targets[0].name: missing"),

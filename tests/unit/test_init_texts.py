@@ -16,7 +16,7 @@ from pysync.config import Config, load_config
 from pysync.setup import conf_files
 from pysync.setup.conf_files import Service, shipped, unit_text
 from pysync.setup.config_text import ConfigValues, config_text
-from pysync.setup.questions import KINDS, hive_version
+from pysync.setup.questions import KINDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -86,26 +86,6 @@ def test_each_key_that_is_shown_is_one_of_that_kind_and_shown_once(kind: str, tm
     assert [key for key in shown if key not in known | others] == []
     assert sorted(shown) == sorted(set(shown))
     assert [key for key in known if not re.search(rf"\b{key}\b", table)] == []
-
-
-@pytest.mark.parametrize(
-    ("jars", "version"),
-    [
-        (["hive-exec-2.3.10.jar", "hive-metastore-2.3.10.jar"], "2.3"),
-        (["hive-exec-3.1.3.jar", "hive-standalone-metastore-3.1.3.jar"], "3.1"),
-        (["hive-standalone-metastore-common-4.2.0.jar", "hive-standalone-metastore-server-4.2.0.jar"], "4"),
-        (["hive-exec-3.1.3.jar", "hive-metastore-2.3.9.jar"], ""),
-        (["hive-exec-2.1.1.jar"], ""),
-        (["hive-exec-3.1.3000.7.1.9.0-387.jar"], ""),
-        (["hive-exec-3.1.3-amzn-9.jar", "hive-metastore-3.1.3.jar"], ""),
-        (["hive-exec.jar", "hive-service-3.1.3.jar"], ""),
-        ([], ""),
-    ],
-)
-def test_the_version_of_hive_is_that_of_its_jars(jars: list[str], version: str, tmp_path: Path) -> None:
-    for name in jars:
-        (tmp_path / name).touch()
-    assert hive_version(tmp_path) == version
 
 
 def test_what_is_the_default_stays_a_comment() -> None:

@@ -21,6 +21,7 @@ from pysync.resync.ranges import Range
 from pysync.resync.views import Redefined
 from pysync.resync.wanted import EVERYTHING, chosen
 from pysync.targets.base import Unavailable
+from pysync.targets.source_hive import SourceHive
 from tests.support import table
 from tests.support.events import create_table
 from tests.support.queues import Reopener, park
@@ -464,6 +465,49 @@ def test_a_queue_that_cannot_be_written_delays_the_write(
             raise AssertionError("it is not on disk yet that views are due")
     bench.redefine(VISITS)
     assert bench.turn(2.0) == ["sales.recent", "web.both", "web.only"]
+
+
+ALL_VIEWS = ["sales.recent", "web.both", "web.only"]
+
+
+def test_a_version_of_hive_that_is_found_has_all_views_read_again_once(reopen: Reopener, source: Hms) -> None:
+    bench, found = Bench(reopen(), source), [None, "2.3.10"]
+    bench.settings.use_source_hive(SourceHive(found=lambda: found[-1]))
+    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
+    assert bench.row("views")["scope"] == {"hive_version": "2.3"}
+    found.append("2.3.9")
+    assert bench.turn(2.0) == []
+    found.append("3.1.3")
+    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
+
+
+@pytest.mark.parametrize("values", [{"views": "off"}, {"mode": "shadow"}])
+def test_where_no_view_is_translated_none_is_read_again(reopen: Reopener, source: Hms, values: dict[str, Any]) -> None:
+    bench = Bench(reopen(), source, **values)
+    bench.settings.use_source_hive(SourceHive("2.3"))
+    assert bench.turn(2.0) == []
+
+
+def test_views_that_another_sidecar_has_read_by_that_version_stay(reopen: Reopener, source: Hms) -> None:
+    """Whether it was stopped or killed; and a table that is redefined meanwhile hides no change of the version."""
+    for release, asked in (("2.3", ALL_VIEWS), ("2.3", []), ("3.1", ALL_VIEWS)):
+        bench = Bench(reopen(), source)
+        bench.settings.use_source_hive(SourceHive(release))
+        assert bench.turn(2.0) == asked
+        bench.redefine(VISITS)
+        assert bench.turn(2.0) == ["web.both", "web.only"]
+    bench.settings.use_source_hive(SourceHive("4"))
+    bench.redefine(VISITS)
+    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
+
+
+def test_a_kill_while_all_views_are_due_leaves_them_due(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source)
+    bench.settings.use_source_hive(SourceHive("2.3"))
+    assert bench.turn(0.0) == []  # it has begun, and waits for quiet
+    again = Bench(reopen(), source)
+    again.settings.use_source_hive(SourceHive("2.3"))
+    assert [again.turn(2.0), again.turn(2.0)] == [ALL_VIEWS, []]
 
 
 def test_very_many_tables_are_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.targets.glue import GlueSettings, GlueStore
+from pysync.targets.source_hive import Release, SourceHive
 from pysync.views.spark import HiveRules, rules_of
 from pysync.views.translation import is_presto
 from pysync.views.versions import VERSIONS
@@ -32,7 +33,7 @@ from tests.views.spark import LocalSpark, Read, RemoteSpark
 from tests.views.trino import CATALOG, Failed, Trino
 
 _BUCKET = "views"
-SETTINGS: dict[str, Literal["2.3", "3.1", "4"]] = {"hive-2.3.10": "2.3", "hive-3.1.3": "3.1", "hive-4.2.0": "4"}
+SETTINGS: dict[str, Release] = {"hive-2.3.10": "2.3", "hive-3.1.3": "3.1", "hive-4.2.0": "4"}
 """What `hive_version` is for the Hives among the judges."""
 _OLDER_SPARKS = {"spark-3.5": "pyspark==3.5.8"}
 JUDGES: Sequence[str] = (*SETTINGS, *_OLDER_SPARKS, "spark-4")
@@ -71,8 +72,8 @@ class World:
         self._s3 = aws.client("s3")
         self._s3.create_bucket(Bucket=_BUCKET)
         settings: dict[str, Any] = {"name": "lake", "kind": "glue", "region": aws.region, "endpoint_url": aws.url}
-        self._glue = self._store(GlueSettings(**settings, hive_version=SETTINGS.get(self.judge)))
-        self._of_any_version = self._store(GlueSettings(**settings))
+        self._glue = self._store(GlueSettings(**settings), SourceHive(SETTINGS.get(self.judge)))
+        self._of_any_version = self._store(GlueSettings(**settings), SourceHive())
         self.spark = LocalSpark(self.directory / "spark")
         self._stack.callback(self.spark.close)
         self._start_judge()
@@ -80,7 +81,8 @@ class World:
         self.trino = self._stack.enter_context(Trino(self.home, self.directory / "trino", aws.url))
         return self
 
-    def _store(self, settings: GlueSettings) -> GlueStore:
+    def _store(self, settings: GlueSettings, hive: SourceHive) -> GlueStore:
+        settings.use_source_hive(hive)
         store = GlueStore(settings)
         self._stack.callback(store.close)
         return store

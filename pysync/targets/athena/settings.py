@@ -92,4 +92,5 @@ class AthenaSettings(AwsSettings):
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
         settings = GlueSettings(kind="glue", **common | {"endpoint_url": self.endpoint_of("glue")})
         self.share_with(settings)
+        settings.use_source_hive(self.source_hive)
         return settings

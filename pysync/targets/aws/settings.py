@@ -81,11 +81,6 @@ class AwsSettings(TargetSettings):
         description="Views of Hive. best-effort: translated for Athena if that is known to give the same rows, else "
         "kept as HiveQL; strict: parked if they cannot be translated; off: kept as HiveQL.",
     )
-    hive_version: Literal["2.3", "3.1", "4"] | None = Field(
-        default=None,
-        description="The version of Hive whose views these are. Versions read strings as numbers and dates, and order "
-        "NULLs, in ways of their own. Default: views that all versions read alike are translated.",
-    )
     unreadable_locations: Literal["park", "keep"] = Field(
         default="park",
         description="Tables and partitions whose files are not on S3, so that Athena reads nothing. park: they are "

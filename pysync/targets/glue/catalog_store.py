@@ -38,7 +38,10 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, HasColumnStatistics, HasFunctions, Store
 
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
-_UNSET = "hive_version is not set: only views that Hive 2.3, 3.1 and 4 read alike are translated"
+_UNKNOWN = (
+    "the version of the source's Hive is not known (set source.hive_version): only views that Hive 2.3, 3.1 and 4 read "
+    "alike are translated"
+)
 
 
 class CatalogStore(Store, HasFunctions, HasColumnStatistics):
@@ -62,8 +65,9 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
         self._unlinked: dict[str, float] = {}
         self._send = Sender(self.catalog, glue.parallel)
         self._log_columns = LogColumns(glue, self.table)
+        self._source_hive = settings.source_hive
         self._views = Views(
-            glue.views, glue.hive_version, self.catalog.table, lambda action: self.classified(action, reading=True)
+            glue.views, settings.source_hive, self.catalog.table, lambda action: self.classified(action, reading=True)
         )
 
     def share_links(self, other: CatalogStore) -> None:
@@ -87,7 +91,8 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`, and what to set for more views to be translated."""
         databases = f"{count(len(self.databases()), 'database')} in {self._place}"
-        return f"{databases}; {_UNSET}" if self._glue.translates_views and not self._glue.hive_version else databases
+        is_unknown = self._glue.translates_views and self._source_hive.release() is None
+        return f"{databases}; {_UNKNOWN}" if is_unknown else databases
 
     def close(self) -> None:
         """Close idle connections."""

@@ -19,6 +19,7 @@ from pysync.targets.aws.errors import code
 from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
+from pysync.targets.source_hive import SourceHive
 from pysync.views.translation import MARKS, encoded, is_presto
 from pysync.views.types import Columns, parse_type
 
@@ -32,8 +33,8 @@ Classified = Callable[[str], AbstractContextManager[None]]
 class Views:
     """What happens to views. `read` gives a table of the catalog, `classified` sorts its errors."""
 
-    def __init__(self, mode: str, hive: str | None, read: Read, classified: Classified) -> None:
-        """`mode` is the setting `views`, `hive` is `hive_version`."""
+    def __init__(self, mode: str, hive: SourceHive, read: Read, classified: Classified) -> None:
+        """`mode` is the setting `views`, `hive` is that of the source."""
         self._mode = mode
         self._hive = hive
         self._read = read
@@ -42,7 +43,8 @@ class Views:
     def as_stored(self, item: Any) -> tuple[Any, str | None]:
         """The table or view as it is to be written, and why it is not translated, if it is a view that should be.
 
-        The same view gives the same text while its tables stay as they are. Raises Rejected in mode `strict`.
+        The same view gives the same text while its tables and the source's Hive stay as they are. Raises Rejected in
+        mode `strict`, and PysyncError if that Hive cannot be found out.
         """
         if self._mode == "off" or item.tableType != VIEW or is_presto(item.viewOriginalText):
             return item, None
@@ -60,7 +62,7 @@ class Views:
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
         refuse_other_dialects(view.parameters)
-        translation = translate(view, self._columns, self._hive)
+        translation = translate(view, self._columns, self._hive.release())
         expected = copied(view)
         parameters = view.parameters or {}
         expected.viewExpandedText = view.viewExpandedText or view.viewOriginalText

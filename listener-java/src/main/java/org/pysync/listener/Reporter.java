@@ -13,6 +13,7 @@ final class Reporter implements Runnable {
     /** Somebody waits for the next report: {@code ok TICKET soon}. */
     private static final long SOON_MS = 50;
     private static final int LONGEST_TICKET = 64;
+    private static final String HIVE_FIELD = ", \"hive\": " + quoted(HiveVersion.find());
 
     private final Sidecar sidecar;
     private final long deadlineMs;
@@ -51,12 +52,12 @@ final class Reporter implements Runnable {
     }
 
     static String json(String instance, String source, long sequence, long lost, long waiting) {
-        return "{" + common(instance, source, sequence, lost, waiting) + "}";
+        return "{" + common(instance, source, sequence, lost, waiting) + HIVE_FIELD + "}";
     }
 
     /** One of those that come every two seconds. */
     static String json(String instance, String source, long sequence, long lost, String heard) {
-        return "{" + common(instance, source, sequence, lost, 0) + ", \"heard\": " + quoted(heard) + "}";
+        return "{" + common(instance, source, sequence, lost, 0) + HIVE_FIELD + ", \"heard\": " + quoted(heard) + "}";
     }
 
     /** Of a process that is dead: how far it was, nobody knows any more. */

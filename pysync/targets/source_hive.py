@@ -1,0 +1,44 @@
+"""The Hive of the source: what the rows of a view depend on beside its text and its tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Release = Literal["2.3", "3.1", "4"]
+"""The releases of Hive whose views can be translated by the rules of that release."""
+
+_RELEASE = re.compile(r"(2\.3|3\.1|4)(?![0-9])")
+
+
+def release_of(version: str) -> Release | None:
+    """The release that a version belongs to, such as 2.3.10, 3.1.3000.7.1.9.0-387 or 4.0.1; None for any other."""
+    match = _RELEASE.match(version)
+    return match[1] if match else None  # type: ignore[return-value]
+
+
+def _not_found() -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHive:
+    """`version` is what pysync.toml says of it; if it says nothing, `found` gives the version that the source tells.
+
+    `found` may raise PysyncError, and so do the methods then.
+    """
+
+    version: Release | None = None
+    found: Callable[[], str | None] = field(default=_not_found, compare=False)
+
+    def release(self) -> Release | None:
+        """By which rules views are read now; None if that is not known."""
+        return self.version or release_of(self.found() or "")
+
+    def as_json(self) -> str:
+        """All that views are read by now, as a JSON object. Views that were read by another are to be read again."""
+        known = {"hive_version": self.release()}
+        return json.dumps({key: value for key, value in known.items() if value is not None})
