@@ -41,6 +41,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Control targets and listeners": {
         "plan": ("plan", "Show the next operations of the targets."),
         "policy": ("policy", "Show what the targets take, and under which name."),
+        "views": ("views", "Show which views Athena can read, and what helps the others."),
         "pause": ("plan", "Stop applying changes to a target."),
         "resume": ("plan", "Resume a paused target."),
         "held": ("held", "List the drops that a target holds, and decide about them."),

@@ -9,7 +9,16 @@ _FORMAT_KEY = "table_type"
 
 
 class CannotTranslate(Exception):
-    """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
+    """Why a view keeps its HiveQL: a few words for people, which name the part of the query.
+
+    `difference` is the id of the difference (pysync.hiveql.differences) that stands in the way, if a person may accept
+    it; `needs_version` says that the view would be translated if the version of Hive was known.
+    """
+
+    def __init__(self, reason: str, *, difference: str = "", needs_version: bool = False) -> None:
+        super().__init__(reason)
+        self.difference = difference
+        self.needs_version = needs_version
 
 
 def refuse_other_dialects(properties: Mapping[str, str] | None) -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import islice
 from typing import Any
 
+from pysync.model.definition import VIEW
 from pysync.model.describe import describe
 from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, partitions
 from pysync.replay.drain import Drain
 from pysync.replay.window.plan import Work
 from pysync.sidecar.held import brake_status
+from pysync.targets.base import Rejected, ReportsLosses, Unavailable
 from pysync.targets.files import pairs_of
+from pysync.targets.kinds import target_kind
+from pysync.targets.settings import TargetSettings
+
+_MOST_VIEWS = 50
+"""Of so many views of a window a plan says what the target will not have: it reads their tables there."""
 
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
     """What the next window of a target comes to."""
     draft, pause, settings = drain.preview(), drain.paused(), drain.settings
+    lost = _lost_of_views(settings, draft.works)
     return {
         "target": drain.name,
         "mode": settings.mode,
@@ -35,8 +46,31 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         "max_drop_share": settings.max_drop_share,
         "removes_files": any(_may_remove_files(drain, it) for work in draft.works for it in work.operations),
         "operations": sum(len(work.operations) for work in draft.works),
-        "works": [_work(work, settings.cascade) for work in draft.works],
+        "works": [_work(work, settings.cascade, lost) for work in draft.works],
     }
+
+
+def _lost_of_views(settings: TargetSettings, works: Iterable[Work]) -> dict[str, Sequence[str]]:
+    """What a target that translates views will not have of the first views that it gets, by their keys.
+
+    Nothing of those behind one for which the target does not answer.
+    """
+    puts = (it for work in works for it in work.operations if settings.translates_views and isinstance(it, PutTable))
+    views = list(islice((it for it in puts if it.definition.tableType == VIEW), _MOST_VIEWS))
+    lost: dict[str, Sequence[str]] = {}
+    if views:
+        with closing(target_kind(settings.kind).open(settings)) as target, suppress(Unavailable):
+            if isinstance(target, ReportsLosses):
+                for it in views:
+                    lost[it.key] = _lost_of(target, it.definition)
+    return lost
+
+
+def _lost_of(target: ReportsLosses, view: Any) -> Sequence[str]:
+    try:
+        return target.lost(view)
+    except Rejected as error:
+        return [str(error)]
 
 
 def _may_remove_files(drain: Drain, operation: Operation) -> bool:
@@ -52,7 +86,7 @@ def _may_remove_files(drain: Drain, operation: Operation) -> bool:
     return any(copies.rewrite or it.removes_extras for it in pairs)
 
 
-def _work(work: Work, cascade: bool) -> dict[str, Any]:
+def _work(work: Work, cascade: bool, lost: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return {
         "keys": sorted(work.keys),
         "events": len(work.positions),
@@ -63,7 +97,7 @@ def _work(work: Work, cascade: bool) -> dict[str, Any]:
                 "operation": type(operation).__name__,
                 "object": operation.key,
                 "partitions": partitions(operation),
-                "text": describe(operation, cascade=cascade),
+                "text": "; ".join([describe(operation, cascade=cascade), *lost.get(operation.key, ())]),
             }
             for operation in work.operations
         ],

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Release = Literal["2.3", "3.1", "4"]
+RELEASES: tuple[Release, ...] = get_args(Release)
 """The releases of Hive whose views can be translated by the rules of that release."""
 
 _RELEASE = re.compile(r"(2\.3|3\.1|4)(?![0-9])")

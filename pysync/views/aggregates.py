@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double, as_string, common, widened
+from pysync.views.percentiles import PERCENTILES
 from pysync.views.typed_expressions import Aggregate, Typed, number, repeated
 from pysync.views.types import BIGINT, DOUBLE, INT, MAX_PRECISION, HiveType, array, decimal
 
@@ -109,13 +110,25 @@ def _spread_or_zero(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
     return of
 
 
+def _correlated(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
+    def of(values: Sequence[Typed], distinct: str) -> Aggregate:
+        if len(values) != 2 or distinct:
+            raise CannotTranslate(f"the function {name} of {len(values)} {distinct.lower()}values")
+        return _call(f"{name}({', '.join(as_double(it).sql for it in values)})", DOUBLE)
+
+    return of
+
+
 AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
     "avg": _avg,
     "collect_list": _collected(False),
     "collect_set": _collected(True),
+    "corr": _correlated("corr"),
     "count": _count,
+    "covar_pop": _correlated("covar_pop"),
     "max": _most("max"),
     "min": _most("min"),
+    **PERCENTILES,
     "stddev_pop": _spread("stddev_pop"),
     "stddev_samp": _spread("stddev_samp"),
     "stddev_samp or 0": _spread_or_zero("stddev_samp"),
@@ -152,9 +165,16 @@ def _shifted(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
 
 
 def _default(value: Typed, kind: HiveType) -> str:
-    if common((value.type, kind)) != kind:
-        raise CannotTranslate(f"a default of {value.type} for {kind}")
+    """What is there instead of a row that there is not, in the type of the values."""
+    if not _is_short(value, kind) and common((value.type, kind)) != kind:
+        raise CannotTranslate(f"a default of {value.type} for values of {kind}")
     return widened(value, kind).sql
+
+
+def _is_short(value: Typed, kind: HiveType) -> bool:
+    """Whether it is a whole number that is written there, and that a decimal of this type can hold."""
+    is_whole = isinstance(value.literal, int) and kind.name == "decimal"
+    return is_whole and len(str(abs(int(value.literal or 0)))) <= kind.precision - kind.scale
 
 
 def _end(name: str) -> Callable[[Sequence[Typed]], Aggregate]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double, cast, common
 from pysync.views.typed_expressions import Typed
@@ -41,7 +42,7 @@ def arithmetic(one: Typed, operator: str, other: Typed, long_products: LongProdu
     """
     one, other = _number(one), _number(other)
     if _is_negative_zero(one, operator, other) or (operator == "*" and _is_negative_zero(other, operator, one)):
-        raise CannotTranslate("0 times or divided by a constant that may be negative, which engines make 0.0 or -0.0")
+        accept("negative-zero", "0 times or divided by a constant that may be negative, which is 0.0 or -0.0")
     if operator == "/":
         return _quotient(one, other)
     kind = _kind(one, operator, other)
@@ -197,7 +198,7 @@ def negative(value: Typed) -> Typed:
     """`-value`."""
     number = _number(value)
     if number.type == DOUBLE and is_zero(number):
-        raise CannotTranslate("a double -0, which engines make 0.0 or -0.0")
+        accept("negative-zero", "a double -0, which engines make 0.0 or -0.0")
     literal = -number.literal if isinstance(number.literal, int) else None
     return Typed(f"(-{number.sql})", number.type, literal)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import reduce
 
+from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.typed_expressions import Typed, condition, repeated, text
 from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTEGERS, STRING, TIMESTAMP, VOID, HiveType, decimal
@@ -16,6 +17,7 @@ _PLAIN_INTEGER = re.compile(r"-?[0-9]+")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?")
 
+_MOST_BEHIND = 20  # digits behind the point of a double that Java writes without an exponent
 _MOST_WHOLE_DIGITS = 20  # of a decimal that Hive 2.3 makes a double of: larger ones are NULL
 
 _NULL_SAFE = "IS NOT DISTINCT FROM"
@@ -41,8 +43,6 @@ def cast(value: Typed, to: HiveType) -> Typed:
 def _why(of: HiveType, to: HiveType) -> str:
     if of.is_text and to == TIMESTAMP:
         return ": versions of Hive read time zones and short forms in ways of their own"
-    if of.name in {"double", "float"} and to.is_text:
-        return ": versions of Java write other digits"
     if of == TIMESTAMP and to.is_number:
         return ": its result depends on the time zone of the session"
     return ""
@@ -69,9 +69,21 @@ def _to_text(value: Typed, to: HiveType) -> str | None:
         source = f"CAST({value.sql} AS varchar)"
     elif value.type == TIMESTAMP:  # Hive writes no zeros at the end of a fraction
         source = f"regexp_replace(CAST({value.sql} AS varchar), '\\.?0+$', '')"
+    elif value.type.name in {"double", "float"}:
+        accept("double-text", f"a cast from {value.type} to {to}: versions of Java write other digits")
+        source = double_text(value.sql)
     else:
         return None
     return source if to == STRING else f"CAST({source} AS {to.trino})"
+
+
+def double_text(sql: str) -> str:
+    """A double or float in Java's form: with a point, and an exponent below 0.001 and from 10,000,000 on."""
+    decimal_text = f"CAST(CAST(CAST(x AS varchar) AS decimal(38,{_MOST_BEHIND})) AS varchar)"
+    plain = f"regexp_replace({decimal_text}, '(\\.[0-9]+?)0+$', '$1')"
+    zero = "IF(1 / x < 0, '-0.0', '0.0')"
+    cases = f"WHEN is_nan(x) THEN 'NaN' WHEN x = 0 THEN {zero} WHEN abs(x) >= 1e-3 AND abs(x) < 1e7 THEN {plain}"
+    return f"element_at(transform(ARRAY[{sql}], x -> CASE {cases} ELSE CAST(x AS varchar) END), 1)"
 
 
 def _from_text(value: Typed, to: HiveType) -> str | None:
@@ -155,13 +167,14 @@ def common(types: Iterable[HiveType]) -> HiveType:
 
 
 def _common(one: HiveType, other: HiveType) -> HiveType:
-    if other in {one, VOID}:
-        return one
-    if one == VOID:
-        return other
+    if VOID in {one, other} or one == other:
+        return other if one == VOID else one
     if "char" in {one.name, other.name}:  # its blanks count in some comparisons of such a value, and in a char of it
         raise CannotTranslate(f"values of {one} and {other} in one column")
     if (one.is_text and _is_written(other)) or (other.is_text and _is_written(one)):
+        return STRING
+    if (one.is_text or other.is_text) and {one.name, other.name} & {"double", "float"}:
+        accept("double-text", f"values of {one} and {other} in one column: versions of Java write other digits")
         return STRING
     if one.is_exact and other.is_exact:
         return _common_exact(one, other)
@@ -206,8 +219,9 @@ def compared(one: Typed, operator: str, other: Typed) -> Typed:
             raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
         sides = converse[1], converse[0]
     if operator == "=" and _is_double_key(one, other):
-        raise CannotTranslate(
-            "doubles, floats, or a string and a number that are equal: as keys of a join -0 and 0 are not"
+        accept(
+            "negative-zero",
+            "doubles, floats, or a string and a number that are equal: as keys of a join -0 and 0 are not",
         )
     if (one.type.is_number or other.type.is_number) and (_may_be_nan(one) or _may_be_nan(other)):
         return _compared_doubles((one, sides[0]), operator, (other, sides[1]))
@@ -270,8 +284,8 @@ def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | No
 def _assert_no_blanks(value: Typed, other: HiveType) -> None:
     """Blanks at the end of a constant count beside a char where Hive makes a list or BETWEEN of the comparison."""
     if other.name == "char" and isinstance(value.literal, str) and value.literal.endswith(" "):
-        raise CannotTranslate(
-            f"a comparison of {other} with a string that ends with a blank, which Hive counts in places"
+        accept(
+            "char-blanks", f"a comparison of {other} with a string that ends with a blank, which Hive counts in places"
         )
 
 

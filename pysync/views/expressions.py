@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from pysync.base.text import whole_number
+from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.arithmetic import BITWISE, arithmetic, has_other_digits, negative, whole_quotient
@@ -51,7 +52,10 @@ class Expressions:
 
     def __call__(self, node: exp.Expression) -> Typed:
         """The expression in Trino's language. Raises CannotTranslate."""
-        return repeated(self._translated(node), 1)
+        value = repeated(self._translated(node), 1)
+        if self._scope.trace is not None:
+            self._scope.trace.append((node, value.sql))
+        return value
 
     def _translated(self, node: exp.Expression) -> Typed:
         rule = _RULES.get(type(node))
@@ -293,8 +297,8 @@ class Expressions:
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
         if self._is_filled_up(one, other) or self._is_filled_up(other, one):
-            raise CannotTranslate(
-                "a char that a condition fixes, of which Hive makes a constant, filled up with blanks"
+            accept(
+                "char-blanks", "a char that a condition fixes, of which Hive makes a constant, filled up with blanks"
             )
         return compared(one, operator, other)
 
@@ -379,11 +383,16 @@ def _assert_alike(values: Sequence[Typed], what: str) -> None:
     """
     types = [it.type for it in values if it.type != VOID]
     are_mixed = any(it.is_text for it in types) and not all(it.is_text or it == DATE for it in types)
-    are_mixed |= any(it.name == "char" for it in types) and any(
+    has_blanks = any(it.name == "char" for it in types) and any(
         it.type.name != "char" for it in values if it.literal is None
     )
-    if are_mixed or any(it.name in {"double", "float"} for it in types):
-        raise CannotTranslate(f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}")
+    reason = f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}"
+    if are_mixed:
+        raise CannotTranslate(reason)
+    if has_blanks:
+        accept("char-blanks", f"{reason}, where Hive counts blanks at the end of a char")
+    if any(it.name in {"double", "float"} for it in types):
+        accept("negative-zero", f"{reason}, where 0.0 and -0.0 are two values")
 
 
 def _decimal(value: str) -> Typed:

@@ -9,19 +9,21 @@ from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.collections import COLLECTIONS
 from pysync.views.conditions import CONDITIONS
 from pysync.views.moments import MOMENTS
+from pysync.views.months import MONTHS
 from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
 
-FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
+FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **MONTHS, **COLLECTIONS, **CONDITIONS}
+_UNKNOWN = "what it gives in Trino is not known"
 _OF_ZONE = "its result depends on the time zone of the session"
 REASONS: Mapping[str, str] = {
     **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
-    **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
+    **dict.fromkeys(("map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
     **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),
-    "percentile": "Trino has only approximate ones",
+    "find_in_set": "Trino has no such function",
 }
 """Why some that are often used are none of them."""
 
@@ -34,7 +36,7 @@ def call(name: str, arguments: Sequence[Typed], others: Mapping[str, Callable[..
     function = others.get(name) or FUNCTIONS.get(name)
     if function is None:
         reason = REASONS.get(name)
-        raise CannotTranslate(f"the function {name}: {reason}" if reason else f"the function {name}")
+        raise CannotTranslate(f"the function {name}: {reason or _UNKNOWN}")
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:

@@ -99,10 +99,20 @@ def _unless(template: str) -> Callable[[Typed], Typed]:
     return of
 
 
+def _sign(value: Typed) -> Typed:
+    """-1, 0 or 1: a double, but an int of a decimal."""
+    it = _number(value)
+    if it.type.name == "decimal":
+        return Typed(f"CAST(sign({it.sql}) AS integer)", INT)
+    sql = repeated(as_double(it), 2).sql
+    return Typed(f"IF({sql} = 0, 0e0, sign({sql}))", DOUBLE)
+
+
 NUMBERS: Mapping[str, Callable[..., Typed]] = {
     "abs": _abs,
     "ceil": _whole("ceil"),
     "ceiling": _whole("ceil"),
+    "e": lambda: Typed("e()", DOUBLE),
     "exp": _double("exp({})"),
     "floor": _whole("floor"),
     "greatest": _most("greatest"),
@@ -110,9 +120,11 @@ NUMBERS: Mapping[str, Callable[..., Typed]] = {
     "ln": _unless("<= 0e0: ln"),
     "log10": _unless("<= 0e0: log10"),
     "log2": _unless("<= 0e0: log2"),
+    "pi": lambda: Typed("pi()", DOUBLE),
     "pmod": _pmod,
     "pow": _power,
     "power": _power,
     "round": _round,
+    "sign": _sign,
     "sqrt": _unless("< 0e0: sqrt"),
 }

@@ -6,7 +6,8 @@ Trino's engine counts all of Unicode among `\d`, `\w` and `\s`, and lets `.` sto
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from pysync.hiveql.refusal import CannotTranslate
 
@@ -15,7 +16,8 @@ _LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')
 LINE_ENDS = "\n\r\u0085\u2028\u2029"
 # `$` of Java: the end, or before what ends the last line; never between a carriage return and its line feed.
 _END = r"(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?(?![\s\S]))"
-_OPTIONAL_GROUP = re.compile(r"\)(?:[?*]|\{0)")
+_PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\(\?:|\()|(\))([*+?]|\{\d+(?:,\d*)?\})?|(\|)", re.DOTALL)
+"""What says where groups are: escapes and classes, within which a parenthesis is none; parentheses; branches."""
 _SET_OPERATION = re.compile(r"\[\^?\[|&&|--|~~|\|\|")  # of classes, which Python would warn of
 _COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
 
@@ -29,8 +31,51 @@ def translated_pattern(pattern: str) -> str:
 
 
 def has_optional_group(pattern: str) -> bool:
-    """Whether a group may take no part in a match: engines say so in different ways."""
-    return "|" in pattern or bool(_OPTIONAL_GROUP.search(pattern))
+    """Whether a group may take no part in a match."""
+    return any(it.has_others or (it.is_optional and (it.captures or it.has_groups)) for it in _groups(pattern))
+
+
+def has_group_of_some_repetitions(pattern: str) -> bool:
+    """Whether a group may take part in one repetition of what it is in, and not in the next one."""
+    return any(it.quantifier not in {"", "?"} and it.has_others for it in _groups(pattern))
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group of a pattern, or the whole pattern."""
+
+    captures: bool
+    has_groups: bool = False  # that capture
+    has_branches: bool = False
+    has_optional: bool = False  # a group that may take no part where this one does
+    quantifier: str = ""
+
+    @property
+    def has_others(self) -> bool:
+        """Whether it may match without a group that is in it."""
+        return self.has_optional or (self.has_branches and self.has_groups)
+
+    @property
+    def is_optional(self) -> bool:
+        return self.quantifier in {"?", "*"} or self.quantifier.startswith("{0")
+
+
+def _groups(pattern: str) -> Iterator[_Group]:
+    """All groups as they end, and last the whole pattern."""
+    opened = [_Group(captures=False)]
+    for part in _PART.finditer(pattern):
+        if part[1]:
+            opened.append(_Group(captures=part[1] == "("))
+        elif part[4]:
+            opened[-1].has_branches = True
+        elif part[2] and len(opened) > 1:
+            ended = opened.pop()
+            ended.quantifier = part[3] or ""
+            holds_group = ended.captures or ended.has_groups
+            opened[-1].has_groups |= holds_group
+            opened[-1].has_optional |= ended.has_others or (ended.is_optional and holds_group)
+            yield ended
+    yield opened[0]
 
 
 def number_of_groups(pattern: str) -> int:

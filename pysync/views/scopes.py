@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -44,15 +44,16 @@ class Scope:
     windows: Mapping[str, exp.Window] = field(default_factory=dict)  # of the clause WINDOW
     is_joined_by_names: bool = False  # by USING: `*` has such columns once
     fixed: frozenset[str] = frozenset()  # names of columns that the whole query makes constants
+    trace: list[tuple[exp.Expression, str]] | None = None  # of all expressions, each behind those that are in it
     after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
         """The scope of a query within this one that may refer to it."""
-        return Scope(self.tables, self.database, self.rules, self.queries, self, fixed=self.fixed)
+        return Scope(self.tables, self.database, self.rules, self.queries, self, fixed=self.fixed, trace=self.trace)
 
     def apart(self) -> Scope:
         """The scope of a query that knows nothing of its surroundings: one in FROM, a branch of a UNION."""
-        return Scope(self.tables, self.database, self.rules, self.queries, self.outer, fixed=self.fixed)
+        return replace(self.inner(), outer=self.outer)
 
     def add(self, source: Source) -> None:
         """Bring in a source. Raises CannotTranslate if there is one of that name."""

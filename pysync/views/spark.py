@@ -10,6 +10,7 @@ from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.views.arithmetic import LongProducts
 from pysync.views.casts import is_day
+from pysync.views.months import MONTHS_OF_SPARK
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
 from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, VOID, HiveType
@@ -96,7 +97,8 @@ class SparkRules(HiveRules):
     def __init__(self, version: tuple[int, int] = (0, 0), *, has_icu: bool = True) -> None:
         """The version that wrote the view, and whether it leaves small letters to ICU if it can."""
         self._has_null_of_one = version >= _NULL_OF_ONE
-        self.functions = OF_SPARK_4 if has_icu and version >= _WITH_ICU else OF_SPARK
+        functions = OF_SPARK_4 if has_icu and version >= _WITH_ICU else OF_SPARK
+        self.functions = {**functions, **MONTHS_OF_SPARK} if self._has_null_of_one else functions
 
     def read(self, kind: HiveType) -> None:
         """Spark fills a char up with blanks."""
@@ -122,7 +124,7 @@ class SparkRules(HiveRules):
 
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Some functions differ with NULLs, or before a string's head."""
-        is_safe = name not in _HIVES_OWN
+        is_safe = name not in _HIVES_OWN and (name != "add_months" or name in self.functions)
         if name in {"substr", "substring"}:
             start = arguments[1].literal if len(arguments) > 1 else None
             is_safe = isinstance(start, int) and start >= 0

@@ -6,9 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 
+from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_integer, as_string
-from pysync.views.patterns import LINE_ENDS, has_optional_group, may_be_empty, number_of_groups, translated_pattern
+from pysync.views.patterns import (
+    LINE_ENDS,
+    has_group_of_some_repetitions,
+    has_optional_group,
+    may_be_empty,
+    number_of_groups,
+    translated_pattern,
+)
 from pysync.views.typed_expressions import Typed, condition, number, repeated, text, written
 from pysync.views.types import BOOLEAN, INT, STRING, array
 
@@ -172,16 +180,33 @@ def regexp_like(value: Typed, pattern: Typed) -> Typed:
 
 
 def _regexp_extract(value: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    """No match is an empty string, a group that takes no part in one is NULL."""
+    regex = written(pattern, "a pattern")
+    extracted = _regexp_extract_or_empty(value, pattern, group)
+    if not has_optional_group(regex) or (group is not None and group.literal == 0):
+        return extracted
+    string, trino = repeated(as_string(value), 3).sql, text(translated_pattern(regex))
+    extract = f"regexp_extract({string}, {trino}, {1 if group is None else group.literal})"
+    return Typed(f"IF(regexp_like({string}, {trino}), {extract}, IF({string} IS NOT NULL, ''))", STRING)
+
+
+def _regexp_extract_or_empty(value: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    """The same with an empty string for a group that takes no part in a match, as in Spark."""
     regex = written(pattern, "a pattern")
     index = 1 if group is None else number(group, "a group of a pattern")
     if index > number_of_groups(regex):
         raise CannotTranslate(f"the group {index} of {regex!r}, which has no such")
-    if index and has_optional_group(regex):
-        raise CannotTranslate(f"a group of {regex!r} that may take no part in a match")
+    if index:
+        _accept_groups(regex)
     string = as_string(value).sql
     extract = f"regexp_extract({string}, {text(translated_pattern(regex))}, {index})"
-    # No match is an empty string, not NULL.
     return Typed(f"IF({string} IS NULL, NULL, COALESCE({extract}, ''))", STRING)
+
+
+def _accept_groups(regex: str) -> None:
+    """Engines do not agree what a group holds that takes part in one repetition, and in the next one does not."""
+    if has_group_of_some_repetitions(regex):
+        accept("regexp-group", f"a group of {regex!r} that is repeated, and may take no part in a repetition")
 
 
 _GROUP = re.compile(r"\$([0-9])(?![0-9])")
@@ -190,9 +215,11 @@ _GROUP = re.compile(r"\$([0-9])(?![0-9])")
 def _regexp_replace(value: Typed, pattern: Typed, replacement: Typed) -> Typed:
     regex, new = written(pattern, "a pattern"), written(replacement, "a replacement")
     groups = [int(it) for it in _GROUP.findall(new)]
-    is_known = all(it <= number_of_groups(regex) for it in groups) and not (any(groups) and has_optional_group(regex))
+    is_known = all(it <= number_of_groups(regex) for it in groups)
     if "$" in _GROUP.sub("", new) or "\\" in new or may_be_empty(regex) or not is_known:
         raise CannotTranslate(f"a replacement of {regex!r} by {new!r}")
+    if any(groups):
+        _accept_groups(regex)
     return Typed(f"regexp_replace({as_string(value).sql}, {text(translated_pattern(regex))}, {text(new)})", STRING)
 
 
@@ -220,8 +247,19 @@ _ESCAPED = re.compile(r"\\[%_]")
 _BACKSLASH = re.compile(r"\\(?![%_])")
 
 
-def _md5(value: Typed) -> Typed:
-    return Typed(f"lower(to_hex(md5(to_utf8({as_string(value).sql}))))", STRING)
+def _digest(name: str) -> Callable[[Typed], Typed]:
+    """The hexadecimal digits of a digest of a string."""
+    return lambda value: Typed(f"lower(to_hex({name}(to_utf8({as_string(value).sql}))))", STRING)
+
+
+_SHA2 = {0: "sha256", 256: "sha256", 512: "sha512"}
+
+
+def _sha2(value: Typed, bits: Typed) -> Typed:
+    name = _SHA2.get(number(bits, "the bits of sha2"))
+    if name is None:
+        raise CannotTranslate(f"the function sha2 of {bits.literal} bits, which Trino does not have")
+    return _digest(name)(value)
 
 
 # TRIM of Hive takes blanks only, Trino's takes white space of any kind.
@@ -238,7 +276,7 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "lower": _lower(_LAST_SIGMA),
     "lpad": _in_units(_padded("lpad")),
     "ltrim": _of_text("trim(LEADING ' ' FROM {})"),
-    "md5": _md5,
+    "md5": _digest("md5"),
     "regexp_extract": _regexp_extract,
     "regexp_replace": _regexp_replace,
     "repeat": _repeat,
@@ -246,6 +284,9 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "reverse": _of_text("reverse({})"),
     "rpad": _in_units(_padded("rpad")),
     "rtrim": _of_text("trim(TRAILING ' ' FROM {})"),
+    "sha": _digest("sha1"),
+    "sha1": _digest("sha1"),
+    "sha2": _sha2,
     "split": _split,
     "substr": _in_units(_substr),
     "substring": _in_units(_substr),
@@ -268,6 +309,7 @@ OF_HIVE_4: Mapping[str, Callable[..., Typed]] = {"initcap": _initcap(r"\t-\r\x1c
 """Words begin behind white space of ASCII only."""
 OF_SPARK: Mapping[str, Callable[..., Typed]] = {
     "lpad": _padded("lpad"),
+    "regexp_extract": _regexp_extract_or_empty,
     "rpad": _padded("rpad"),
     "substr": _substr,
     "substring": _substr,

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.base.text import shortened
+from pysync.hiveql.differences import accept, accepting, differences_in, with_differences
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import database_in_view
 from pysync.model.names import normalized
@@ -30,23 +33,24 @@ CATALOG = "awsdatacatalog"
 _Translated = tuple[str, Columns]
 
 _UNKNOWN = "source.hive_version is not set"
+_LONGEST_PART = 80  # characters of an expression in a reason
 
 
-def encoded(sql: str, columns: Columns, database: str, comment: str | None = None, *, owned: bool = True) -> str:
-    """The original text of a view of Athena. The same query and columns give the same text.
+def encoded(translation: Translation, database: str, comment: str | None = None, *, owned: bool = True) -> str:
+    """The original text of a view of Athena. The same translation gives the same text.
 
     Trino reads a view with the rights of its owner; one that has none must say that it is read with the reader's.
     """
     definition: dict[str, Any] = {
-        "originalSql": sql,
+        "originalSql": translation.sql,
         "catalog": CATALOG,
         "schema": database,
-        "columns": [{"name": name, "type": kind.trino} for name, kind in columns],
+        "columns": [{"name": name, "type": kind.trino} for name, kind in translation.columns],
     }
     if not owned:
         definition["runAsInvoker"] = True
-    if comment:
-        definition["comment"] = comment
+    if told := with_differences(comment, translation.differences):
+        definition["comment"] = told
     content = json.dumps(definition, ensure_ascii=True).encode()
     return f"{_PREFIX}{base64.b64encode(content).decode()}{_SUFFIX}"
 
@@ -56,20 +60,36 @@ def is_presto(text: str | None) -> bool:
     return (text or "").startswith("/* Presto ")
 
 
+def accepted_in(text: str | None) -> Sequence[str]:
+    """The ids of the differences that a text of `encoded` names; none for any other text."""
+    try:
+        definition = json.loads(base64.b64decode((text or "").removeprefix(_PREFIX).removesuffix(_SUFFIX)))
+    except ValueError:
+        return ()
+    return differences_in(definition.get("comment")) if isinstance(definition, dict) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A query of Trino that gives the rows of a view, and the columns of the view."""
+    """A query of Trino that gives the rows of a view but for `differences` (ids), and the columns of the view."""
 
     sql: str
     columns: Columns
+    differences: frozenset[str] = frozenset()
 
 
-def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Translation:
+def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None, accepted: Collection[str] = ()) -> Translation:
     """The view in Trino's SQL, with the columns that its metastore says. Raises CannotTranslate.
 
     The same view and the same tables give the same text. `hive` is the version of Hive whose view it is, if that is
-    known: a key of VERSIONS.
+    known: a key of VERSIONS. `accepted` are the ids of differences that its rows may have.
     """
+    with accepting(accepted) as differences:
+        sql, columns = _translated(view, columns_of, hive)
+        return Translation(sql, columns, frozenset(differences))
+
+
+def _translated(view: Any, columns_of: ColumnsOf, hive: str | None) -> _Translated:
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     text = view.viewExpandedText or view.viewOriginalText or ""
@@ -82,7 +102,7 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     _assert_same(wanted, columns)
     if list(columns) != wanted:
         sql = renamed(sql, columns, wanted)
-    return Translation(sql, wanted)
+    return sql, wanted
 
 
 def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str | None) -> _Translated:
@@ -91,18 +111,34 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
     If the version of Hive is not known, all versions must mean the same.
     """
     translations: dict[str, _Translated] = {}
-    refused: dict[str, str] = {}
+    refused: dict[str, CannotTranslate] = {}
     for version in VERSIONS if hive is None else [hive]:
         try:
             translations[version] = translated_query(text, Scope(columns_of, database, VERSIONS[version]))
         except CannotTranslate as error:
-            refused[version] = str(error)
-    for version, reason in refused.items():
-        raise CannotTranslate(f"{reason} (in Hive {version}; {_UNKNOWN})" if translations else reason)
+            refused[version] = error
+    for version, refusal in refused.items():
+        if not translations:
+            raise refusal
+        raise CannotTranslate(f"{refusal} (in Hive {version}; {_UNKNOWN})", needs_version=True)
     first, *others = translations.values()
     if any(it != first for it in others):
-        raise CannotTranslate(f"versions of Hive give it different rows; {_UNKNOWN}")
+        part = _differing_part(text, columns_of, database)
+        raise CannotTranslate(f"versions of Hive give different rows for {part}; {_UNKNOWN}", needs_version=True)
     return first
+
+
+def _differing_part(text: str, columns_of: ColumnsOf, database: str) -> str:
+    """The smallest expression whose translation depends on the version of Hive, as it is written."""
+    traces = []
+    for rules in VERSIONS.values():
+        scope = Scope(columns_of, database, rules, trace=[])
+        translated_query(text, scope)
+        traces.append(scope.trace or ())
+    for (node, sql), *others in zip(*traces, strict=False):
+        if any(other != sql for _, other in others):
+            return shortened(str(node.sql("hive", normalize_functions=False)), _LONGEST_PART)
+    return "ORDER BY with LIMIT"
 
 
 def translated_query(text: str, scope: Scope) -> _Translated:
@@ -126,6 +162,9 @@ def _assert_same(wanted: Columns, columns: Columns) -> None:
 
 def _holds(want: HiveType, have: HiveType) -> bool:
     if want == have or have.name == "void":
+        return True
+    if want.name == "char" and have.is_text:
+        accept("char-blanks", f"a function of a char, of which Hive makes a {want} whose blanks may count")
         return True
     if want.within or have.within:
         are_named_alike = [it.lower() for it in want.names] == [it.lower() for it in have.names]

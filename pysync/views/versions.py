@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
-from pysync.hiveql.refusal import CannotTranslate
+from pysync.hiveql.differences import accept
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
 from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
 from pysync.views.moments import MOMENTS
+from pysync.views.months import MONTHS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
 from pysync.views.typed_expressions import Typed, repeated
@@ -26,7 +27,7 @@ _MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
 
 DateOf = Callable[[Typed], Typed]
 _OF_TWO_DATES = "datediff"
-_OF_DAYS = frozenset({"date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
+_OF_DAYS = frozenset({"add_months", "date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
 _OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
 
 
@@ -50,7 +51,7 @@ def _of_strings(date_of: DateOf, names: frozenset[str]) -> Mapping[str, Callable
         return date_of(value) if _is_unread(value) else value
 
     def of(name: str) -> Callable[..., Typed]:
-        function = MOMENTS[name]
+        function = MOMENTS.get(name) or MONTHS[name]
 
         @wraps(function)
         def called(value: Typed, *others: Typed) -> Typed:
@@ -115,7 +116,7 @@ class Hive3Rules(Hive2Rules):
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """An average of decimals is NULL, or has more digits than its type, once a reducer has made it."""
         if name == "avg" and any(it.type.name == "decimal" for it in arguments):
-            raise CannotTranslate("an average of decimals, which Hive 3.1 makes NULL where it needs more digits")
+            accept("decimal-average", "an average of decimals, which Hive 3.1 makes NULL where it needs more digits")
 
 
 class Hive4Rules(Hive2Rules):
@@ -138,13 +139,13 @@ class Hive4Rules(Hive2Rules):
         """Blanks that fill up a char in Parquet files of other engines count once the filter reaches the files."""
         for value, kind in ((one, other.type), (other, one.type)):
             if kind.name == "char" and isinstance(value.literal, str) and len(value.literal) < kind.numbers[0]:
-                raise CannotTranslate(f"a comparison of {kind} with a shorter string, where Hive 4 counts blanks")
+                accept("char-blanks", f"a comparison of {kind} with a shorter string, where Hive 4 counts blanks")
 
     def calculate(self, one: Typed, operator: str, other: Typed) -> None:
         """-0.0 remains itself if a 0 is added that is written there."""
         is_double = any(it.type.is_text or it.type.name in {"double", "float"} for it in (one, other))
         if operator in {"+", "-"} and is_double and (is_zero(one) or is_zero(other)):
-            raise CannotTranslate("a double plus 0, which Hive 4 leaves -0.0")
+            accept("negative-zero", "a double plus 0, which Hive 4 leaves -0.0")
 
 
 VERSIONS: Mapping[str, HiveRules] = {"2.3": Hive2Rules(), "3.1": Hive3Rules(), "4": Hive4Rules()}

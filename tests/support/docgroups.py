@@ -182,6 +182,8 @@ copy.md: pysync demo --copy
 
 ATHENA = """
 aws.md: pysync check
+aws.md: pysync views
+aws.md: pysync views --target lake --json
 """
 """With an Athena on this machine."""
 

@@ -83,7 +83,7 @@ ODD = re.compile(
 # What the other arguments are, when one is tried.
 FITTING = {"TARGET": "dr", "POSITION": "1", "FILE": "file", "DIRECTORY": "dump", "HIVE_SITE": "hive-site.xml"}
 FITTING |= {"POSITION|TIME": "1", "KIND": "faulty", "DB|DB.TABLE": "db"}
-FITTING |= {"DB.TABLE": "db.t", "OLD": "dr", "NEW": "new", "NAME": "gone", "INSTANCE": "i-1"}
+FITTING |= {"DB|DB.VIEW": "db", "DB.TABLE": "db.t", "OLD": "dr", "NEW": "new", "NAME": "gone", "INSTANCE": "i-1"}
 FITTING |= {"STATEMENT": "REPL DUMP sales"}
 # Where any value will do, and a server would start.
 HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): ["--port", "x"]}
@@ -97,7 +97,7 @@ plan, pause, resume, held list, held keep, held drop, kept list, kept release,
 parked list, parked show, parked retry, parked skip, parked adopt, refresh, reload, replay,
 policy test, target list, target show, target add, target set, target enable, target disable, target policy,
 target rename, target remove, trash list, trash restore, trash empty, listener remove, bootstrap, dump, load, repl,
-copy, demo, embedded, web-password, tables, monitoring, promote
+copy, demo, embedded, web-password, tables, monitoring, promote, views
 """
 READ_ONLY = "init, uninstall"
 # What needs no sidecar: the journal, and pysync.toml, tell it.

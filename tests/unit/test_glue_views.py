@@ -256,7 +256,7 @@ def test_why_says_of_a_view_that_it_remains_hiveql_and_nothing_of_others(
 
     assert losses("v") == [
         "view: its text remains HiveQL, which Athena cannot run",
-        "view: not translated: the function my_function",
+        "view: not translated: the function my_function: what it gives in Trino is not known",
     ]
     assert losses("w") == losses("t") == losses("nowhere") == losses("f()") == []
     off = target.store.settings.model_copy(update={"views": "off"})

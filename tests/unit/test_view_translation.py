@@ -108,7 +108,8 @@ def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, st
 def test_what_versions_of_hive_read_in_their_own_ways_is_translated_for_a_known_one(expression: str, kind: str) -> None:
     text, columns = f"select {expression} as x from t", {"x": kind}
     assert len({translated(text, columns, version).sql for version in VERSIONS}) > 1
-    assert refused(text, columns) == "versions of Hive give it different rows; source.hive_version is not set"
+    reason = f"versions of hive give different rows for {expression}; source.hive_version is not set"
+    assert refused(text, columns).lower() == reason
     refused(text, columns, hive="2.3", parameters={**NAMED, "spark.sql.create.version": "3.0.1"})
 
 
@@ -123,7 +124,7 @@ def test_what_versions_of_hive_read_in_their_own_ways_is_translated_for_a_known_
 def test_what_hive_4_does_differently_needs_the_version(expression: str, kind: str) -> None:
     text, columns = f"select {expression} as x from t", {"x": kind}
     assert translated(text, columns, "3.1") == translated(text, columns, "2.3") != translated(text, columns, "4")
-    assert refused(text, columns) == "versions of Hive give it different rows; source.hive_version is not set"
+    assert refused(text, columns).startswith("versions of Hive give different rows for ")
 
 
 def test_a_reason_that_only_one_version_has_names_the_version() -> None:

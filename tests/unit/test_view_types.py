@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.patterns import translated_pattern
-from pysync.views.translation import encoded, is_presto
+from pysync.views.translation import Translation, encoded, is_presto
 from pysync.views.types import HiveType, parse_type
 from tests.support.presto_views import decoded
 
@@ -113,7 +113,7 @@ def test_a_pattern_finds_what_it_found(java: str, text: str) -> None:
 
 
 def test_a_view_is_encoded_as_athena_does() -> None:
-    text = encoded('SELECT 1 AS "é"', [("é", HiveType("int"))], "db")
+    text = encoded(Translation('SELECT 1 AS "é"', [("é", HiveType("int"))]), "db")
     assert text.startswith("/* Presto View: ")
     assert text.endswith(" */")
     assert json.loads(base64.b64decode(text[16:-3])) == {
@@ -126,7 +126,7 @@ def test_a_view_is_encoded_as_athena_does() -> None:
 
 @given(st.text(), st.text(min_size=1), st.none() | st.text(min_size=1))
 def test_what_was_encoded_can_be_read(sql: str, database: str, comment: str | None) -> None:
-    text = encoded(sql, [], database, comment)
+    text = encoded(Translation(sql, []), database, comment)
     found = decoded(text)
     assert is_presto(text)
     assert found is not None

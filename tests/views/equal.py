@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,14 +14,23 @@ from pysync.views.types import HiveType, parse_type
 _NEAR = 1e-9  # of sums of doubles in another order
 
 
-def difference(types: Sequence[str], wanted: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]) -> str:
+Alike = Callable[[Any, Any], bool]
+"""Whether two values that are not the same differ only as is accepted."""
+
+
+def difference(
+    types: Sequence[str],
+    wanted: Sequence[Sequence[Any]],
+    found: Sequence[Sequence[Any]],
+    alike: Alike = lambda *_: False,
+) -> str:
     """What differs, in a few words; empty if the rows are the same."""
     kinds = [parse_type(it) for it in types]
     ours, its = (sorted(map(tuple, (_row(kinds, row) for row in rows)), key=_key) for rows in (wanted, found))
     if len(ours) != len(its):
         return f"{len(its)} rows instead of {len(ours)}"
     for one, other in zip(ours, its, strict=True):
-        if not _same(one, other):
+        if not _same(one, other, alike):
             return f"{other} instead of {one}"
     return ""
 
@@ -63,12 +73,57 @@ def _key(value: Any) -> Any:
     return (type(value).__name__, str(value))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, alike: Alike) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(_same(*it, alike) for it in zip(one, other, strict=True))
+    return _same_value(one, other) or alike(one, other)
+
+
+def _same_value(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         if math.isnan(one) or math.isnan(other):
             return math.isnan(one) and math.isnan(other)
         is_same_zero = one or other or math.copysign(1, one) == math.copysign(1, other)
         return bool(is_same_zero) and math.isclose(one, other, rel_tol=_NEAR, abs_tol=0 if 0 in {one, other} else _NEAR)
     return bool(one == other)
+
+
+_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(E-?[0-9]+)?")
+_FLOAT_DIGITS, _DOUBLE_DIGITS = 6, 14  # that are the same in all engines
+
+
+def _have_the_same_numbers(one: Any, other: Any) -> bool:
+    """Whether two texts are the same but for the last digits of doubles in them, or of floats, which are short."""
+    if not (isinstance(one, str) and isinstance(other, str)) or _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
+        return False
+    pairs = zip(_NUMBER.finditer(one), _NUMBER.finditer(other), strict=True)
+    return all(_are_near_numbers(ours[0], its[0]) for ours, its in pairs)
+
+
+def _are_near_numbers(one: str, other: str) -> bool:
+    is_float = len(other.strip("-").split("E")[0]) - 1 <= _FLOAT_DIGITS + 1
+    digits = _FLOAT_DIGITS if is_float else _DOUBLE_DIGITS
+    return f"{float(one):.{digits}g}" == f"{float(other):.{digits}g}"
+
+
+def _are_alike_but_for_blanks(one: Any, other: Any) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and one.rstrip(" ") == other.rstrip(" ")
+
+
+def _are_near(one: Any, other: Any) -> bool:
+    return isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=0.1, abs_tol=1)
+
+
+def _are_zeros(one: Any, other: Any) -> bool:
+    return isinstance(one, float) and one == other == 0
+
+
+ALIKE: Mapping[str, Alike] = {
+    "char-blanks": _are_alike_but_for_blanks,
+    "decimal-average": lambda one, _: one is None,
+    "double-text": _have_the_same_numbers,
+    "negative-zero": _are_zeros,
+    "percentile": _are_near,
+    "regexp-group": lambda one, other: {type(one), type(other)} <= {str, type(None)},
+}
+"""By the id of a difference: whether a value of Hive and one of Trino differ in nothing else."""

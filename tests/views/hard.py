@@ -317,6 +317,32 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select var_samp(f), stddev_samp(k), stddev(k), variance(d) from h where id = 30",
         "select k, var_samp(i), stddev_samp(d) from h group by k",
         "select id, cast(ok as string) from h",
+        "select id, lag(d, 1, 0) over (order by id), lead(e, 2, 7) over (order by id) from h",
+        "select id, pi(), e(), sign(f), sign(k), sign(d), sign(s), sign(b), sign(e) from h",
+        "select id, sha2(s, 256), sha2(t, 512), sha2(s, 0), sha1(s), sha(t) from h",
+        "select corr(k, id), covar_pop(k, id), corr(i, sm) from h",
+        "select k, corr(i, id), covar_pop(sm, id) from h group by k",
+    ),
+    "groups of patterns": (
+        "select id, regexp_extract(s, '(a|b)-?(c|l)', 2), regexp_extract(s, '([0-9]+)(a|b)?', 1) from h",
+        "select id, regexp_extract(s, '([0-9]+)([a-z])?', 2), regexp_extract(s, '(a)|(b)', 2) from h",
+        "select id, regexp_extract(s, '(a)?', 1), regexp_extract(s, '(x)*', 1), regexp_extract(s, '(a)|(b)', 0) from h",
+        "select id, regexp_replace(s, '(a)|(b)', '<$1$2>'), regexp_replace(s, '([0-9]+)(-)?', '$2$1') from h",
+        "select id, regexp_extract(s, '(?:(2020)|(20))-([0-9]+)', 1) from h",
+        "select id, regexp_extract(s, '([0-9]+)(-[0-9]+)*', 2), regexp_extract(s, '(a|b)*', 1) from h",
+    ),
+    "percentiles": (
+        "select percentile(id, 0.5), percentile(i, 0.25), percentile(b, 0), percentile(sm, 1.0) from h",
+        "select percentile(k, array(0.1, 0.5, 0.9, 1)) from h",
+        "select k, percentile(id, 0.5), percentile(ti, 0.33) from h group by k",
+        "select percentile(k, 0.5), percentile(k, array(0.5)) from h where k is null",
+        "select percentile(k * 3, 0.7), percentile(i, 0.999) from h where i < 1000",
+    ),
+    "months": (
+        "select id, add_months(dt, 1), add_months(dt, -1), add_months(dt, k), add_months(dt, 12) from h",
+        "select id, add_months(ts, 1), add_months(ts, k), add_months('2020-01-31', 1) from h",
+        "select id, add_months(s, 1) from h where s is null or not s rlike '^(0|1582|9999|10000|1000)|^[0-9]{1,2}-'",
+        "select id, add_months(last_day(dt), -13), year(add_months(dt, 6)) from h",
     ),
 }
 """By subject, as in the corpus."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from pysync.hiveql.differences import DIFFERENCES, accepting
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES, WINDOWS
@@ -35,6 +36,8 @@ _SAMPLES = {
     "map": ("'k', i",),
     "named_struct": ("'k', i",),
     "ntile": ("3",),
+    "percentile": ("i, 0.5",),
+    "sha2": ("s, 256",),
     "regexp_extract": ("s, '(a)', 1", "s, '(a)'"),
 }
 _OTHERS = (
@@ -58,17 +61,19 @@ _CASTS = ("string", "int", "bigint", "double", "decimal(10,2)", "date", "timesta
 
 def functions() -> str:
     """Which functions are translated, as a table in Markdown."""
-    kinds: dict[str, list[str]] = {"yes": [], "partly": [], "version": []}
+    kinds: dict[str, list[str]] = {"yes": [], "partly": [], "version": [], "accepted": []}
     for name in sorted({*FUNCTIONS, *AGGREGATES, *WINDOWS}):
         if " " in name:  # of one version, by the name of another
             continue
         found = [_versions(f"select {it} as x from t") for it in _calls(name)]
         some, all_ = any(found), all(it is None or it for it in found)
-        kinds["yes" if some and all_ else "partly" if some else "version"].append(name)
+        of_none = "accepted" if not any(it is False for it in found) else "version"
+        kinds["yes" if some and all_ else "partly" if some else of_none].append(name)
     rows = {
         "whatever the version": kinds["yes"],
         "whatever the version, but with `hive_version` alone for some types, such as strings": kinds["partly"],
         "with `hive_version` alone": kinds["version"],
+        "with an [accepted difference](#differences-that-you-accept) alone": kinds["accepted"],
     }
     lines = [f"| {what} | {_listed(names)} |" for what, names in rows.items()]
     reasons = {why: sorted(it for it in REASONS if REASONS[it] == why) for why in dict.fromkeys(REASONS.values())}
@@ -80,12 +85,17 @@ def casts() -> str:
     """Which casts are translated, as a table in Markdown."""
     head = ["| from, to | " + " | ".join(f"`{it}`" for it in _CASTS) + " |", "|---" * (len(_CASTS) + 1) + "|"]
     columns = {kind: name for name, kind in _COLUMNS.items()}
-    words = {True: "yes", False: "version", None: "no"}
     rows = (
-        [words[_versions(f"select cast({columns[of]} as {to}) as x from t")] if of != to else "" for to in _CASTS]
-        for of in _CASTS
+        [_word(f"select cast({columns[of]} as {to}) as x from t") if of != to else "" for to in _CASTS] for of in _CASTS
     )
     return "\n".join([*head, *(f"| `{of}` | {' | '.join(row)} |" for of, row in zip(_CASTS, rows, strict=True))])
+
+
+def differences() -> str:
+    """What a person may accept, as a table in Markdown."""
+    return "\n".join(
+        ["| id | what may differ |", "|---|---|", *(f"| `{it}` | {DIFFERENCES[it]} |" for it in DIFFERENCES)]
+    )
 
 
 def _calls(name: str) -> Iterator[str]:
@@ -93,6 +103,15 @@ def _calls(name: str) -> Iterator[str]:
     yield f"{name}(){over}"
     yield from (f"{name}({it}){over}" for it in (*_COLUMNS, *_SAMPLES.get(name, ())))
     yield from (f"{name}({one}, {others})" for one, others in product(_COLUMNS, _OTHERS))
+
+
+def _word(text: str) -> str:
+    """Whether a query is translated: `yes`, `version`, `accepted` or `no`."""
+    words = {True: "yes", False: "version", None: "no"}
+    with accepting(DIFFERENCES):
+        with_all = _versions(text)
+    found = _versions(text)
+    return "accepted" if found is None and with_all is not None else words[found]
 
 
 def _versions(text: str) -> bool | None:
@@ -119,4 +138,4 @@ def _listed(names: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    print(f"{functions()}\n\n{casts()}")
+    print(f"{functions()}\n\n{casts()}\n\n{differences()}")

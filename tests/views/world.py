@@ -19,15 +19,16 @@ from unittest.mock import patch
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark.sql import SparkSession
 
+from pysync.hiveql.differences import DIFFERENCES
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.targets.glue import GlueSettings, GlueStore
 from pysync.targets.source_hive import Release, SourceHive
 from pysync.views.spark import HiveRules, rules_of
-from pysync.views.translation import is_presto
+from pysync.views.translation import accepted_in, is_presto
 from pysync.views.versions import VERSIONS
 from tests.views.bring import bring, make_environment
-from tests.views.equal import difference
+from tests.views.equal import ALIKE, Alike, difference
 from tests.views.hive import Hive, HiveRefused
 from tests.views.spark import LocalSpark, Read, RemoteSpark
 from tests.views.trino import CATALOG, Failed, Trino
@@ -74,6 +75,8 @@ class World:
         settings: dict[str, Any] = {"name": "lake", "kind": "glue", "region": aws.region, "endpoint_url": aws.url}
         self._glue = self._store(GlueSettings(**settings), SourceHive(SETTINGS.get(self.judge)))
         self._of_any_version = self._store(GlueSettings(**settings), SourceHive())
+        accepting = GlueSettings(**settings, views_accept=tuple(DIFFERENCES))
+        self._accepting = self._store(accepting, SourceHive(SETTINGS.get(self.judge)))
         self.spark = LocalSpark(self.directory / "spark")
         self._stack.callback(self.spark.close)
         self._start_judge()
@@ -159,6 +162,24 @@ class World:
             return Outcome(name, "unread", str(error).splitlines()[0])
         return self._compare(self._hive.table(database, name), wanted)
 
+    def try_accepted(self, database: str, name: str, query: str, difference: str) -> Outcome:
+        """The same for a view that is refused, unless one difference is accepted: rows differ in nothing else."""
+        if self._hive is None:
+            raise TypeError("only views of Hive are tried with differences")
+        try:
+            self._hive.rows(database, f"create view {name} as {query}")
+            wanted = self._hive.rows(database, f"select * from {name}")
+        except HiveRefused as error:
+            return Outcome(name, "unread", str(error).splitlines()[0])
+        view = self._hive.table(database, name)
+        kept = self._accepting.as_stored(view)
+        found = list(accepted_in(kept.viewOriginalText))
+        if is_presto(self._glue.as_stored(view).viewOriginalText) or found != [difference]:
+            return Outcome(name, "refused", f"accepted: {found}; {self._accepting.lost(kept)}")
+        self._glue.create_table(kept)
+        reason = self._difference(kept, wanted, ALIKE[difference])
+        return Outcome(name, "wrong" if reason else "equal", reason, kept.viewOriginalText)
+
     def try_view_of_both(self, database: str, name: str, query: str) -> Outcome:
         """Rows by Spark, which is faster; for values that all read alike.
 
@@ -213,12 +234,12 @@ class World:
                 break
         return outcome
 
-    def _difference(self, view: Any, wanted: Sequence[Sequence[Any]]) -> str:
+    def _difference(self, view: Any, wanted: Sequence[Sequence[Any]], alike: Alike = lambda *_: False) -> str:
         try:
             found = self.trino.rows(f'select * from {CATALOG}."{view.dbName}"."{view.tableName}"')
         except Failed as error:
             return str(error)
-        return difference([it.type for it in view.sd.cols], wanted, found)
+        return difference([it.type for it in view.sd.cols], wanted, found, alike)
 
 
 _CREATED_BY = "spark.sql.create.version"

@@ -6,11 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from pysync.base.text import shortened
+from pysync.base.text import quoted, shortened
 from pysync.base.validation import Finite, Interval, Seconds, matching
+from pysync.hiveql.differences import DIFFERENCES
 from pysync.targets.aws.shared_clients import Clients
 from pysync.targets.aws.texts import s3_location
 from pysync.targets.settings import TargetSettings
+
+_ALL = ", ".join(DIFFERENCES)
 
 Url = Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')]
 
@@ -81,6 +84,11 @@ class AwsSettings(TargetSettings):
         description="Views of Hive. best-effort: translated for Athena if that is known to give the same rows, else "
         "kept as HiveQL; strict: parked if they cannot be translated; off: kept as HiveQL.",
     )
+    views_accept: tuple[str, ...] = Field(
+        default=(),
+        description="Differences between the rows of a view in Hive and in Athena that you accept, by id, as "
+        'docs/aws.md lists them: ["double-text"]. Views that have no other difference are translated then.',
+    )
     unreadable_locations: Literal["park", "keep"] = Field(
         default="park",
         description="Tables and partitions whose files are not on S3, so that Athena reads nothing. park: they are "
@@ -145,6 +153,13 @@ class AwsSettings(TargetSettings):
     def _has_no_files(cls, value: bool) -> bool:
         if value:
             raise ValueError("the Glue Data Catalog holds no files, so pysync cannot delete data there")
+        return value
+
+    @field_validator("views_accept")
+    @classmethod
+    def _are_differences(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for unknown in (it for it in value if it not in DIFFERENCES):
+            raise ValueError(f"{quoted(unknown)} is no difference that can be accepted; write some of: {_ALL}")
         return value
 
     @model_validator(mode="before")

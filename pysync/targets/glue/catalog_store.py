@@ -67,7 +67,11 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
         self._log_columns = LogColumns(glue, self.table)
         self._source_hive = settings.source_hive
         self._views = Views(
-            glue.views, settings.source_hive, self.catalog.table, lambda action: self.classified(action, reading=True)
+            glue.views,
+            settings.source_hive,
+            self.catalog.table,
+            lambda action: self.classified(action, reading=True),
+            glue.views_accept,
         )
 
     def share_links(self, other: CatalogStore) -> None:
@@ -166,15 +170,13 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
 
     def as_stored(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
-        adapted, untranslated = self._adapted(item)
+        adapted, of_view = self._adapted(item)
         unread: list[str] = []
         if isinstance(item, hive.Table):
             adapted, unread = spark_sources.as_read(adapted)
         plain, lost = translated(adapted)
         self._refuse_unreadable(plain)
-        lost = [*lost, *unread]
-        if untranslated:
-            lost = [*lost, f"view: not translated: {untranslated}"]
+        lost = [*lost, *unread, *of_view]
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         return self._handles.as_stored(item, fields, lost)
@@ -217,9 +219,9 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
     def _partitions(self, name: TableName, values: Sequence[Sequence[str]]) -> list[Any]:
         return [self._handles.read(hive.Partition, it) for it in self.catalog.partitions_of(name, values)]
 
-    def _adapted(self, item: Any) -> tuple[Any, str | None]:
-        """A Delta table with the columns of its log; a view in Athena's SQL, or the reason why it is not."""
-        return self._views.as_stored(self._log_columns.applied(item)) if isinstance(item, hive.Table) else (item, None)
+    def _adapted(self, item: Any) -> tuple[Any, Sequence[str]]:
+        """A Delta table with the columns of its log; a view in Athena's SQL, and what is to be said of that."""
+        return self._views.as_stored(self._log_columns.applied(item)) if isinstance(item, hive.Table) else (item, ())
 
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""

@@ -5,12 +5,13 @@ Athena and Trino take `ViewOriginalText` if the property `presto_view` says so; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+from pysync.hiveql.differences import in_words
 from pysync.hiveql.refusal import CannotTranslate, refuse_other_dialects
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
@@ -20,7 +21,7 @@ from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.targets.source_hive import SourceHive
-from pysync.views.translation import MARKS, encoded, is_presto
+from pysync.views.translation import MARKS, accepted_in, encoded, is_presto
 from pysync.views.types import Columns, parse_type
 
 _DENIED = "AccessDeniedException"
@@ -33,47 +34,52 @@ Classified = Callable[[str], AbstractContextManager[None]]
 class Views:
     """What happens to views. `read` gives a table of the catalog, `classified` sorts its errors."""
 
-    def __init__(self, mode: str, hive: SourceHive, read: Read, classified: Classified) -> None:
-        """`mode` is the setting `views`, `hive` is that of the source."""
+    def __init__(
+        self, mode: str, hive: SourceHive, read: Read, classified: Classified, accepted: Collection[str] = ()
+    ) -> None:
+        """`mode` is the setting `views`, `hive` is that of the source, `accepted` is `views_accept`."""
         self._mode = mode
         self._hive = hive
+        self._accepted = accepted
         self._read = read
         self._classified = classified
 
-    def as_stored(self, item: Any) -> tuple[Any, str | None]:
-        """The table or view as it is to be written, and why it is not translated, if it is a view that should be.
+    def as_stored(self, item: Any) -> tuple[Any, Sequence[str]]:
+        """The table or view as it is to be written; of a view why it is not translated, or with which differences.
 
         The same view gives the same text while its tables and the source's Hive stay as they are. Raises Rejected in
         mode `strict`, and PysyncError if that Hive cannot be found out.
         """
-        if self._mode == "off" or item.tableType != VIEW or is_presto(item.viewOriginalText):
-            return item, None
+        if self._mode == "off" or item.tableType != VIEW:
+            return item, ()
+        if is_presto(item.viewOriginalText):
+            return item, _told(accepted_in(item.viewOriginalText))
         try:
-            return self._translated(item), None
+            view, differences = self.translated(item)
+            return view, _told(differences)
         except CannotTranslate as reason:
             if self._mode == "strict":
                 raise Rejected(
                     f"the view {name_of(item)} cannot be translated for Athena: {reason}",
                     'change the view at the source, or set views = "best-effort" to keep its HiveQL',
                 ) from None
-            return item, str(reason)
+            return item, [f"view: not translated: {reason}"]
 
-    def _translated(self, view: Any) -> Any:
+    def translated(self, view: Any) -> tuple[Any, Collection[str]]:
+        """The view as Athena reads it, and the accepted differences that it has. Raises CannotTranslate."""
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
         refuse_other_dialects(view.parameters)
-        translation = translate(view, self._columns, self._hive.release())
+        translation = translate(view, self._columns, self._hive.release(), self._accepted)
         expected = copied(view)
         parameters = view.parameters or {}
         expected.viewExpandedText = view.viewExpandedText or view.viewOriginalText
-        text = encoded(
-            translation.sql, translation.columns, view.dbName, parameters.get("comment"), owned=bool(view.owner)
-        )
+        text = encoded(translation, view.dbName, parameters.get("comment"), owned=bool(view.owner))
         expected.viewOriginalText = text
         expected.parameters = {**parameters, **MARKS}
         if len(text) > VIEW_TEXT.longest:
             raise CannotTranslate("a translation that is too long for Glue")
-        return expected
+        return expected, translation.differences
 
     def _columns(self, name: TableName) -> Columns:
         """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it."""
@@ -96,6 +102,11 @@ class Views:
                 if code(error) == _DENIED:
                     raise CannotTranslate(f"the table {name}, which pysync may not read") from error
                 raise
+
+
+def _told(differences: Collection[str]) -> Sequence[str]:
+    """What `verify` and `why` say of the differences that a translated view has."""
+    return [f"view: its rows may differ, as is accepted: {in_words(differences)}"] if differences else ()
 
 
 def _has_other_timestamps(table: Mapping[str, Any]) -> bool:

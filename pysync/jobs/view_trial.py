@@ -1,0 +1,228 @@
+"""What becomes of the views of the source at targets that translate them, found at the source alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pysync.base.errors import UsageError
+from pysync.base.text import nearest
+from pysync.config import Config
+from pysync.hiveql.differences import DIFFERENCES
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.metastore.reads import Reads
+from pysync.metastore.source import reading
+from pysync.model.definition import VIEW
+from pysync.model.names import TableName
+from pysync.replay.window.translate import Translator
+from pysync.targets.aws import spark_sources
+from pysync.targets.aws.inputs import translated
+from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.base import Rejected
+from pysync.targets.glue.views import Views
+from pysync.targets.settings import TargetSettings
+from pysync.targets.source_hive import RELEASES, Release, SourceHive
+from pysync.verify.findings import Selection
+from pysync.views.translation import is_presto
+
+STATES = ("translated", "accepted", "refused", "kept")
+"""What becomes of a view: translated, with accepted differences, refused; or it is Athena's as it stands."""
+_PER_CALL = 100  # views that are read at once
+
+Fields = Mapping[str, Any]
+
+
+def try_views(config: Config, targets: Sequence[TargetSettings], selection: Selection | None) -> dict[str, Any]:
+    """Each view in scope with its fate at each target, and what one setting would change, as JSON values (docs/aws.md).
+
+    Columns are those of the source's tables, as a target gets them. Raises PysyncError for a source that cannot be
+    read, UsageError for names that are nothing's.
+    """
+    with reading(config.source_access()) as source:
+        of_aws = (it for it in targets if isinstance(it, AwsSettings))
+        trials = [_Trial(it, SourceAtTarget(source, Translator.of(it), selection)) for it in of_aws]
+        _assert_known(selection, {name for it in trials for name in it.names()})
+        return {"views": [row for it in trials for row in it.rows()], "targets": [it.summary() for it in trials]}
+
+
+def _assert_known(selection: Selection | None, names: Collection[str]) -> None:
+    """Raises UsageError for what was selected and is no view, and no database with one."""
+    if unknown := selection.not_among(names) if selection is not None else ():
+        near = nearest(unknown[0], names)
+        raise UsageError(f"no view {unknown[0]} is in the scope of these targets", near and f"did you mean {near}?")
+
+
+class SourceAtTarget:
+    """Tables and views of the source, under the names and in the form that they have at one target."""
+
+    def __init__(self, source: Reads, translator: Translator, selection: Selection | None) -> None:
+        """`selection` chooses the views, by their names at the source."""
+        self._source = source
+        self._policy, self._mapping = translator.policy, translator.mapping
+        self._selection = selection
+        self._inputs: dict[TableName, Any] = {}
+
+    def views(self) -> Iterator[tuple[TableName, Any]]:
+        """The chosen views in scope: the name at the source, and what the target is given."""
+        for database in sorted(filter(self._policy.takes_database, self._source.databases())):
+            names = [it for it in sorted(self._source.views(database)) if self._is_chosen(TableName(database, it))]
+            for start in range(0, len(names), _PER_CALL):
+                found = self._source.tables_by_name(database, names[start : start + _PER_CALL])
+                for view in sorted(found, key=lambda it: it.tableName):
+                    if self._policy.rule_against_definition(view) is None:
+                        name = TableName(database, view.tableName)
+                        self._mapping.apply_to(view)
+                        yield name, view
+
+    def table(self, name: TableName) -> Any | None:
+        """The table or view that the target will have under this name; None if there will be none."""
+        if name not in self._inputs:
+            self._inputs[name] = self._read(name)
+        return self._inputs[name]
+
+    def _is_chosen(self, name: TableName) -> bool:
+        is_selected = self._selection is None or self._selection.has_table(name)
+        return is_selected and self._policy.takes_table(name)
+
+    def _read(self, name: TableName) -> Any | None:
+        for old in filter(self._policy.takes_table, self._mapping.sources_of(name)):
+            table = self._source.table(old.database, old.table)
+            if table is not None and self._policy.rule_against_definition(table) is None:
+                self._mapping.apply_to(table)
+                return table
+        return None
+
+
+class _Catalog:
+    """The Data Catalog as pysync will write it, if it translates views for this version and these differences."""
+
+    def __init__(self, source: SourceAtTarget, hive: Release | None, accepted: Collection[str]) -> None:
+        self._source = source
+        self._views = Views("best-effort", SourceHive(hive), self._fields, lambda _: nullcontext(), accepted)
+        self._made: dict[TableName, Fields | None] = {}
+
+    def differences(self, view: Any) -> Collection[str]:
+        """The accepted differences that the translation of a view has. Raises CannotTranslate."""
+        return self._views.translated(view)[1]
+
+    def _fields(self, name: TableName) -> Fields | None:
+        if name not in self._made:
+            self._made[name] = None  # as long as it is made: nothing reads itself
+            self._made[name] = self._input(self._source.table(name))
+        return self._made[name]
+
+    def _input(self, item: Any | None) -> Fields | None:
+        try:
+            return None if item is None else translated(spark_sources.as_read(self._views.as_stored(item)[0])[0])[0]
+        except Rejected:  # it would be parked
+            return None
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A view, by its names at the source and at the target, and what became of it."""
+
+    source: TableName
+    view: Any
+    state: str
+    differences: Collection[str] = ()
+    refusal: CannotTranslate | None = None
+
+    @property
+    def object(self) -> str:
+        return f"{self.view.dbName}.{self.view.tableName}"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """All views at one target."""
+
+    settings: AwsSettings
+    source: SourceAtTarget
+
+    def names(self) -> Iterator[str]:
+        """Those at the source."""
+        return (str(it.source) for it in self._tried)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A view each."""
+        for it in self._tried:
+            yield {
+                "target": self.settings.name,
+                "view": str(it.source),
+                "object": it.object,
+                "state": it.state,
+                "differences": sorted(it.differences),
+                "reason": str(it.refusal) if it.refusal else None,
+                "difference": (it.refusal and it.refusal.difference) or None,
+                "helps": helps(it.refusal) if it.refusal else None,
+            }
+
+    def summary(self) -> dict[str, Any]:
+        """How many there are in each state, and how many more would be translated with one setting more."""
+        counts = Counter(it.state for it in self._tried)
+        return {
+            "target": self.settings.name,
+            "views": len(self._tried),
+            **{state: counts[state] for state in STATES},
+            "settings": [{"setting": name, "views": count} for name, count in self._gains.most_common()],
+        }
+
+    @cached_property
+    def _tried(self) -> list[_Tried]:
+        catalog = self._catalog(None, None)
+        return [_tried(catalog, name, view) for name, view in self.source.views()]
+
+    @property
+    def _gains(self) -> Counter[str]:
+        """How many of the refused views are translated with one more setting."""
+        refused = [it for it in self._tried if it.refusal is not None]
+        changes = list(self._changes([it.refusal for it in refused if it.refusal is not None]))
+        gains = {_setting(self.settings, *it): _gain(self._catalog(*it), refused) for it in changes}
+        return Counter({setting: gain for setting, gain in gains.items() if gain})
+
+    def _changes(self, refusals: Sequence[CannotTranslate]) -> Iterator[tuple[Release | None, str | None]]:
+        """The version of Hive, or the one difference, that a refusal asks for."""
+        if any(it.needs_version for it in refusals):
+            yield from ((version, None) for version in RELEASES)
+        asked = {it.difference for it in refusals}
+        yield from ((None, it) for it in DIFFERENCES if it in asked)
+
+    def _catalog(self, version: Release | None, difference: str | None) -> _Catalog:
+        accepted = {*self.settings.views_accept, *([difference] if difference else ())}
+        return _Catalog(self.source, version or self.settings.source_hive.release(), accepted)
+
+
+def _tried(catalog: _Catalog, name: TableName, view: Any) -> _Tried:
+    if is_presto(view.viewOriginalText) or view.tableType != VIEW:
+        return _Tried(name, view, "kept")
+    try:
+        differences = catalog.differences(view)
+    except CannotTranslate as refusal:
+        return _Tried(name, view, "refused", refusal=refusal)
+    return _Tried(name, view, "accepted" if differences else "translated", differences)
+
+
+def _gain(catalog: _Catalog, refused: Sequence[_Tried]) -> int:
+    return sum(_tried(catalog, it.source, it.view).state != "refused" for it in refused)
+
+
+def _setting(settings: AwsSettings, version: Release | None, difference: str | None) -> str:
+    """As it stands in pysync.toml."""
+    if version is not None:
+        return f'[source] hive_version = "{version}"'
+    listed = ", ".join(f'"{it}"' for it in (*settings.views_accept, difference))
+    return f"views_accept = [{listed}]"
+
+
+def helps(refusal: CannotTranslate) -> str:
+    """What a person can do about a refused view."""
+    if refusal.needs_version:
+        return "set [source] hive_version"
+    if refusal.difference:
+        return f'accept "{refusal.difference}" in views_accept: {DIFFERENCES[refusal.difference]}'
+    return "change the view at the source"

@@ -1,0 +1,60 @@
+"""Differences that a person accepts: what is refused without them, and what is said of a view that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from pydantic import ValidationError
+
+from pysync.hiveql.differences import DIFFERENCES, differences_in, with_differences
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.targets.glue import GlueSettings
+from pysync.views.translation import Translation, accepted_in, encoded, translate
+from tests.support.hive_views import columns_of, view
+
+REFUSED: Mapping[str, tuple[str, str, str | None]] = {
+    "char-blanks": ("select upper(c) as x from t", "char(5)", "2.3"),
+    "decimal-average": ("select avg(d) as x from t", "decimal(11,6)", "3.1"),
+    "double-text": ("select cast(f as string) as x from t", "string", None),
+    "negative-zero": ("select distinct f as x from t", "double", None),
+    "percentile": ("select percentile_approx(f, 0.5) as x from t", "double", None),
+    "regexp-group": ("select regexp_extract(s, '(?:(a)|b)+', 1) as x from t", "string", None),
+}
+"""By id: a query, the type of its column, and the version of Hive."""
+
+
+def attempt(query: str, kind: str, hive: str | None, *accepted: str) -> Translation:
+    return translate(view(query, {"x": kind}), columns_of, hive, accepted)
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES)
+def test_a_view_is_refused_by_its_difference_and_translated_with_it(difference: str) -> None:
+    query = REFUSED[difference]
+    with pytest.raises(CannotTranslate) as caught:
+        attempt(*query, *(DIFFERENCES.keys() - {difference}))
+    assert caught.value.difference == difference
+    assert attempt(*query, *DIFFERENCES).differences == {difference}
+
+
+def test_a_view_without_a_difference_has_none_whatever_is_accepted() -> None:
+    assert attempt("select id as x from t", "int", None, *DIFFERENCES).differences == frozenset()
+
+
+def test_the_comment_names_the_differences_and_keeps_what_was_there() -> None:
+    found = attempt(*REFUSED["double-text"], "double-text")
+    text = encoded(found, "db", "what it is for")
+    assert accepted_in(text) == ["double-text"]
+    comment = with_differences("what it is for", ["double-text"]) or ""
+    assert comment.startswith("what it is for (accepted: double-text: ")
+    assert differences_in(comment) == ["double-text"]
+
+
+@pytest.mark.parametrize("text", [None, "", "select 1", "/* Presto View: no base64 */", "/* Presto View: W10= */"])
+def test_other_texts_name_no_differences(text: str | None) -> None:
+    assert list(accepted_in(text)) == []
+
+
+def test_an_unknown_id_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ValidationError, match="'double' is no difference that can be accepted; write some of: char-"):
+        GlueSettings(name="lake", kind="glue", views_accept=("double",))
