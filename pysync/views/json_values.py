@@ -35,8 +35,10 @@ _READABLE = f"IF(TRY(json_parse(s)) IS NOT NULL, s, {_IF_READ.format(_MENDED)})"
 # Trino escapes what is beyond the Basic Multilingual Plane.
 _HALVES = r"(\\\\)|\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})"
 _WHOLE = "chr(65536 + (from_base(x[2], 16) - 55296) * 1024 + from_base(x[3], 16) - 56320)"
-# `v` has a value, the same as text with sorted keys, and its text with the keys in their order.
-_IS_ORDERED = "length(v[3]) = length(v[2]) AND json_format(TRY(json_parse(v[3]))) = v[2]"
+# `v` has a value, the same as text with sorted keys, and, unless it is of several places, as text with the keys in
+# their order; that is of the first of equal keys, so there must be none in the whole text `t`.
+_HAS_NO_EQUAL_KEYS = "length(json_format(json_extract(t, '$'))) = length(json_format(json_parse(t)))"
+_IS_ORDERED = f"v[3] IS NOT NULL AND {_HAS_NO_EQUAL_KEYS}"
 _WITHOUT_STRINGS = f"regexp_replace(v[2], '{_STRING}', '')"
 _HAS_OTHER_DIGITS = rf"regexp_like({_WITHOUT_STRINGS}, '(?=[0-9]+\.)[0-9.]{{17,}}|E-?[0-9]{{2}}')"
 
@@ -52,7 +54,7 @@ def _as_text() -> str:
     cases = "WHEN v[2] = 'null' THEN NULL "
     if not accepts("json-text"):
         cases += f"WHEN {_HAS_OTHER_DIGITS} THEN {_refused('JSON with a long or large double')} "
-        unordered = f"""IF(strpos(v[2], ',"') = 0, v[2], {_refused("JSON with equal keys in an object")})"""
+        unordered = f"""IF(strpos(v[2], ',"') = 0, v[2], {_refused("JSON whose order of keys is not known")})"""
     ordered = f"IF({_IS_ORDERED}, v[3], {unordered})"
     whole = f"regexp_replace({ordered}, '{_HALVES}', x -> COALESCE(x[1], {_WHOLE}))"
     return f"CASE {cases}WHEN substr(v[2], 1, 1) IN ('{{', '[') THEN {whole} ELSE json_extract_scalar(v[1], '$') END"

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.views.json_and_urls import COLUMNS, FAILING, JSON_VIEWS, KNOWN, TEXTS, URL_VIEWS, URLS, rows
+from tests.views.json_and_urls import (
+    COLUMNS,
+    FAILING,
+    JSON_VIEWS,
+    JSON_VIEWS_WITHOUT_ID,
+    KNOWN,
+    TEXTS,
+    URL_VIEWS,
+    URLS,
+    rows,
+)
 from tests.views.report import tell
 from tests.views.trino import CATALOG, Failed
 from tests.views.world import SETTINGS, World, write_rows
@@ -19,7 +29,7 @@ def test_json_and_urls_give_the_same_texts_or_an_error(world: World, tmp_path: P
     for name, texts in (("j", TEXTS), ("u", URLS)):
         write_rows(world.spark.session, COLUMNS, tuple(rows(texts)), tmp_path / name)
         world.create_table("texts", name, COLUMNS, tmp_path / name)
-    plain = [it.format(j=KNOWN) for it in JSON_VIEWS] + [*URL_VIEWS]
+    plain = [it.format(j=KNOWN) for it in (*JSON_VIEWS, *JSON_VIEWS_WITHOUT_ID)] + [*URL_VIEWS]
     assert_equal(world, "without differences", plain, "")
     assert_equal(world, "with json-text", [it.format(j="j") for it in JSON_VIEWS], "json-text")
     assert_errors(world)
