@@ -17,6 +17,8 @@ DIFFERENCES: Mapping[str, str] = {
     "char-blanks": "a char ends with blanks, which never count, where Hive leaves them out or counts them in places",
     "decimal-average": "an average of decimals is a number where Hive 3.1 makes it NULL for lack of digits",
     "double-text": "a double as text may have other last digits; a float has seven",
+    "json-text": "in JSON, a long or large double may have other last digits, and an object with equal keys another "
+    "order; without this, Athena fails there",
     "negative-zero": "0.0 and -0.0 are equal, where Hive may take them for two values",
     "percentile": "an approximate percentile is another value near the exact one",
     "regexp-group": "a repeated group of a pattern may hold another part of the match",
@@ -49,10 +51,17 @@ def accepting(ids: Collection[str]) -> Iterator[set[str]]:
 
 def accept(difference: str, reason: str) -> None:
     """Note that the view has this difference. Raises CannotTranslate, with the reason, if it is not accepted."""
+    if not accepts(difference):
+        raise CannotTranslate(reason, difference=difference)
+
+
+def accepts(difference: str) -> bool:
+    """Whether this difference is accepted; then the view has it. For a rule that has a translation without it, too."""
     acceptance = _ACCEPTED.get(None)
     if acceptance is None or difference not in acceptance.ids:
-        raise CannotTranslate(reason, difference=difference)
+        return False
     acceptance.used.add(difference)
+    return True
 
 
 def in_words(ids: Collection[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
@@ -50,12 +50,14 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
     }
 
 
-def _lost_of_views(settings: TargetSettings, works: Iterable[Work]) -> dict[str, Sequence[str]]:
+def _lost_of_views(settings: TargetSettings, works: Sequence[Work]) -> dict[str, Sequence[str]]:
     """What a target that translates views will not have of the first views that it gets, by their keys.
 
-    Nothing of those behind one for which the target does not answer.
+    Nothing of those whose tables change in the same window, and of those behind one for which it does not answer.
     """
-    puts = (it for work in works for it in work.operations if settings.translates_views and isinstance(it, PutTable))
+    changing = frozenset().union(*(it.keys for it in works))
+    known = (it for it in works if settings.translates_views and not it.reads & changing)
+    puts = (it for work in known for it in work.operations if isinstance(it, PutTable))
     views = list(islice((it for it in puts if it.definition.tableType == VIEW), _MOST_VIEWS))
     lost: dict[str, Sequence[str]] = {}
     if views:

@@ -8,13 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.collections import COLLECTIONS
 from pysync.views.conditions import CONDITIONS
+from pysync.views.json_values import JSON_VALUES
 from pysync.views.moments import MOMENTS
 from pysync.views.months import MONTHS
 from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
+from pysync.views.urls import URLS
 
-FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **MONTHS, **COLLECTIONS, **CONDITIONS}
+FUNCTIONS: Mapping[str, Callable[..., Typed]] = {
+    **STRINGS,
+    **NUMBERS,
+    **MOMENTS,
+    **MONTHS,
+    **COLLECTIONS,
+    **CONDITIONS,
+    **JSON_VALUES,
+    **URLS,
+}
 _UNKNOWN = "what it gives in Trino is not known"
 _OF_ZONE = "its result depends on the time zone of the session"
 REASONS: Mapping[str, str] = {
@@ -22,7 +33,6 @@ REASONS: Mapping[str, str] = {
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
-    **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),
     "find_in_set": "Trino has no such function",
 }
 """Why some that are often used are none of them."""

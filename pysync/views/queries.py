@@ -14,9 +14,10 @@ from pysync.views.aggregates import AGGREGATES
 from pysync.views.casts import common, compared, widened
 from pysync.views.conditions import truth
 from pysync.views.expressions import GROUPING_ID, Expressions
+from pysync.views.json_values import json_tuple
 from pysync.views.scopes import Scope, Source
 from pysync.views.typed_expressions import Typed, quoted
-from pysync.views.types import BIGINT, INT, Columns, HiveType
+from pysync.views.types import BIGINT, INT, STRING, Columns, HiveType
 from pysync.views.windows import ordered
 
 _WHOLE = quoted("_q")
@@ -116,7 +117,7 @@ def _make_lateral_view(node: exp.Select) -> None:
     """`SELECT explode(…) AS x` becomes a lateral view of the same."""
     only = node.expressions[0] if len(node.expressions) == 1 else None
     function = only.this if isinstance(only, exp.Alias | exp.Aliases) else None
-    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _DEFAULTS:
+    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _TABLE_FUNCTIONS:
         return
     names = [it.name for it in (only.expressions or [only.args["alias"]])]
     alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
@@ -333,9 +334,11 @@ class From:
         if not node.args.get("view") or alias is None or not isinstance(function, exp.Anonymous):
             raise CannotTranslate(f"{node.sql('hive')[:60]!r}")
         name, arguments = function.name.lower(), Expressions(self._scope, self._within).many(function.expressions)
+        source = (alias.name or f"_l{len(self._scope.sources)}").lower()
+        if name == "json_tuple" and len(arguments) > 1:
+            return self._json_tuple(source, [it.name.lower() for it in alias.columns], arguments)
         if name not in {"explode", "posexplode", "inline"} or len(arguments) != 1:
             raise CannotTranslate(f"a lateral view of {name}")
-        source = (alias.name or f"_l{len(self._scope.sources)}").lower()
         unnest, columns = _unnest(name, arguments[0])
         given = [it.name.lower() for it in alias.columns] or _DEFAULTS[name](arguments[0].type)
         if len(given) != len(columns):
@@ -345,6 +348,17 @@ class From:
         head = "LEFT JOIN" if node.args.get("outer") else "CROSS JOIN"
         tail = " ON true" if node.args.get("outer") else ""
         return f"{head} {unnest} AS {quoted(source)} ({', '.join(map(quoted, names))}){tail}"
+
+    def _json_tuple(self, source: str, names: Sequence[str], arguments: Sequence[Typed]) -> str:
+        """One row for each, whatever is in it."""
+        self._scope.rules.call("json_tuple", arguments)
+        values = json_tuple(arguments[0], arguments[1:])
+        names = names or [f"c{place}" for place in range(len(values))]
+        if len(names) != len(values):
+            raise CannotTranslate(f"a lateral view of json_tuple with {len(names)} names")
+        self._scope.add(Source.of(source, [(it, STRING) for it in names]))
+        rows = f"UNNEST(ARRAY[ROW({', '.join(it.sql for it in values)})])"
+        return f"CROSS JOIN {rows} AS {quoted(source)} ({', '.join(map(quoted, names))})"
 
 
 def _default_names(kind: HiveType) -> list[str]:
@@ -356,6 +370,9 @@ _DEFAULTS: dict[str, Callable[[HiveType], list[str]]] = {
     "posexplode": lambda kind: ["pos", *(["val"] if kind.name == "array" else _default_names(kind))],
     "inline": lambda kind: list(kind.within[0].names),
 }
+
+
+_TABLE_FUNCTIONS = frozenset({*_DEFAULTS, "json_tuple"})
 
 
 def _unnest(name: str, value: Typed) -> tuple[str, Sequence[HiveType]]:

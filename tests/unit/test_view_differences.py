@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
 from pysync.hiveql.differences import DIFFERENCES, differences_in, with_differences
 from pysync.hiveql.refusal import CannotTranslate
+from pysync.model.names import TableName
+from pysync.replay.window.plan import Work
+from pysync.sidecar import plans
 from pysync.targets.glue import GlueSettings
 from pysync.views.translation import Translation, accepted_in, encoded, translate
+from tests.conformance.objects import Source, columns, table
+from tests.conformance.objects import view as made
+from tests.support.glue import Bench
 from tests.support.hive_views import columns_of, view
 
 REFUSED: Mapping[str, tuple[str, str, str | None]] = {
@@ -28,13 +35,20 @@ def attempt(query: str, kind: str, hive: str | None, *accepted: str) -> Translat
     return translate(view(query, {"x": kind}), columns_of, hive, accepted)
 
 
-@pytest.mark.parametrize("difference", DIFFERENCES)
+@pytest.mark.parametrize("difference", sorted(DIFFERENCES.keys() - {"json-text"}))
 def test_a_view_is_refused_by_its_difference_and_translated_with_it(difference: str) -> None:
     query = REFUSED[difference]
     with pytest.raises(CannotTranslate) as caught:
         attempt(*query, *(DIFFERENCES.keys() - {difference}))
     assert caught.value.difference == difference
     assert attempt(*query, *DIFFERENCES).differences == {difference}
+
+
+def test_json_is_an_error_where_it_has_no_known_text_unless_that_is_accepted() -> None:
+    query = ("select get_json_object(s, '$.a') as x from t", "string", None)
+    assert "(see json-text of views_accept)" in attempt(*query).sql
+    accepted = attempt(*query, "json-text")
+    assert ("views_accept" in accepted.sql, accepted.differences) == (False, {"json-text"})
 
 
 def test_a_view_without_a_difference_has_none_whatever_is_accepted() -> None:
@@ -48,6 +62,25 @@ def test_the_comment_names_the_differences_and_keeps_what_was_there() -> None:
     comment = with_differences("what it is for", ["double-text"]) or ""
     assert comment.startswith("what it is for (accepted: double-text: ")
     assert differences_in(comment) == ["double-text"]
+
+
+def test_plan_why_and_verify_name_the_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, source = Bench(), Source()
+    base, name = TableName(bench.database(), "t"), "v"
+    target = bench.target(views_accept=["double-text"])
+    target.apply(source.put_table(table(base, "s3://b/t", cols=["a:double", "b:string"])))
+    query = f"select cast(a as string) as a, b as b from {base.database}.t"
+    definition = made(TableName(base.database, name), query)
+    definition.sd.cols = columns(["a:string", "b:string"])
+    told = "view: its rows may differ, as is accepted: double-text: "
+    put = source.put_table(definition)
+    monkeypatch.setattr(plans, "target_kind", lambda _: SimpleNamespace(open=lambda _: target))
+    (planned,) = plans._lost_of_views(target.store.settings, [Work(frozenset(), (put,), ())]).values()
+    target.apply(put)
+    there = target.table(TableName(base.database, name))
+    for lost in (planned, target.lost(there), target.lost(definition)):
+        assert [it.startswith(told) for it in lost] == [True]
+    assert target.differences(definition, there) == []
 
 
 @pytest.mark.parametrize("text", [None, "", "select 1", "/* Presto View: no base64 */", "/* Presto View: W10= */"])

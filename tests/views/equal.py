@@ -110,6 +110,11 @@ def _are_alike_but_for_blanks(one: Any, other: Any) -> bool:
     return isinstance(one, str) and isinstance(other, str) and one.rstrip(" ") == other.rstrip(" ")
 
 
+def _have_the_same_characters(one: Any, other: Any) -> bool:
+    """As two objects of JSON have whose keys are in another order."""
+    return isinstance(one, str) and isinstance(other, str) and one[:1] == "{" and sorted(one) == sorted(other)
+
+
 def _are_near(one: Any, other: Any) -> bool:
     return isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=0.1, abs_tol=1)
 
@@ -122,6 +127,7 @@ ALIKE: Mapping[str, Alike] = {
     "char-blanks": _are_alike_but_for_blanks,
     "decimal-average": lambda one, _: one is None,
     "double-text": _have_the_same_numbers,
+    "json-text": lambda one, other: _have_the_same_numbers(one, other) or _have_the_same_characters(one, other),
     "negative-zero": _are_zeros,
     "percentile": _are_near,
     "regexp-group": lambda one, other: {type(one), type(other)} <= {str, type(None)},

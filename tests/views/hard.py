@@ -114,11 +114,11 @@ def hard_rows() -> Iterator[str]:
     shifted = [*TEXTS[7:], *TEXTS[:7]]
     for place, (text, other, values) in enumerate(zip(TEXTS, shifted, zip(*columns, strict=True), strict=True), 1):
         row = dict(zip(names, values, strict=True))
-        row |= {"id": str(place), "s": _literal(text), "t": _literal(other)}
+        row |= {"id": str(place), "s": literal(text), "t": literal(other)}
         yield ", ".join(row[it.split(" ")[0]] for it in COLUMNS.split(", "))
 
 
-def _literal(text: str | None) -> str:
+def literal(text: str | None) -> str:
     if text is None:
         return "null"
     return "'" + "".join(it if it.isalnum() and it.isascii() else _escape(it) for it in text) + "'"
