@@ -12,12 +12,11 @@ from pysync.views.moments import MOMENTS
 from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
+from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {**STRINGS, **NUMBERS, **MOMENTS, **COLLECTIONS, **CONDITIONS}
-_OF_ZONE = "its result depends on the time zone of the session"
 REASONS: Mapping[str, str] = {
-    **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
-    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
+    **dict.fromkeys(DEPENDENT, DEPENDS_ON_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("add_months", "map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
     **dict.fromkeys(("get_json_object", "json_tuple"), "Trino reads paths, numbers and objects in JSON in another way"),

@@ -19,7 +19,7 @@ from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import rules_of
 from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
-from pysync.views.versions import VERSIONS
+from pysync.views.versions import VERSIONS, rules_in
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"
 MARKS = {"presto_view": "true", "comment": "Presto View"}
@@ -51,6 +51,11 @@ def encoded(sql: str, columns: Columns, database: str, comment: str | None = Non
     return f"{_PREFIX}{base64.b64encode(content).decode()}{_SUFFIX}"
 
 
+def is_of_hive(view: Any) -> bool:
+    """Whether it is a view of Hive, not of Spark. Raises CannotTranslate for one of Spark that is not understood."""
+    return rules_of(view) is None
+
+
 def is_presto(text: str | None) -> bool:
     """Whether the text is that of a view of Presto, Trino or Athena."""
     return (text or "").startswith("/* Presto ")
@@ -64,11 +69,11 @@ class Translation:
     columns: Columns
 
 
-def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Translation:
+def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None, zone: str | None = None) -> Translation:
     """The view in Trino's SQL, with the columns that its metastore says. Raises CannotTranslate.
 
     The same view and the same tables give the same text. `hive` is the version of Hive whose view it is, if that is
-    known: a key of VERSIONS.
+    known: a key of VERSIONS. `zone` is the time zone of its sessions, if that is known.
     """
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
@@ -76,7 +81,7 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     database = database_in_view(view.parameters, view.dbName)
     rules = rules_of(view)
     if rules is None:
-        sql, columns = translated_text(text, columns_of, normalized(database), hive)
+        sql, columns = translated_text(text, columns_of, normalized(database), hive, zone)
     else:
         sql, columns = translated_query(text, Scope(columns_of, normalized(database), rules))
     _assert_same(wanted, columns)
@@ -85,7 +90,9 @@ def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None) -> Tran
     return Translation(sql, wanted)
 
 
-def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str | None) -> _Translated:
+def translated_text(
+    text: str, columns_of: ColumnsOf, database: str, hive: str | None, zone: str | None = None
+) -> _Translated:
     """A query of Hive in Trino's SQL, and its columns. Raises CannotTranslate.
 
     If the version of Hive is not known, all versions must mean the same.
@@ -94,7 +101,7 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
     refused: dict[str, str] = {}
     for version in VERSIONS if hive is None else [hive]:
         try:
-            translations[version] = translated_query(text, Scope(columns_of, database, VERSIONS[version]))
+            translations[version] = translated_query(text, Scope(columns_of, database, rules_in(version, zone)))
         except CannotTranslate as error:
             refused[version] = str(error)
     for version, reason in refused.items():
