@@ -25,6 +25,7 @@ from pysync.base.errors import UsageError
 from pysync.base.text import quoted
 from pysync.base.toml_file import checked, read_text, refusal, tables_in
 from pysync.base.validation import AccountName, Duration, Finite, HostName, Interval, PlainPath, Seconds
+from pysync.base.zones import time_zones
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import (
     AddressList,
@@ -44,6 +45,15 @@ def _host(text: str) -> str:
     except ValueError:
         raise ValueError(f"{quoted(text)} is not an IP address; write 127.0.0.1, 10.0.0.5 or 0.0.0.0") from None
 
+
+def _time_zone(text: str) -> str:
+    if text not in time_zones():
+        raise ValueError(f"{quoted(text)} is not a time zone; write Europe/Oslo, America/New_York or UTC")
+    return text
+
+
+TimeZone = Annotated[str, AfterValidator(_time_zone)]
+"""A name of the tz database."""
 
 Host = Annotated[str, AfterValidator(_host)]
 """An address of this machine."""
@@ -78,6 +88,11 @@ class SourceConfig(_Section):
         description="The version of Hive that runs the queries of views. Versions read strings as numbers and dates, "
         "and order NULLs, in ways of their own. Default: that of the metastore, as the listener reports it; if it is "
         "not known, views that all versions read alike are translated for Athena.",
+    )
+    hive_time_zone: TimeZone | None = Field(
+        default=None,
+        description="The time zone of the sessions that run the queries of views: Europe/Oslo, UTC. Default: views "
+        "whose rows depend on it are not translated for Athena.",
     )
     replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
         default={},
@@ -116,7 +131,7 @@ class SourceConfig(_Section):
 
     def hive(self, found: Callable[[], str | None]) -> SourceHive:
         """The Hive whose views these are; `found` gives the version that the source tells (SourceHive)."""
-        return SourceHive(self.hive_version, found=found)
+        return SourceHive(self.hive_version, self.hive_time_zone, found)
 
 
 class BridgeConfig(_Section):

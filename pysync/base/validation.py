@@ -54,7 +54,7 @@ _TEXTS: Mapping[str, str] = {
 }
 
 
-_ELSEWHERE: Mapping[str, str] = {"hive_version": "[source]"}
+_ELSEWHERE: Mapping[str, str] = {"hive_version": "[source]", "hive_time_zone": "[source]"}
 """The sections of keys that are easily written into another one."""
 
 

@@ -12,13 +12,13 @@ class CannotTranslate(Exception):
     """Why a view keeps its HiveQL: a few words for people, which name the part of the query.
 
     `difference` is the id of the difference (pysync.hiveql.differences) that stands in the way, if a person may accept
-    it; `needs_version` says that the view would be translated if the version of Hive was known.
+    it; `needs` is the key of [source] without which the view cannot be translated.
     """
 
-    def __init__(self, reason: str, *, difference: str = "", needs_version: bool = False) -> None:
+    def __init__(self, reason: str, *, difference: str = "", needs: str = "") -> None:
         super().__init__(reason)
         self.difference = difference
-        self.needs_version = needs_version
+        self.needs = needs
 
 
 def refuse_other_dialects(properties: Mapping[str, str] | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.base import Rejected
 from pysync.targets.glue.views import Views
 from pysync.targets.settings import TargetSettings
-from pysync.targets.source_hive import RELEASES, Release, SourceHive
+from pysync.targets.source_hive import RELEASES, SourceHive
 from pysync.verify.findings import Selection
 from pysync.views.translation import is_presto
 
@@ -100,9 +100,9 @@ class SourceAtTarget:
 class _Catalog:
     """The Data Catalog as pysync will write it, if it translates views for this version and these differences."""
 
-    def __init__(self, source: SourceAtTarget, hive: Release | None, accepted: Collection[str]) -> None:
+    def __init__(self, source: SourceAtTarget, hive: SourceHive, accepted: Collection[str]) -> None:
         self._source = source
-        self._views = Views("best-effort", SourceHive(hive), self._fields, lambda _: nullcontext(), accepted)
+        self._views = Views("best-effort", hive, self._fields, lambda _: nullcontext(), accepted)
         self._made: dict[TableName, Fields | None] = {}
 
     def differences(self, view: Any) -> Collection[str]:
@@ -174,27 +174,28 @@ class _Trial:
 
     @cached_property
     def _tried(self) -> list[_Tried]:
-        catalog = self._catalog(None, None)
+        catalog = _Catalog(self.source, self.settings.source_hive, self.settings.views_accept)
         return [_tried(catalog, name, view) for name, view in self.source.views()]
 
     @property
     def _gains(self) -> Counter[str]:
         """How many of the refused views are translated with one more setting."""
         refused = [it for it in self._tried if it.refusal is not None]
-        changes = list(self._changes([it.refusal for it in refused if it.refusal is not None]))
-        gains = {_setting(self.settings, *it): _gain(self._catalog(*it), refused) for it in changes}
+        changes = self._changes([it.refusal for it in refused if it.refusal is not None])
+        gains = {setting: _gain(_Catalog(self.source, hive, accepted), refused) for setting, hive, accepted in changes}
         return Counter({setting: gain for setting, gain in gains.items() if gain})
 
-    def _changes(self, refusals: Sequence[CannotTranslate]) -> Iterator[tuple[Release | None, str | None]]:
-        """The version of Hive, or the one difference, that a refusal asks for."""
-        if any(it.needs_version for it in refusals):
-            yield from ((version, None) for version in RELEASES)
-        asked = {it.difference for it in refusals}
-        yield from ((None, it) for it in DIFFERENCES if it in asked)
-
-    def _catalog(self, version: Release | None, difference: str | None) -> _Catalog:
-        accepted = {*self.settings.views_accept, *([difference] if difference else ())}
-        return _Catalog(self.source, version or self.settings.source_hive.release(), accepted)
+    def _changes(self, refusals: Sequence[CannotTranslate]) -> Iterator[tuple[str, SourceHive, Collection[str]]]:
+        """One setting more for which a refusal asks, as it stands in pysync.toml, and what holds with it."""
+        hive, accepted = self.settings.source_hive, self.settings.views_accept
+        needs, asked = {it.needs for it in refusals}, {it.difference for it in refusals}
+        if "hive_version" in needs:
+            yield from ((f'[source] hive_version = "{it}"', replace(hive, version=it), accepted) for it in RELEASES)
+        if "hive_time_zone" in needs:
+            yield "[source] hive_time_zone", replace(hive, time_zone="UTC"), accepted
+        for it in (it for it in DIFFERENCES if it in asked):
+            more = (*accepted, it)
+            yield f"views_accept = [{', '.join(map(_quoted, more))}]", hive, more
 
 
 def _tried(catalog: _Catalog, name: TableName, view: Any) -> _Tried:
@@ -211,18 +212,14 @@ def _gain(catalog: _Catalog, refused: Sequence[_Tried]) -> int:
     return sum(_tried(catalog, it.source, it.view).state != "refused" for it in refused)
 
 
-def _setting(settings: AwsSettings, version: Release | None, difference: str | None) -> str:
-    """As it stands in pysync.toml."""
-    if version is not None:
-        return f'[source] hive_version = "{version}"'
-    listed = ", ".join(f'"{it}"' for it in (*settings.views_accept, difference))
-    return f"views_accept = [{listed}]"
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def helps(refusal: CannotTranslate) -> str:
     """What a person can do about a refused view."""
-    if refusal.needs_version:
-        return "set [source] hive_version"
+    if refusal.needs:
+        return f"set [source] {refusal.needs}"
     if refusal.difference:
         return f'accept "{refusal.difference}" in views_accept: {DIFFERENCES[refusal.difference]}'
     return "change the view at the source"

@@ -29,10 +29,12 @@ def _not_found() -> str | None:
 class SourceHive:
     """`version` is what pysync.toml says of it; if it says nothing, `found` gives the version that the source tells.
 
+    `time_zone` is that of the sessions that run views, if pysync.toml says it.
     `found` may raise PysyncError, and so do the methods then.
     """
 
     version: Release | None = None
+    time_zone: str | None = None
     found: Callable[[], str | None] = field(default=_not_found, compare=False)
 
     def release(self) -> Release | None:
@@ -41,5 +43,5 @@ class SourceHive:
 
     def as_json(self) -> str:
         """All that views are read by now, as a JSON object. Views that were read by another are to be read again."""
-        known = {"hive_version": self.release()}
+        known = {"hive_version": self.release(), "hive_time_zone": self.time_zone}
         return json.dumps({key: value for key, value in known.items() if value is not None})

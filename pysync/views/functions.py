@@ -15,6 +15,7 @@ from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
 from pysync.views.urls import URLS
+from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {
     **STRINGS,
@@ -27,10 +28,8 @@ FUNCTIONS: Mapping[str, Callable[..., Typed]] = {
     **URLS,
 }
 _UNKNOWN = "what it gives in Trino is not known"
-_OF_ZONE = "its result depends on the time zone of the session"
 REASONS: Mapping[str, str] = {
-    **dict.fromkeys(("unix_timestamp", "from_unixtime", "current_date", "current_timestamp", "now"), _OF_ZONE),
-    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp", "to_unix_timestamp"), _OF_ZONE),
+    **dict.fromkeys(DEPENDENT, DEPENDS_ON_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
     "find_in_set": "Trino has no such function",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_integer, cast
@@ -11,8 +12,10 @@ from pysync.views.typed_expressions import Typed, text, written
 from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP
 
 # What has a meaning of its own in some version of Java is not among the characters that stand for themselves.
-_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z%'\"#{}\[\]]")
+_ITSELF = r"[^A-Za-z%'\"#{}\[\]]"
 _TRINO_PATTERN = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%i", "ss": "%s"}
+_TRINO_NAMES = {"EEEE": "%W", "EEE": "%a", "E": "%a", "MMMM": "%M", "MMM": "%b"}  # in English
+_NUMBER_OF_DAY = "u"  # 1 is a Monday
 _UNITS = {"YEAR": "year", "YYYY": "year", "YY": "year", "MONTH": "month", "MON": "month", "MM": "month"}
 
 _MONTHS = "(year(x[1]) - year(x[2])) * 12 + month(x[1]) - month(x[2])"
@@ -59,12 +62,37 @@ def _trunc(value: Typed, unit: Typed) -> Typed:
     return Typed(f"date_trunc('{name}', {as_date(value).sql})", DATE)
 
 
-def _date_format(value: Typed, pattern: Typed) -> Typed:
+def _date_format(value: Typed, pattern: Typed, more: Mapping[str, str] = MappingProxyType({})) -> Typed:
     java = written(pattern, "a pattern of date_format")
-    if value.type not in {DATE, TIMESTAMP} or not java or "".join(_PATTERN.findall(java)) != java:
+    if value.type not in {DATE, TIMESTAMP}:
         raise CannotTranslate(f"the function date_format of {value.type} with {java!r}")
-    trino = _PATTERN.sub(lambda it: _TRINO_PATTERN.get(it[0], it[0]), java)
-    return Typed(f"date_format({cast(value, TIMESTAMP).sql}, {text(trino)})", STRING)
+    return Typed(_formatted(cast(value, TIMESTAMP).sql, java, "date_format", more), STRING)
+
+
+def date_format(value: Typed, pattern: Typed) -> Typed:
+    """The same with names of days and months, as every Hive has them."""
+    return _date_format(value, pattern, _TRINO_NAMES)
+
+
+def date_format_of_java_util(value: Typed, pattern: Typed) -> Typed:
+    """The same with the number of the day, which the pattern u is before Hive 4."""
+    if pattern.literal == _NUMBER_OF_DAY and value.type in {DATE, TIMESTAMP}:
+        return Typed(f"CAST(day_of_week({value.sql}) AS varchar)", STRING)
+    return date_format(value, pattern)
+
+
+def formatted(time: str, java: str, name: str) -> str:
+    """A time of Trino by a pattern of Java, names of days and months among it. Raises CannotTranslate."""
+    return _formatted(time, java, name, _TRINO_NAMES)
+
+
+def _formatted(time: str, java: str, name: str, more: Mapping[str, str]) -> str:
+    known = {**_TRINO_PATTERN, **more}
+    pattern = re.compile("|".join([*sorted(known, key=len, reverse=True), _ITSELF]))
+    if not java or "".join(pattern.findall(java)) != java:
+        raise CannotTranslate(f"the function {name} with {java!r}")
+    trino = pattern.sub(lambda it: known.get(it[0], it[0]), java)
+    return f"date_format({time}, {text(trino)})"
 
 
 def _months_between(end: Typed, start: Typed) -> Typed:

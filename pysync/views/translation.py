@@ -22,7 +22,7 @@ from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import rules_of
 from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
-from pysync.views.versions import VERSIONS
+from pysync.views.versions import VERSIONS, rules_in
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"
 MARKS = {"presto_view": "true", "comment": "Presto View"}
@@ -55,6 +55,11 @@ def encoded(translation: Translation, database: str, comment: str | None = None,
     return f"{_PREFIX}{base64.b64encode(content).decode()}{_SUFFIX}"
 
 
+def is_of_hive(view: Any) -> bool:
+    """Whether it is a view of Hive, not of Spark. Raises CannotTranslate for one of Spark that is not understood."""
+    return rules_of(view) is None
+
+
 def is_presto(text: str | None) -> bool:
     """Whether the text is that of a view of Presto, Trino or Athena."""
     return (text or "").startswith("/* Presto ")
@@ -78,25 +83,32 @@ class Translation:
     differences: frozenset[str] = frozenset()
 
 
-def translate(view: Any, columns_of: ColumnsOf, hive: str | None = None, accepted: Collection[str] = ()) -> Translation:
+def translate(
+    view: Any,
+    columns_of: ColumnsOf,
+    hive: str | None = None,
+    accepted: Collection[str] = (),
+    zone: str | None = None,
+) -> Translation:
     """The view in Trino's SQL, with the columns that its metastore says. Raises CannotTranslate.
 
     The same view and the same tables give the same text. `hive` is the version of Hive whose view it is, if that is
-    known: a key of VERSIONS. `accepted` are the ids of differences that its rows may have.
+    known: a key of VERSIONS. `accepted` are the ids of differences that its rows may have. `zone` is the time zone of
+    its sessions, if that is known.
     """
     with accepting(accepted) as differences:
-        sql, columns = _translated(view, columns_of, hive)
+        sql, columns = _translated(view, columns_of, hive, zone)
         return Translation(sql, columns, frozenset(differences))
 
 
-def _translated(view: Any, columns_of: ColumnsOf, hive: str | None) -> _Translated:
+def _translated(view: Any, columns_of: ColumnsOf, hive: str | None, zone: str | None) -> _Translated:
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     text = view.viewExpandedText or view.viewOriginalText or ""
     database = database_in_view(view.parameters, view.dbName)
     rules = rules_of(view)
     if rules is None:
-        sql, columns = translated_text(text, columns_of, normalized(database), hive)
+        sql, columns = translated_text(text, columns_of, normalized(database), hive, zone)
     else:
         sql, columns = translated_query(text, Scope(columns_of, normalized(database), rules))
     _assert_same(wanted, columns)
@@ -105,7 +117,9 @@ def _translated(view: Any, columns_of: ColumnsOf, hive: str | None) -> _Translat
     return sql, wanted
 
 
-def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str | None) -> _Translated:
+def translated_text(
+    text: str, columns_of: ColumnsOf, database: str, hive: str | None, zone: str | None = None
+) -> _Translated:
     """A query of Hive in Trino's SQL, and its columns. Raises CannotTranslate.
 
     If the version of Hive is not known, all versions must mean the same.
@@ -114,25 +128,25 @@ def translated_text(text: str, columns_of: ColumnsOf, database: str, hive: str |
     refused: dict[str, CannotTranslate] = {}
     for version in VERSIONS if hive is None else [hive]:
         try:
-            translations[version] = translated_query(text, Scope(columns_of, database, VERSIONS[version]))
+            translations[version] = translated_query(text, Scope(columns_of, database, rules_in(version, zone)))
         except CannotTranslate as error:
             refused[version] = error
     for version, refusal in refused.items():
         if not translations:
             raise refusal
-        raise CannotTranslate(f"{refusal} (in Hive {version}; {_UNKNOWN})", needs_version=True)
+        raise CannotTranslate(f"{refusal} (in Hive {version}; {_UNKNOWN})", needs="hive_version")
     first, *others = translations.values()
     if any(it != first for it in others):
-        part = _differing_part(text, columns_of, database)
-        raise CannotTranslate(f"versions of Hive give different rows for {part}; {_UNKNOWN}", needs_version=True)
+        part = _differing_part(text, columns_of, database, zone)
+        raise CannotTranslate(f"versions of Hive give different rows for {part}; {_UNKNOWN}", needs="hive_version")
     return first
 
 
-def _differing_part(text: str, columns_of: ColumnsOf, database: str) -> str:
+def _differing_part(text: str, columns_of: ColumnsOf, database: str, zone: str | None) -> str:
     """The smallest expression whose translation depends on the version of Hive, as it is written."""
     traces = []
-    for rules in VERSIONS.values():
-        scope = Scope(columns_of, database, rules, trace=[])
+    for version in VERSIONS:
+        scope = Scope(columns_of, database, rules_in(version, zone), trace=[])
         translated_query(text, scope)
         traces.append(scope.trace or ())
     for (node, sql), *others in zip(*traces, strict=False):

@@ -93,6 +93,9 @@ BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = map(HiveType, ("boolean", "tinyint", "
 FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = map(HiveType, ("float", "double", "string", "date", "timestamp", "void"))
 
 
+UTC_TIMESTAMP = HiveType("timestamp in UTC")
+"""A column that has another time in Hive than in Trino, which does not know the time zone of Hive."""
+
 INTEGERS: Sequence[HiveType] = (TINYINT, SMALLINT, INT, BIGINT)
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
 from pysync.hiveql.differences import accept
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
 from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
-from pysync.views.moments import MOMENTS
+from pysync.views.moments import MOMENTS, date_format, date_format_of_java_util
 from pysync.views.months import MONTHS
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
 from pysync.views.typed_expressions import Typed, repeated
-from pysync.views.types import DATE, STRING, HiveType
+from pysync.views.types import DATE, STRING, UTC_TIMESTAMP, HiveType
+from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE, OF_SECONDS, ZonedFunctions
 
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
 
@@ -68,14 +70,17 @@ def _is_unread(value: Typed) -> bool:
 
 
 class Hive2Rules(HiveRules):
-    """A view of Hive 2.3."""
+    """A view of Hive 2.3. `zone` is the time zone of its sessions, if it is known."""
 
     aggregates: Mapping[str, str] = {
         **HiveRules.aggregates,
         "stddev_samp": "stddev_samp or 0",
         "var_samp": "var_samp or 0",
     }
-    functions: Mapping[str, Callable[..., Typed]] = _of_strings(parsed_date_of_2, _OF_DAYS | _OF_MOMENTS)
+    functions: Mapping[str, Callable[..., Typed]] = {
+        **_of_strings(parsed_date_of_2, _OF_DAYS | _OF_MOMENTS),
+        "date_format": date_format_of_java_util,
+    }
     long_products: LongProducts = "null"
     blanks = ""
     """What does not count round an integer."""
@@ -83,6 +88,25 @@ class Hive2Rules(HiveRules):
     """The strings that are decimals."""
     date_of: DateOf = staticmethod(date_of_2)
     """What a cast of a string to a date gives."""
+    is_java_util = True
+    """Whether times are those of java.util, not of java.time."""
+
+    def __init__(self, zone: str | None = None) -> None:
+        self._zone = zone
+        if zone is not None:
+            self.functions = {**self.functions, **ZonedFunctions(zone, self.is_java_util).by_name()}
+
+    def read(self, kind: HiveType) -> None:
+        """Some timestamps are others in Trino."""
+        if kind == UTC_TIMESTAMP:
+            raise CannotTranslate(f"a timestamp in files that have it in UTC, in the time zone {self._zone}")
+
+    def call(self, name: str, arguments: Sequence[Typed]) -> None:  # noqa: ARG002 - of no other rules
+        """Some functions need the time zone."""
+        if name in DEPENDENT and self._zone is None:
+            raise CannotTranslate(
+                f"the function {name}: {DEPENDS_ON_ZONE} (source.hive_time_zone is not set)", needs="hive_time_zone"
+            )
 
     def cast(self, value: Typed, to: HiveType) -> Typed:
         """Strings become integers and dates."""
@@ -108,10 +132,18 @@ class Hive3Rules(Hive2Rules):
     functions: Mapping[str, Callable[..., Typed]] = {
         **_of_strings(parsed_date_of_3, _OF_DAYS),
         **_of_strings(date_of_3, _OF_MOMENTS),
+        "date_format": date_format_of_java_util,
     }
+    is_java_util = False
     aggregates = HiveRules.aggregates
     blanks = _BLANKS
     date_of: DateOf = staticmethod(date_of_3)
+
+    def call(self, name: str, arguments: Sequence[Typed]) -> None:
+        """Apache's Hive 3.1 counts seconds in UTC, and vendors' Hives of that number may not."""
+        Hive2Rules.call(self, name, arguments)
+        if name in OF_SECONDS and self._zone != "UTC":
+            raise CannotTranslate(f"the function {name}, for which Hive 3.1 takes UTC or the session's time zone")
 
     def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
         """An average of decimals is NULL, or has more digits than its type, once a reducer has made it."""
@@ -128,7 +160,12 @@ class Hive4Rules(Hive2Rules):
     puts_nulls_last = True
     frames_by_values = "which has all rows in Hive 4 where it begins or ends at a NULL"
     matches_lines = True
-    functions: Mapping[str, Callable[..., Typed]] = {**OF_HIVE_4, **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS)}
+    functions: Mapping[str, Callable[..., Typed]] = {
+        **OF_HIVE_4,
+        **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS),
+        "date_format": date_format,
+    }
+    is_java_util = False
     date_of: DateOf = staticmethod(date_of_4)
 
     def decimal_as_text(self, value: Typed) -> Typed:
@@ -148,5 +185,10 @@ class Hive4Rules(Hive2Rules):
             accept("negative-zero", "a double plus 0, which Hive 4 leaves -0.0")
 
 
-VERSIONS: Mapping[str, HiveRules] = {"2.3": Hive2Rules(), "3.1": Hive3Rules(), "4": Hive4Rules()}
-"""The rules for a view of Hive, by its version."""
+VERSIONS: Mapping[str, Hive2Rules] = {"2.3": Hive2Rules(), "3.1": Hive3Rules(), "4": Hive4Rules()}
+"""The rules for a view of Hive, by its version, without a time zone."""
+
+
+def rules_in(version: str, zone: str | None) -> HiveRules:
+    """The rules for a view of that version, whose sessions have that time zone."""
+    return type(VERSIONS[version])(zone)

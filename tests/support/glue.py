@@ -84,10 +84,10 @@ class Bench:
         self._run("create_database", {"DatabaseInput": {"Name": name}})
         return name
 
-    def target(self, *, hive: Release | None = None, **values: Any) -> StoreTarget:
-        """A target on this bench, for views of that Hive."""
+    def target(self, *, hive: Release | None = None, zone: str | None = None, **values: Any) -> StoreTarget:
+        """A target on this bench, for views of that Hive in that time zone."""
         settings = GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", "parallel": 1, **values})
-        settings.use_source_hive(SourceHive(hive))
+        settings.use_source_hive(SourceHive(hive, zone))
         provide(settings, glue=self)
         return glue_target(settings)
 

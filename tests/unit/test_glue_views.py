@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
@@ -234,6 +235,34 @@ def test_timestamps_of_iceberg_are_not_those_of_hive(bench: Bench, source: Sourc
         )
         definition = view(TableName(base.database, "v"), f"select a, b from `{base.database}`.`ice`")
         assert ("whose format has timestamps" not in logged_changes(bench, source, definition)) == is_translated
+
+
+@pytest.mark.parametrize(
+    ("zone", "kind", "is_translated"),
+    [
+        ("Europe/Oslo", "parquet.MapredParquet", False),
+        ("Europe/Oslo", "orc.Orc", True),
+        ("UTC", "parquet.MapredParquet", True),
+        (None, "parquet.MapredParquet", True),
+    ],
+)
+def test_timestamps_of_parquet_files_are_others_outside_of_utc(
+    bench: Bench, base: TableName, zone: str | None, kind: str, *, is_translated: bool
+) -> None:
+    """Hive writes them in UTC, and shows them in its own time zone; a view that does not read them is as ever."""
+    made = table(TableName(base.database, "files"), "s3://b/f", cols=["a:int", "c:timestamp"])
+    made.sd.inputFormat = f"org.apache.hadoop.hive.ql.io.{kind}InputFormat"
+    source = Source()
+    target = bench.target(hive="2.3", zone=zone)
+    target.apply(source.put_table(made))
+    for name, columns, is_read in (("v", "c as a, a as b", True), ("w", "a, a as b", False)):
+        definition = view(TableName(base.database, name), f"select {columns} from `{base.database}`.`files`")
+        definition.sd.cols = made.sd.cols[::-1] if is_read else [made.sd.cols[0]] * 2
+        for place, it in enumerate(definition.sd.cols):
+            definition.sd.cols[place] = hive.FieldSchema("ab"[place], it.type)
+        target.apply(source.put_table(definition))
+        text = there(bench, base, name).viewOriginalText
+        assert (decoded(text) is not None) == (is_translated or not is_read), text
 
 
 def test_why_says_of_a_view_that_it_remains_hiveql_and_nothing_of_others(

@@ -39,13 +39,15 @@ class HiveVersion:
 class Hive:
     """A Hive with a metastore in memory; `directory` is for its files. One call at a time."""
 
-    def __init__(self, version: str, directory: Path) -> None:
-        """Start it, which takes some 10 s."""
+    def __init__(self, version: str, directory: Path, zone: str = "UTC") -> None:
+        """Start it, in that time zone, which takes some 10 s."""
         it = VERSIONS[version]
         jars, java = it.jars(), it.java()
         sources = [_OF_LAB / "HiveQueries.java", *sorted(_JAVA.glob("*.java")), *it.sources]
         class_path, settings = os.pathsep.join(map(str, jars)), {**_settings(directory), **it.settings()}
-        self._process = HiveProcess(directory, java, sources, class_path, settings, loads_jars=False, heap="1g")
+        self._process = HiveProcess(
+            directory, java, sources, class_path, settings, loads_jars=False, heap="1g", zone=zone
+        )
         path = [str(directory), str(self._process.classes), *map(str, jars)]
         converted = ListConverter().convert(path, self._process.gateway._gateway_client)
         self._queries = self._process.jvm.Loader.load(converted)

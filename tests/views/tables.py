@@ -17,7 +17,7 @@ from pysync.views.aggregates import AGGREGATES, WINDOWS
 from pysync.views.functions import FUNCTIONS, REASONS
 from pysync.views.translation import translated_text
 from pysync.views.types import Columns, parse_type
-from pysync.views.versions import VERSIONS
+from pysync.views.versions import VERSIONS, rules_in
 
 _COLUMNS = {
     "s": "string",
@@ -56,6 +56,7 @@ _OTHERS = (
     "i, i",
     "d, d",
 )
+_OF_ZONE = frozenset({*rules_in("2.3", "UTC").functions} - {*VERSIONS["2.3"].functions})
 _CASTS = ("string", "int", "bigint", "double", "decimal(10,2)", "date", "timestamp", "boolean")
 
 
@@ -74,9 +75,11 @@ def functions() -> str:
         "whatever the version, but with `hive_version` alone for some types, such as strings": kinds["partly"],
         "with `hive_version` alone": kinds["version"],
         "with an [accepted difference](#differences-that-you-accept) alone": kinds["accepted"],
+        "with `hive_time_zone` alone": sorted(_OF_ZONE),
     }
     lines = [f"| {what} | {_listed(names)} |" for what, names in rows.items()]
-    reasons = {why: sorted(it for it in REASONS if REASONS[it] == why) for why in dict.fromkeys(REASONS.values())}
+    left = {name: why for name, why in REASONS.items() if name not in _OF_ZONE}
+    reasons = {why: sorted(it for it in left if left[it] == why) for why in dict.fromkeys(left.values())}
     lines += [f"| refused: {why} | {_listed(names)} |" for why, names in reasons.items()]
     return "\n".join(["| translated | functions |", "|---|---|", *lines])
 

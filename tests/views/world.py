@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark.sql import SparkSession
@@ -60,6 +61,8 @@ class World:
 
     judge: str
     directory: Path
+    zone: str | None = None
+    """The time zone of a Hive that judges, if pysync is told it; else it is UTC."""
     has_hard_table: bool = False
     """Whether the table of hard values is there."""
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -73,10 +76,10 @@ class World:
         self._s3 = aws.client("s3")
         self._s3.create_bucket(Bucket=_BUCKET)
         settings: dict[str, Any] = {"name": "lake", "kind": "glue", "region": aws.region, "endpoint_url": aws.url}
-        self._glue = self._store(GlueSettings(**settings), SourceHive(SETTINGS.get(self.judge)))
-        self._of_any_version = self._store(GlueSettings(**settings), SourceHive())
+        self._glue = self._store(GlueSettings(**settings), SourceHive(SETTINGS.get(self.judge), self.zone))
+        self._of_any_version = self._store(GlueSettings(**settings), SourceHive(None, self.zone))
         accepting = GlueSettings(**settings, views_accept=tuple(DIFFERENCES))
-        self._accepting = self._store(accepting, SourceHive(SETTINGS.get(self.judge)))
+        self._accepting = self._store(accepting, SourceHive(SETTINGS.get(self.judge), self.zone))
         self.spark = LocalSpark(self.directory / "spark")
         self._stack.callback(self.spark.close)
         self._start_judge()
@@ -94,7 +97,7 @@ class World:
         self._hive: Hive | None = None
         self._asked: LocalSpark | RemoteSpark = self.spark
         if self.judge in SETTINGS:
-            self._hive = Hive(self.judge.removeprefix("hive-"), self.directory / "hive")
+            self._hive = Hive(self.judge.removeprefix("hive-"), self.directory / "hive", self.zone or "UTC")
             self._stack.callback(self._hive.close)
         elif self.judge in _OLDER_SPARKS:
             python = make_environment(self.judge, [_OLDER_SPARKS[self.judge]])
@@ -138,6 +141,16 @@ class World:
         for file in files.glob("*.parquet"):
             self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
         self._glue.create_table(self._glue.as_stored(_table(database, name, columns)))
+
+    def make_table(self, database: str, name: str, statement: str) -> None:
+        """A table that a Hive makes by a statement, with copies of its files, for Trino."""
+        assert self._hive is not None
+        self._hive.rows(database, statement)
+        table = self._hive.table(database, name)
+        for file in Path(urlsplit(table.sd.location).path).glob("[!._]*"):
+            self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
+        table.sd.location = f"s3://{_BUCKET}/{database}/{name}"
+        self._glue.create_table(self._glue.as_stored(table))
 
     def copy_table(self, table: Any, files: Path) -> list[str]:
         """A table that some engine has registered, with copies of its files, for Trino; what pysync says is lost."""

@@ -41,11 +41,12 @@ class HiveProcess:
         *,
         loads_jars: bool = True,
         heap: str = "512m",
+        zone: str = "UTC",
     ) -> None:
         """Start it; `directory` is for its files. PysyncError if there is no Java compiler, or if it fails.
 
         `sources` are compiled with the class path `jars`. If Java does not load these, whoever calls brings a class
-        loader. `settings` come before those that every Hive here has.
+        loader. `settings` come before those that every Hive here has. `zone` is Java's time zone.
         """
         directory.mkdir(parents=True, exist_ok=True)
         hive_site.write(directory / "hive-site.xml", {**_settings(directory), **settings})
@@ -55,7 +56,9 @@ class HiveProcess:
         _compile(self.classes, java, sources, jars)
         loaded = os.pathsep.join([str(directory), str(self.classes), jars]) if loads_jars else str(self.classes)
         self._log = (directory / "hive.log").open("a", encoding="utf-8", buffering=1)
-        self.gateway, self._process = _launch(directory, java, loaded, f"-Xmx{heap}", self._log)
+        self.gateway, self._process = _launch(
+            directory, java, loaded, [f"-Xmx{heap}", f"-Duser.timezone={zone}"], self._log
+        )
         self.jvm = self.gateway.jvm.pysync.lab
 
     def close(self) -> None:
@@ -78,8 +81,8 @@ def _compile(classes: Path, java: Path, sources: Sequence[Path], jars: str) -> N
         raise PysyncError("the embedded Athena cannot start: javac failed", f"{done.stdout}{done.stderr}")
 
 
-def _launch(directory: Path, java: Path, loaded: str, heap: str, log: IO[str]) -> tuple[Any, Any]:
-    options = [*_FAST, heap, "-Xshare:auto", "-Duser.timezone=UTC"]
+def _launch(directory: Path, java: Path, loaded: str, more: Sequence[str], log: IO[str]) -> tuple[Any, Any]:
+    options = [*_FAST, *more, "-Xshare:auto"]
     options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     options += [f"-Dlog4j2.configurationFile={(directory / 'hive-log4j2.properties').as_uri()}"]
     options += [f"-Dderby.stream.error.file={directory / 'derby.log'}", "-Dderby.system.durability=test"]

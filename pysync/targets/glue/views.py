@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -21,11 +22,13 @@ from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.targets.source_hive import SourceHive
-from pysync.views.translation import MARKS, accepted_in, encoded, is_presto
-from pysync.views.types import Columns, parse_type
+from pysync.views.translation import MARKS, accepted_in, encoded, is_of_hive, is_presto
+from pysync.views.types import UTC_TIMESTAMP, Columns, parse_type
 
 _DENIED = "AccessDeniedException"
 _OTHER_FORMATS = frozenset({"iceberg", "delta"})
+
+_OF_CLOCKS = frozenset({"org.apache.hadoop.mapred.TextInputFormat", "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"})
 
 Read = Callable[[TableName], Mapping[str, Any] | None]
 Classified = Callable[[str], AbstractContextManager[None]]
@@ -70,7 +73,9 @@ class Views:
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
         refuse_other_dialects(view.parameters)
-        translation = translate(view, self._columns, self._hive.release(), self._accepted)
+        zone = self._hive.time_zone
+        columns = partial(self._columns, is_moved=is_of_hive(view) and zone not in {None, "UTC"})
+        translation = translate(view, columns, self._hive.release(), self._accepted, zone)
         expected = copied(view)
         parameters = view.parameters or {}
         expected.viewExpandedText = view.viewExpandedText or view.viewOriginalText
@@ -81,8 +86,11 @@ class Views:
             raise CannotTranslate("a translation that is too long for Glue")
         return expected, translation.differences
 
-    def _columns(self, name: TableName) -> Columns:
-        """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it."""
+    def _columns(self, name: TableName, *, is_moved: bool) -> Columns:
+        """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it.
+
+        `is_moved`: most formats have a timestamp in UTC, which Hive shows in its own time zone, and Athena as it is.
+        """
         table = self._table(name)
         if table is None:
             raise CannotTranslate(f"the table {name}, which is not at the target")
@@ -91,7 +99,9 @@ class Views:
         if _has_other_timestamps(table):
             raise CannotTranslate(f"the table {name}, whose format has timestamps of its own")
         columns = [*(table.get("StorageDescriptor") or {}).get("Columns", ()), *table.get("PartitionKeys", ())]
-        return [(it["Name"].lower(), parse_type(it.get("Type", ""))) for it in columns]
+        is_moved = is_moved and table.get("TableType") != VIEW and not _has_times_of_clocks(table)
+        types = [(it["Name"].lower(), it.get("Type", "")) for it in columns]
+        return [(it, UTC_TIMESTAMP if is_moved and "timestamp" in kind else parse_type(kind)) for it, kind in types]
 
     def _table(self, name: TableName) -> Mapping[str, Any] | None:
         with self._classified(f"cannot read the table {name}, of which a view is made"):
@@ -115,3 +125,9 @@ def _has_other_timestamps(table: Mapping[str, Any]) -> bool:
     kinds = {parameters.get("table_type", "").lower(), parameters.get("spark.sql.sources.provider", "").lower()}
     columns = (table.get("StorageDescriptor") or {}).get("Columns", ())
     return bool(kinds & _OTHER_FORMATS) and any("timestamp" in it.get("Type", "") for it in columns)
+
+
+def _has_times_of_clocks(table: Mapping[str, Any]) -> bool:
+    """Whether its files have timestamps as a clock shows them, whatever the time zone."""
+    storage = table.get("StorageDescriptor") or {}
+    return storage.get("InputFormat") in _OF_CLOCKS

@@ -1,0 +1,161 @@
+"""Functions whose result depends on the time zone of Hive's session, with that zone written into Trino's text.
+
+What is not known to be the same is an error in Trino when the view is read, with the value in its message: times before
+1900, for which Java has two sorts of offsets, and after 9999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pysync.base.zones import time_zones
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.views.casts import as_date, as_string, cast
+from pysync.views.moments import formatted
+from pysync.views.typed_expressions import Typed, repeated, text, written
+from pysync.views.types import BIGINT, DATE, INT, STRING, TIMESTAMP, HiveType
+
+OF_SECONDS = frozenset({"from_unixtime", "to_unix_timestamp", "unix_timestamp"})
+"""The functions of seconds since 1970."""
+DEPENDENT = OF_SECONDS | {"current_date", "current_timestamp", "from_utc_timestamp", "now", "to_utc_timestamp"}
+"""The functions that need the zone."""
+DEPENDS_ON_ZONE = "its result depends on the time zone of the session"
+
+_SECOND = "yyyy-MM-dd HH:mm:ss"
+_FIRST, _LAST = -2208902400, 253402214400  # 1900-01-02 and 9999-12-31, so in every zone
+_FIRST_TIME, _LAST_TIME = "timestamp '1900-01-02 00:00:00'", "timestamp '9999-12-31 00:00:00'"
+_OTHER_TIMES = "Hive may have another time for "
+
+_MONTH_DAY = ("(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])")
+_OF_DAY = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+_MONTH_NAME = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_FORMS = {
+    _SECOND: (rf"\A[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]} {_OF_DAY}\z", "%Y-%m-%d %H:%i:%s"),
+    "yyyy-MM-dd": (rf"\A[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]}\z", "%Y-%m-%d"),
+    "yyyyMMdd": (rf"\A[0-9]{{4}}{_MONTH_DAY[0]}{_MONTH_DAY[1]}\z", "%Y%m%d"),
+    "dd/MMM/yyyy:HH:mm:ss": (rf"\A{_MONTH_DAY[1]}/{_MONTH_NAME}/[0-9]{{4}}:{_OF_DAY}\z", "%d/%b/%Y:%H:%i:%s"),
+}
+"""By a pattern of Java, how Trino reads what is written by it in full."""
+_NO_TIME = r"\A(?:(?!NaN)[A-Za-z][\s\S]*)?\z"
+"""What begins with a letter is no time by any of these patterns."""
+
+Functions = Mapping[str, Callable[..., Typed]]
+
+
+def _failing(value: str, kind: HiveType) -> str:
+    """An error that names the value; NULL if the value is."""
+    to = BIGINT if kind == STRING else kind  # what a text cannot always be
+    error = f"CAST(concat('{_OTHER_TIMES}', CAST({value} AS varchar)) AS {to.trino})"
+    return error if to == kind else f"CAST({error} AS {kind.trino})"
+
+
+def _within(value: str, sql: str, kind: HiveType, first: object = _FIRST_TIME, last: object = _LAST_TIME) -> Typed:
+    """`sql`, if the value is between two others; else an error, or NULL."""
+    return Typed(f"IF({value} BETWEEN {first} AND {last}, {sql}, {_failing(value, kind)})", kind)
+
+
+def _zone_of(value: Typed) -> str:
+    """A zone that is written there, if Java and Trino mean the same by it."""
+    name = written(value, "a time zone")
+    if name not in {"UTC", "GMT"} and ("/" not in name or name not in time_zones()):
+        raise CannotTranslate(f"the time zone {name!r}")
+    return name
+
+
+def _instant(time: str, zone: str, *, later: bool) -> str:
+    """The instant of a wall clock; of the two that a clock put back has, the `later` one or the one before.
+
+    What a clock put forward skips is as much later.
+    """
+    one = f"with_timezone({time}, {text(zone)})"
+    if zone == "UTC":
+        return one
+    # By the offset some hours later, or before: if the clock then shows another time, there is only one.
+    there, back = ("+", "-") if later else ("-", "+")
+    other = f"(with_timezone({time} {there} interval '4' hour, {text(zone)}) {back} interval '4' hour)"
+    return f"IF(CAST({other} AS timestamp(3)) = {time}, {other}, {one})"
+
+
+def _clock(instant: str, zone: str) -> str:
+    """What a clock shows at an instant."""
+    return f"CAST(at_timezone({instant}, {text(zone)}) AS timestamp(3))"
+
+
+@dataclass(frozen=True, slots=True)
+class ZonedFunctions:
+    """The functions in the time zone `zone`.
+
+    `is_java_util`: times are those of java.util, as in Hive 2.3, not of java.time.
+    """
+
+    zone: str
+    is_java_util: bool
+
+    def by_name(self) -> Functions:
+        """Each, by its name in lower case."""
+        now = _clock("current_timestamp", self.zone)
+        return {
+            "current_date": lambda: as_date(Typed(now, TIMESTAMP)),
+            "current_timestamp": lambda: Typed(now, TIMESTAMP),
+            "from_unixtime": self._from_unixtime,
+            "from_utc_timestamp": self._from_utc_timestamp,
+            "to_unix_timestamp": self._unix_timestamp,
+            "to_utc_timestamp": self._to_utc_timestamp,
+            "unix_timestamp": self._unix_timestamp,
+        }
+
+    def _from_unixtime(self, seconds: Typed, pattern: Typed | None = None) -> Typed:
+        if seconds.type not in {INT, BIGINT}:
+            raise CannotTranslate(f"the function from_unixtime of {seconds.type}")
+        java = _SECOND if pattern is None else written(pattern, "a pattern of from_unixtime")
+        time = f"from_unixtime({seconds.sql}, {text(self.zone)})"
+        return _within(repeated(seconds, 4).sql, formatted(time, java, "from_unixtime"), STRING, _FIRST, _LAST)
+
+    def _unix_timestamp(self, value: Typed | None = None, pattern: Typed | None = None) -> Typed:
+        if value is None:
+            return Typed("CAST(floor(to_unixtime(current_timestamp)) AS bigint)", BIGINT)
+        if value.type.is_text:
+            return self._of_text(value, _SECOND if pattern is None else written(pattern, "a pattern of unix_timestamp"))
+        if pattern is not None:
+            raise CannotTranslate(f"the function unix_timestamp of {value.type} with a pattern")
+        time = self._timestamp(value, "unix_timestamp")
+        return _within(time, self._seconds(time), BIGINT)
+
+    def _of_text(self, value: Typed, java: str) -> Typed:
+        """A text that is no time for certain is NULL; one that Java may read in some way of its own is an error."""
+        form = _FORMS.get(java)
+        if form is None or value.type.name == "char":
+            raise CannotTranslate(f"the function unix_timestamp of {value.type} with {java!r}")
+        source = repeated(as_string(value), 8).sql
+        time = f"TRY(date_parse(regexp_extract({source}, '{form[0]}'), '{form[1]}'))"
+        failing = f"IF(regexp_like({source}, '{_NO_TIME}'), NULL, {_failing(source, BIGINT)})"
+        read = f"IF(x BETWEEN {_FIRST_TIME} AND {_LAST_TIME}, {self._seconds('x')}, {failing})"
+        return Typed(f"element_at(transform(ARRAY[{time}], x -> {read}), 1)", BIGINT)
+
+    def _from_utc_timestamp(self, value: Typed, to: Typed) -> Typed:
+        time = self._timestamp(value, "from_utc_timestamp")
+        clock = _clock(f"with_timezone({self._shown(time)}, 'UTC')", _zone_of(to))
+        return _within(time, self._shown(clock), TIMESTAMP)
+
+    def _to_utc_timestamp(self, value: Typed, of: Typed) -> Typed:
+        time = self._timestamp(value, "to_utc_timestamp")
+        clock = _clock(_instant(self._shown(time), _zone_of(of), later=self.is_java_util), "UTC")
+        return _within(time, self._shown(clock), TIMESTAMP)
+
+    def _timestamp(self, value: Typed, what: str) -> str:
+        # Where clocks are put back at midnight, Hive 2.3 gives a date the time of the query.
+        takes_dates = not self.is_java_util or self.zone == "UTC"
+        if value.type != TIMESTAMP and not (value.type == DATE and takes_dates):
+            raise CannotTranslate(f"the function {what} of {value.type}")
+        return repeated(cast(value, TIMESTAMP), 8).sql
+
+    def _seconds(self, time: str) -> str:
+        whole = "truncate" if self.is_java_util else "floor"
+        return f"CAST({whole}(to_unixtime({_instant(time, self.zone, later=self.is_java_util)})) AS bigint)"
+
+    def _shown(self, time: str) -> str:
+        """A time of java.util is none that the clocks of the session skip: it is as much later."""
+        if not self.is_java_util or self.zone == "UTC":
+            return time
+        return f"CAST(with_timezone({time}, {text(self.zone)}) AS timestamp(3))"

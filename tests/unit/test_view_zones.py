@@ -1,0 +1,105 @@
+"""Functions that need the time zone of Hive's session: the zone is in the text, or the refusal says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pysync.base.errors import UsageError
+from pysync.config import load_config
+from pysync.hiveql.refusal import CannotTranslate
+from pysync.model.names import TableName
+from pysync.views.translation import translated_text
+from pysync.views.types import Columns, parse_type
+
+COLUMNS: Mapping[str, str] = {"n": "bigint", "ti": "tinyint", "ts": "timestamp", "dt": "date", "s": "string"}
+FILE = '[source]\nname = "onprem"\nhive_time_zone = "{zone}"\n[[targets]]\nname = "dr"\nkind = "glue"\n'
+
+
+def columns_of(_: TableName) -> Columns:
+    return [(name, parse_type(kind)) for name, kind in COLUMNS.items()]
+
+
+def translated(expression: str, hive: str | None, zone: str | None) -> str:
+    return translated_text(f"select {expression} as x from t", columns_of, "db", hive, zone)[0]
+
+
+def refused(expression: str, hive: str | None, zone: str | None) -> str:
+    with pytest.raises(CannotTranslate) as error:
+        translated(expression, hive, zone)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("hive", ["2.3", "3.1", "4", None])
+@pytest.mark.parametrize(
+    "expression",
+    ["from_unixtime(n)", "unix_timestamp(ts)", "current_date", "current_timestamp", "to_utc_timestamp(ts, 'UTC')"],
+)
+def test_without_the_time_zone_the_refusal_names_the_setting(expression: str, hive: str | None) -> None:
+    reason = refused(expression, hive, None)
+    assert "its result depends on the time zone of the session (source.hive_time_zone is not set)" in reason
+
+
+@pytest.mark.parametrize(
+    ("expression", "within"),
+    [
+        ("from_unixtime(n)", "from_unixtime(\"t\".\"n\", 'Europe/Berlin'), '%Y-%m-%d %H:%i:%s'"),
+        ("from_unixtime(n, 'EEEE')", "from_unixtime(\"t\".\"n\", 'Europe/Berlin'), '%W'"),
+        ("unix_timestamp(ts)", 'with_timezone("t"."ts", \'Europe/Berlin\')'),
+        ("unix_timestamp(s, 'yyyyMMdd')", "'%Y%m%d'"),
+        ("current_date", "at_timezone(current_timestamp, 'Europe/Berlin')"),
+        ("from_utc_timestamp(ts, 'Asia/Tokyo')", "'Asia/Tokyo'"),
+    ],
+)
+@pytest.mark.parametrize("hive", ["2.3", "4"])
+def test_the_time_zone_is_in_the_text(expression: str, within: str, hive: str) -> None:
+    assert within in translated(expression, hive, "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("from_unixtime(n, 'EEE, d MMM')", "the function from_unixtime with 'EEE, d MMM'"),
+        ("from_unixtime(n, s)", "a pattern of from_unixtime that is not a constant"),
+        ("from_unixtime(ti)", "the function from_unixtime of tinyint"),
+        ("unix_timestamp(s, 'MM/dd/yyyy')", "the function unix_timestamp of string with 'MM/dd/yyyy'"),
+        ("unix_timestamp(ts, 'yyyyMMdd')", "the function unix_timestamp of timestamp with a pattern"),
+        ("unix_timestamp(dt)", "the function unix_timestamp of date"),
+        ("from_utc_timestamp(ts, s)", "a time zone that is not a constant"),
+        ("from_utc_timestamp(ts, 'PST')", "the time zone 'PST'"),
+        ("to_utc_timestamp(ts, 'Europe/Atlantis')", "the time zone 'Europe/Atlantis'"),
+        ("to_utc_timestamp(s, 'UTC')", "the function to_utc_timestamp of string"),
+        ("now()", "the function now: its result depends on the time zone of the session"),
+    ],
+)
+def test_what_is_not_known_well_is_refused_in_a_zone_too(expression: str, reason: str) -> None:
+    assert refused(expression, "2.3", "Europe/Berlin") == reason
+
+
+def test_hives_of_3_1_count_seconds_alike_in_utc_alone() -> None:
+    assert "UTC or the session's time zone" in refused("from_unixtime(n)", "3.1", "Europe/Berlin")
+    assert "'UTC'" in translated("from_unixtime(n)", "3.1", "UTC")
+    assert translated("current_date", "3.1", "Europe/Berlin") == translated("current_date", "4", "Europe/Berlin")
+
+
+def test_a_version_that_is_not_known_needs_the_same_text_of_all() -> None:
+    assert translated("from_unixtime(n)", None, "UTC") == translated("from_unixtime(n)", "2.3", "UTC")
+    assert "source.hive_version is not set" in refused("unix_timestamp(ts)", None, "UTC")
+
+
+def test_the_pattern_u_is_the_day_of_the_week_before_hive_4() -> None:
+    assert "day_of_week" in translated("date_format(dt, 'u')", "2.3", None)
+    assert refused("date_format(dt, 'u')", "4", None) == "the function date_format with 'u'"
+
+
+@pytest.mark.parametrize(("zone", "is_one"), [("Europe/Berlin", True), ("UTC", True), ("Berlin", False), ("", False)])
+def test_a_time_zone_has_a_name_of_the_tz_database(zone: str, is_one: bool, tmp_path: Path) -> None:
+    file = tmp_path / "pysync.toml"
+    file.write_text(FILE.format(zone=zone))
+    if is_one:
+        assert load_config(file).targets[0].source_hive.time_zone == zone
+    else:
+        with pytest.raises(UsageError, match=r"source.hive_time_zone: .* is not a time zone; write Europe/Oslo"):
+            load_config(file)

@@ -1,0 +1,31 @@
+"""Views in the time zones of sessions: rows by the Hive whose view it is, rows by Trino at the target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.views import zones
+from tests.views.report import tell
+from tests.views.world import SETTINGS, World
+
+
+@pytest.mark.parametrize("zone", zones.ZONES)
+@pytest.mark.parametrize("judge", SETTINGS)
+def test_views_in_a_zone_give_the_same_rows_or_are_refused(judge: str, zone: str, tmp_path: Path) -> None:
+    with World(judge, tmp_path, zone=zone) as world:
+        world.create_database("shop")
+        (tmp_path / "z").mkdir()
+        (tmp_path / "z" / "z.txt").write_text("".join(f"{line}\n" for line in zones.lines(zone)))
+        for name, statement in zones.TABLES.items():
+            world.make_table("shop", name, statement.format(files=tmp_path / "z"))
+        views = [
+            (f"view_{subject}_{number}", query)
+            for subject, queries in zones.VIEWS.items()
+            for number, query in enumerate(queries, 1)
+        ]
+        failing = [world.try_view("shop", f"failing_{number}", it) for number, it in enumerate(zones.FAILING)]
+        counts = tell(f"in {zone}, by {judge}", (world.try_view("shop", *it) for it in views))
+    assert counts["wrong"] == 0
+    assert [it for it in failing if it.kind != "refused" and "Hive may have another time for" not in it.reason] == []
