@@ -100,12 +100,12 @@ def _unless(template: str) -> Callable[[Typed], Typed]:
 
 
 def _sign(value: Typed) -> Typed:
-    """-1, 0 or 1: a double, but an int of a decimal."""
+    """-1, 0 or 1: a double, but an int of a decimal; -1 also of NaN."""
     it = _number(value)
     if it.type.name == "decimal":
         return Typed(f"CAST(sign({it.sql}) AS integer)", INT)
-    sql = repeated(as_double(it), 2).sql
-    return Typed(f"IF({sql} = 0, 0e0, sign({sql}))", DOUBLE)
+    sql = repeated(as_double(it), 3).sql
+    return Typed(f"IF({sql} > 0, 1e0, IF({sql} = 0, 0e0, IF({sql} IS NOT NULL, -1e0)))", DOUBLE)
 
 
 NUMBERS: Mapping[str, Callable[..., Typed]] = {

@@ -24,19 +24,8 @@ _HAS_ICU = "view.sqlConfig.spark.sql.icu.caseMappings.enabled"
 _NULL_OF_ONE, _WITH_ICU, _ANSI_BY_DEFAULT = (3, 1), (4, 0), (4, 0)
 SAMPLED = frozenset({"stddev_samp", "var_samp"})
 """Aggregate functions of samples."""
-_HIVES_OWN = frozenset(
-    {
-        "array_contains",
-        "get_json_object",
-        "greatest",
-        "initcap",
-        "json_tuple",
-        "least",
-        "months_between",
-        "nullif",
-        "sqrt",
-    }
-)
+_HIVES_OWN = frozenset({"array_contains", "greatest", "initcap", "least", "months_between", "nullif", "sign", "sqrt"})
+_HIVES_OWN |= {"get_json_object", "json_tuple", "parse_url"}
 _OF_NUMBERS = frozenset({"abs", "avg", "ceil", "ceiling", "exp", "floor", "round", "sqrt", "sum"})
 _OF_NUMBERS |= {"ln", "log10", "log2", "pow", "power", "stddev_pop", "stddev_samp", "var_pop", "var_samp"}
 _NEVER_FAIL_ON_TEXT = frozenset(

@@ -23,8 +23,10 @@ _URL = (
 )
 _GROUPS = {"PROTOCOL": 1, "HOST": 2, "PATH": 3, "QUERY": 4, "REF": 5}
 _NEVER_MISSING = frozenset({"HOST", "PATH"})
-_OTHERS = rf"{_HEAD}(?i:(?:jar|mailto|netdoc|jrt|jmod):|(?:https?|ftp|file)://[^/?#]*\[)"
-"""URLs that Java reads in other ways: those of these protocols, and of an address of IPv6."""
+_OTHERS = rf"{_HEAD}(?i:(?:jar|mailto|netdoc|jrt|jmod):|(?:https?|ftp|file)://[^/?#]*(?:[\[\]\\<>{{}}|^`\x22]|[\x00-\x20]+[^\x00-\x20/?#]))"
+"""URLs that Java reads in other ways: those of these protocols, of an address of IPv6, or, by its version, of a host
+with characters that none has.
+"""
 _KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -38,7 +40,7 @@ def _parse_url(value: Typed, part: Typed, key: Typed | None = None) -> Typed:
         found = f"lower({found})"
     if name in _NEVER_MISSING:
         found = f"IF(regexp_like(u, {text(_URL)}), COALESCE({found}, ''))"
-    refused = "CAST(CAST('a URL of IPv6, jar or mailto: ' || u AS bigint) AS varchar)"
+    refused = "CAST(CAST('a URL of IPv6, jar or mailto, or with a wrong host: ' || u AS bigint) AS varchar)"
     known = f"IF(regexp_like(u, {text(_OTHERS)}), {refused}, {found})"
     whole = f"element_at(transform(ARRAY[{as_string(value).sql}], u -> {known}), 1)"
     return repeated(Typed(whole if key is None else _value_of(whole, key), STRING), 1)
