@@ -82,13 +82,8 @@ def tables(
     """
     if begin is not None and sort != "name":
         raise UsageError("--from and --sort exclude each other", "give one of them")
-    request: dict[str, Any] = {
-        "state": state and state.replace("-", "_"),
-        "database": database,
-        "part": name,
-        "target": target,
-    }
-    request |= {"sort": sort.replace("-", "_"), "look": True}
+    request: dict[str, Any] = {"database": database, "part": name, "target": target, "look": True}
+    request |= {"state": state and state.replace("-", "_"), "sort": sort.replace("-", "_")}
     answer = dict(_all_pages(config, request, begin, limit))
     if as_json:
         print_json(answer)

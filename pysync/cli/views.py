@@ -65,12 +65,12 @@ def views(
 
 def _translating(file: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
     """The targets that translate views. Raises UsageError if there is none."""
-    found = [it for it in chosen(file, name, loaded.targets) if it.translates_views]
-    if not found:
+    translating = [it for it in chosen(file, name, loaded.targets) if it.translates_views]
+    if not translating:
         what = f"the target {name}" if name else f"no target in {file}"
         verb = "translates no views" if name else "translates views"
         raise UsageError(f"{what} {verb}", 'targets of kind glue and athena do, unless views = "off"')
-    return found
+    return translating
 
 
 def _print(summary: Json, rows: list[Json]) -> None:

@@ -63,11 +63,11 @@ def have_recorded(config: Config, report: Report, seconds: tuple[float, float]) 
     """
     numbers = numbers_of(report.compared)
     unequal = sorted({it.source for it in report.compared if it.result != EQUAL and it.source})
-    found: dict[str, Any] = {"numbers": numbers, "unequal": unequal, "began_at": seconds[0], "ended_at": seconds[1]}
+    result: dict[str, Any] = {"numbers": numbers, "unequal": unequal, "began_at": seconds[0], "ended_at": seconds[1]}
     is_short = sum(map(len, (*numbers, *unequal))) + 8 * (len(numbers) + len(unequal)) < _LONGEST_FOUND
     # The comparison is good without that: the target may be disabled, the sidecar busy, or another user's.
     with suppress(PysyncError):
-        ask(config.queue.directory, "verify", target=report.target, **(found if is_short else {}))
+        ask(config.queue.directory, "verify", target=report.target, **(result if is_short else {}))
 
 
 def _requests(drift: Sequence[ComparedObject]) -> Iterator[tuple[list[str], list[str]]]:

@@ -71,8 +71,8 @@ class SourceAtTarget:
         for database in sorted(filter(self._policy.takes_database, self._source.databases())):
             names = [it for it in sorted(self._source.views(database)) if self._is_chosen(TableName(database, it))]
             for start in range(0, len(names), _PER_CALL):
-                found = self._source.tables_by_name(database, names[start : start + _PER_CALL])
-                for view in sorted(found, key=lambda it: it.tableName):
+                tables = self._source.tables_by_name(database, names[start : start + _PER_CALL])
+                for view in sorted(tables, key=lambda it: it.tableName):
                     if self._policy.rule_against_definition(view) is None:
                         name = TableName(database, view.tableName)
                         self._mapping.apply_to(view)
@@ -188,12 +188,12 @@ class _Trial:
     def _changes(self, refusals: Sequence[CannotTranslate]) -> Iterator[tuple[str, SourceHive, Collection[str]]]:
         """One setting more for which a refusal asks, as it stands in pysync.toml, and what holds with it."""
         hive, accepted = self.settings.source_hive, self.settings.views_accept
-        needs, asked = {it.needs for it in refusals}, {it.difference for it in refusals}
+        needs, differences = {it.needs for it in refusals}, {it.difference for it in refusals}
         if "hive_version" in needs:
             yield from ((f'[source] hive_version = "{it}"', replace(hive, version=it), accepted) for it in RELEASES)
         if "hive_time_zone" in needs:
             yield "[source] hive_time_zone", replace(hive, time_zone="UTC"), accepted
-        for it in (it for it in DIFFERENCES if it in asked):
+        for it in (it for it in DIFFERENCES if it in differences):
             more = (*accepted, it)
             yield f"views_accept = [{', '.join(map(_quoted, more))}]", hive, more
 

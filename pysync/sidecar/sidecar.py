@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -111,9 +111,7 @@ class Sidecar:
         self._settle_names(file)
         self.reloads = Reloads(config, file, self.queue, parts) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
-        self._hive = FoundVersion(self.queue, config.source.name)
-        for it in settings:
-            it.use_source_hive(config.source.hive(self._hive.version))
+        self._hive = self._hive_of(settings)
         self._watch = watch = GapWatch(self.queue, config.source.silence_seconds, hive=self._hive)
         self._roll, self._clocks, overlaps = watch.roll, watch.clocks, Overlaps()
         overlaps.recall(self.queue)
@@ -306,6 +304,13 @@ class Sidecar:
         except (QueueFull, QueueFailed) as error:
             log.error("trim_failed", reason=str(error))
             return 0
+
+    def _hive_of(self, targets: Iterable[TargetSettings]) -> FoundVersion:
+        """The version that is found of the source's Hive, by which the views of all targets are read."""
+        hive = FoundVersion(self.queue, self._config.source.name)
+        for it in targets:
+            it.use_source_hive(self._config.source.hive(hive.version))
+        return hive
 
     def _bridge(self, token: str, reception: Reception) -> Bridge:
         return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)

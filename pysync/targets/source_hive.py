@@ -27,19 +27,19 @@ def _not_found() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SourceHive:
-    """`version` is what pysync.toml says of it; if it says nothing, `found` gives the version that the source tells.
+    """`version` is that in pysync.toml; without it `found_version` gives the version that the source reports.
 
     `time_zone` is that of the sessions that run views, if pysync.toml says it.
-    `found` may raise PysyncError, and so do the methods then.
+    `found_version` may raise PysyncError, and so do the methods then.
     """
 
     version: Release | None = None
     time_zone: str | None = None
-    found: Callable[[], str | None] = field(default=_not_found, compare=False)
+    found_version: Callable[[], str | None] = field(default=_not_found, compare=False)
 
     def release(self) -> Release | None:
         """By which rules views are read now; None if that is not known."""
-        return self.version or release_of(self.found() or "")
+        return self.version or release_of(self.found_version() or "")
 
     def as_json(self) -> str:
         """All that views are read by now, as a JSON object. Views that were read by another are to be read again."""

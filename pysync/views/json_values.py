@@ -65,10 +65,10 @@ def _get_json_object(value: Typed, path: Typed) -> Typed:
     steps = written(path, "a path of get_json_object")
     if not _PATH.fullmatch(steps):
         raise CannotTranslate(f"the path {steps!r} of get_json_object, which has more than names and indexes")
-    found = "json_parse(t)"
+    item = "json_parse(t)"
     for place, step in enumerate(_STEP.finditer(steps)):
-        found = _item(found, step[2]) if step[1] is None else _member(found, step[1], is_first=place == 0)
-    return _read(value, [(found, steps)])[0]
+        item = _item(item, step[2]) if step[1] is None else _member(item, step[1], is_first=place == 0)
+    return _read(value, [(item, steps)])[0]
 
 
 def json_tuple(value: Typed, names: Sequence[Typed]) -> Sequence[Typed]:
@@ -83,15 +83,15 @@ def _read(value: Typed, places: Sequence[tuple[str, str]]) -> Sequence[Typed]:
     """The texts of what is at these places of the text `t`: a value of JSON, and its path."""
     string = as_string(value).sql
     readable = f"element_at(transform(ARRAY[{string}], s -> {_READABLE}), 1)"
-    found = []
+    texts = []
     for place, path in places:
         row = f"ROW(x, json_format(x), json_format(json_extract(t, {text(_quoted(path))})))"
         values = f"transform(ARRAY[{place}], x -> {row})"
         all_ = (
             f"element_at(transform(ARRAY[{readable}], t -> element_at(transform({values}, v -> {_as_text()}), 1)), 1)"
         )
-        found.append(repeated(Typed(all_, STRING), 1))
-    return found
+        texts.append(repeated(Typed(all_, STRING), 1))
+    return texts
 
 
 def _quoted(path: str) -> str:

@@ -31,8 +31,8 @@ def _exact(values: Sequence[Typed], distinct: str) -> Aggregate:
 
     def of(after: str) -> Typed:
         counted = f"ROW(array_sort(map_entries(histogram(CAST({sql} AS bigint)){after})), count({sql}){after} - 1)"
-        found = f"IF(g[1] IS NOT NULL, transform({parts}, p -> {_AT}))"
-        return _one_or_all(f"element_at(transform(ARRAY[{counted}], g -> {found}), 1)", kind)
+        values = f"IF(g[1] IS NOT NULL, transform({parts}, p -> {_AT}))"
+        return _one_or_all(f"element_at(transform(ARRAY[{counted}], g -> {values}), 1)", kind)
 
     return of
 

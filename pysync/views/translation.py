@@ -49,8 +49,8 @@ def encoded(translation: Translation, database: str, comment: str | None = None,
     }
     if not owned:
         definition["runAsInvoker"] = True
-    if told := with_differences(comment, translation.differences):
-        definition["comment"] = told
+    if words := with_differences(comment, translation.differences):
+        definition["comment"] = words
     content = json.dumps(definition, ensure_ascii=True).encode()
     return f"{_PREFIX}{base64.b64encode(content).decode()}{_SUFFIX}"
 

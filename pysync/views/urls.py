@@ -35,13 +35,13 @@ def _parse_url(value: Typed, part: Typed, key: Typed | None = None) -> Typed:
     name = written(part, "a part of parse_url")
     if name not in _GROUPS or (key is not None and name != "QUERY"):
         raise CannotTranslate(f"the function parse_url for {name!r}{' and a key' if key is not None else ''}")
-    found = f"regexp_extract(u, {text(_URL)}, {_GROUPS[name]})"
+    sql = f"regexp_extract(u, {text(_URL)}, {_GROUPS[name]})"
     if name == "PROTOCOL":
-        found = f"lower({found})"
+        sql = f"lower({sql})"
     if name in _NEVER_MISSING:
-        found = f"IF(regexp_like(u, {text(_URL)}), COALESCE({found}, ''))"
+        sql = f"IF(regexp_like(u, {text(_URL)}), COALESCE({sql}, ''))"
     refused = "CAST(CAST('a URL of IPv6, jar or mailto, or with a wrong host: ' || u AS bigint) AS varchar)"
-    known = f"IF(regexp_like(u, {text(_OTHERS)}), {refused}, {found})"
+    known = f"IF(regexp_like(u, {text(_OTHERS)}), {refused}, {sql})"
     whole = f"element_at(transform(ARRAY[{as_string(value).sql}], u -> {known}), 1)"
     return repeated(Typed(whole if key is None else _value_of(whole, key), STRING), 1)
 

@@ -59,11 +59,11 @@ work_group = "etl"
 )
 def test_a_version_belongs_to_a_release(version: str, release: str | None) -> None:
     assert release_of(version) == release
-    assert SourceHive(found=lambda: version).release() == release
+    assert SourceHive(found_version=lambda: version).release() == release
 
 
 def test_what_is_set_overrides_what_is_found() -> None:
-    hive = SourceHive("3.1", found=lambda: "2.3.10")
+    hive = SourceHive("3.1", found_version=lambda: "2.3.10")
     assert (hive.release(), hive.as_json()) == ("3.1", '{"hive_version": "3.1"}')
     assert SourceHive().as_json() == "{}"
 

@@ -472,7 +472,7 @@ ALL_VIEWS = ["sales.recent", "web.both", "web.only"]
 
 def test_a_version_of_hive_that_is_found_has_all_views_read_again_once(reopen: Reopener, source: Hms) -> None:
     bench, found = Bench(reopen(), source), [None, "2.3.10"]
-    bench.settings.use_source_hive(SourceHive(found=lambda: found[-1]))
+    bench.settings.use_source_hive(SourceHive(found_version=lambda: found[-1]))
     assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
     assert bench.row("views")["scope"] == {"hive_version": "2.3"}
     found.append("2.3.9")

@@ -56,10 +56,10 @@ class Views:
         if self._mode == "off" or item.tableType != VIEW:
             return item, ()
         if is_presto(item.viewOriginalText):
-            return item, _told(accepted_in(item.viewOriginalText))
+            return item, _accepted_words(accepted_in(item.viewOriginalText))
         try:
             view, differences = self.translated(item)
-            return view, _told(differences)
+            return view, _accepted_words(differences)
         except CannotTranslate as reason:
             if self._mode == "strict":
                 raise Rejected(
@@ -114,7 +114,7 @@ class Views:
                 raise
 
 
-def _told(differences: Collection[str]) -> Sequence[str]:
+def _accepted_words(differences: Collection[str]) -> Sequence[str]:
     """What `verify` and `why` say of the differences that a translated view has."""
     return [f"view: its rows may differ, as is accepted: {in_words(differences)}"] if differences else ()
 
