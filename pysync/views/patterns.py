@@ -16,7 +16,7 @@ _LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')
 LINE_ENDS = "\n\r\u0085\u2028\u2029"
 # `$` of Java: the end, or before what ends the last line; never between a carriage return and its line feed.
 _END = r"(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?(?![\s\S]))"
-_PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\(\?:|\()|(\))([*+?]|\{\d+(?:,\d*)?\})?|(\|)", re.DOTALL)
+_PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|(\(\?:|\()|(\))([*+?]|\{\d+(?:,\d*)?\})?|(\|)", re.DOTALL)
 """What says where groups are: escapes and classes, within which a parenthesis is none; parentheses; branches."""
 _SET_OPERATION = re.compile(r"\[\^?\[|&&|--|~~|\|\|")  # of classes, which Python would warn of
 _COUNT = re.compile(r"\{\d+(?:,\d*)?\}")

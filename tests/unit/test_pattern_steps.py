@@ -33,6 +33,7 @@ UNKNOWN = {
     "targets.aws.texts.checked": "one set of characters",
     "targets.aws.texts.fitted": "one set of characters",
     "targets.hms.errors._meta": "its callers' expressions are looked at",
+    "views.moments._formatted": "letters of our own, one after the other",
     "views.patterns._compiled": "is compiled, and meets an empty text",
 }
 """Expressions that are not known before they are used, and why they are harmless."""
