@@ -50,6 +50,7 @@ COMMANDS = [
     "wait",
     "trash",
     "verify",
+    "views",
     "bootstrap",
     "copy",
     "events",
