@@ -5,6 +5,7 @@ So order, ownership, suppressed drops and the brake hold for a repair as for any
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from pysync.verify.findings import EQUAL, ComparedObject
 from pysync.verify.report import Report, numbers_of
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
-_LONGEST_FOUND = 32_000  # bytes of all names in a request
+_LONGEST_REQUEST = 60_000  # characters of JSON
 _POLL_SECONDS = 0.3
 _LOOKS = 4
 _PAUSE_SECONDS = 2.0  # as long as what was parked waits for its first retry
@@ -64,7 +65,7 @@ def have_recorded(config: Config, report: Report, seconds: tuple[float, float]) 
     numbers = numbers_of(report.compared)
     unequal = sorted({it.source for it in report.compared if it.result != EQUAL and it.source})
     result: dict[str, Any] = {"numbers": numbers, "unequal": unequal, "began_at": seconds[0], "ended_at": seconds[1]}
-    is_short = sum(map(len, (*numbers, *unequal))) + 8 * (len(numbers) + len(unequal)) < _LONGEST_FOUND
+    is_short = len(json.dumps(result)) < _LONGEST_REQUEST
     # The comparison is good without that: the target may be disabled, the sidecar busy, or another user's.
     with suppress(PysyncError):
         ask(config.queue.directory, "verify", target=report.target, **(result if is_short else {}))

@@ -26,7 +26,7 @@ from pysync.sidecar.arguments import checked
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import plan_of
 from pysync.sidecar.trash import Trash
-from pysync.sidecar.verifying import Found, Verifier
+from pysync.sidecar.verifying import ComparisonSummary, Verifier
 from pysync.sidecar.why import EndsReader, Inventory, Why
 from pysync.targets.settings import assert_enabled
 
@@ -182,7 +182,7 @@ class Commands:
             verifier.ask()
         else:
             began, ended = (float(request.get(key) or 0) for key in ("began_at", "ended_at"))
-            verifier.take(Found(began, ended, numbers, request.get("unequal") or ()))
+            verifier.compare_again(ComparisonSummary(began, ended, numbers, request.get("unequal") or ()))
         return {"target": drain.name, "begun": True}
 
     def verified(self, request: Request) -> dict[str, Any]:

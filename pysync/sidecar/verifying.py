@@ -59,9 +59,9 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What somebody else's comparison of the whole target found: when, in seconds since 1970, and by database how many
-    objects were compared, and the names at the source of those that were not equal.
+class ComparisonSummary:
+    """A comparison of a whole target: when, in seconds since 1970, the `numbers` of objects by database, and which were
+    `unequal`, by their names at the source.
     """
 
     began_at: float
@@ -74,8 +74,8 @@ class Verifier:
     """The worker that compares one target with the source, if `[verify] every` says so.
 
     `tables_per_second` is its pace; `is_settled` says whether no listener has anything left to send. What it found
-    last is kept in the queue's file. `ask` has it compare once, whatever the settings say; `take` has it look again at
-    what the comparison of somebody else found, and keep that as its own.
+    last is kept in the queue's file. `ask` has it compare once, whatever the settings say; `compare_again`
+    has it look again at what a comparison by the command line found unequal, and keep the result as its own.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Verifier:
         self._lock = threading.Lock()
         self._requests = 0  # how often somebody has asked for a comparison
         self._answered = 0  # how many of these are done
-        self._taken: Found | None = None  # what somebody else's comparison found, until it is looked at again
+        self._reported: ComparisonSummary | None = None  # by the command line, until that is compared again
         self._first_at = time.monotonic() + min(config.verify.every, _FIRST_SECONDS)
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_EVERY_SECONDS, retry=_RETRY_SECONDS)
 
@@ -113,11 +113,11 @@ class Verifier:
             self._requests += 1
         self._begin()
 
-    def take(self, found: Found) -> None:
+    def compare_again(self, summary: ComparisonSummary) -> None:
         """Have it look again at what was not equal, as soon as the target is at rest. Raises PysyncError as `ask`."""
         known(self._config.source.metastore)
         with self._lock:
-            self._taken = found
+            self._reported = summary
         self._begin()
 
     def last_result(self) -> dict[str, Any]:
@@ -137,20 +137,20 @@ class Verifier:
 
     def _turn(self) -> None:
         if self._is_due() and self._is_at_rest():
-            requested, taken = self._requests, self._taken  # who asks from now on wants another look
-            if taken is not None and requested == self._answered:
-                self._keep(taken, self._compared(Selection.named(taken.unequal)) if taken.unequal else [])
+            requested, reported = self._requests, self._reported  # who asks from now on wants another look
+            if reported is not None and requested == self._answered:
+                self._store(reported, self._compared(Selection.named(reported.unequal)) if reported.unequal else [])
             else:
                 began, compared = time.time(), self._compared(None)
-                self._keep(Found(began, time.time(), numbers_of(compared), ()), compared)
+                self._store(ComparisonSummary(began, time.time(), numbers_of(compared), ()), compared)
             self._answered = requested
             with self._lock:
-                self._taken = None if self._taken is taken else self._taken
+                self._reported = None if self._reported is reported else self._reported
             self.worker.succeeded()
 
     def _is_due(self) -> bool:
         every = self._config.verify.every
-        is_wanted = self._requests > self._answered or self._taken is not None
+        is_wanted = self._requests > self._answered or self._reported is not None
         if is_wanted or not every:
             return is_wanted
         last = self.status()
@@ -159,21 +159,21 @@ class Verifier:
         # By the wall clock, as it may have been before a restart; what lies ahead was before the clock was set back.
         return not 0 <= time.time() - last["began_at"] < every
 
-    def _keep(self, found: Found, first: Sequence[ComparedObject]) -> None:
+    def _store(self, summary: ComparisonSummary, first: Sequence[ComparedObject]) -> None:
         """Look again at what differs in `first`, and keep what has been found."""
         again = self._compare_again([item for item in first if item.drift])
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
-        objects = sum(found.numbers.values())
+        objects = sum(summary.numbers.values())
         result = {
-            "began_at": found.began_at,
-            "ended_at": found.ended_at,
+            "began_at": summary.began_at,
+            "ended_at": summary.ended_at,
             "objects": objects,
             "drift": len(drift),
             "names": names,
         }
         # The details first: a crash in between leaves counts that are older than the details, and no other mix.
-        self._queue.notes.put(self._note, json.dumps(stored_result(found.numbers, first, drift)))
+        self._queue.notes.put(self._note, json.dumps(stored_result(summary.numbers, first, drift)))
         self._queue.notes.put(self._note_key, json.dumps(result))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=objects, drift=len(drift), names=names)

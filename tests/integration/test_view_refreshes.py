@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,27 +66,24 @@ def over(name: TableName, read: TableName) -> Any:
     return made
 
 
-def column_type(stage: Stage, name: TableName) -> str | None:
-    """The type that Athena gives to the column of a view; None while it is HiveQL, "" while it is not there."""
+def view_in_athena(stage: Stage, name: TableName) -> dict[str, Any] | None:
+    """A view as Athena reads it; None while it is HiveQL, with empty texts while it is not there."""
     assert stage.lake is not None
     glue = stage.lake.aws.client("glue")
-    try:
-        found = glue.get_table(DatabaseName=name.database, Name=name.table)["Table"]
-    except glue.exceptions.EntityNotFoundException:
-        return ""
-    text = decoded(found["ViewOriginalText"])
+    with suppress(glue.exceptions.EntityNotFoundException):
+        return decoded(glue.get_table(DatabaseName=name.database, Name=name.table)["Table"]["ViewOriginalText"])
+    return {"columns": [{"type": ""}], "originalSql": ""}
+
+
+def column_type(stage: Stage, name: TableName) -> str | None:
+    """The type that Athena gives to the column of a view; None while it is HiveQL, "" while it is not there."""
+    text = view_in_athena(stage, name)
     return text and text["columns"][0]["type"]
 
 
 def sql_of(stage: Stage, name: TableName) -> str:
     """Athena's query of a view; "" while it is HiveQL, or not there."""
-    assert stage.lake is not None
-    glue = stage.lake.aws.client("glue")
-    try:
-        found = glue.get_table(DatabaseName=name.database, Name=name.table)["Table"]
-    except glue.exceptions.EntityNotFoundException:
-        return ""
-    return (decoded(found["ViewOriginalText"]) or {"originalSql": ""})["originalSql"]
+    return (view_in_athena(stage, name) or {"originalSql": ""})["originalSql"]
 
 
 def compared(stage: Stage, monkeypatch: pytest.MonkeyPatch, *names: TableName) -> list[ComparedObject]:

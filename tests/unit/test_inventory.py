@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -274,4 +275,16 @@ def test_a_target_that_does_not_say_what_it_has_is_named(place: Place, monkeypat
     place.replay(create_database("shop"), create("shop.orders"))
     monkeypatch.setattr(place.target, "tables", away)
     answer = place.tables(look=True)
+    assert (states(answer)["shop.orders"], answer["not_looked_at"]) == ("in_sync", ["dr"])
+
+
+def test_a_target_that_hangs_holds_up_no_list(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(inventory, "_SECONDS", 0.2)
+    monkeypatch.setattr(place.target, "tables", lambda _: goes_on.wait(60) and [])
+    place.replay(create_database("shop"), create("shop.orders"))
+    try:
+        answer = place.tables(look=True)
+    finally:
+        goes_on.set()
     assert (states(answer)["shop.orders"], answer["not_looked_at"]) == ("in_sync", ["dr"])

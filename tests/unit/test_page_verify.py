@@ -17,7 +17,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, note_of
 from pysync.replay.progress import DrainState
 from pysync.sidecar import verifying
-from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, Found, Verifier, stored_result
+from pysync.sidecar.verifying import MOST_DATABASES, MOST_KEPT, ComparisonSummary, Verifier, stored_result
 from pysync.verify.compare import DIFFERENT, EQUAL, MISSING, ComparedObject, Selection
 from pysync.verify.report import Report, by_database, numbers_of
 from pysync.web.verify_report import verify_html
@@ -120,7 +120,7 @@ def test_what_somebody_else_s_comparison_found_is_looked_at_again_and_kept(
     monkeypatch.setattr(verifying, "CLOSE_SECONDS", 0.0)
     queue.target("dr").register()
     found = verifier(queue)
-    found.take(Found(10.0, 20.0, {"shop": 7, "crm": 2}, ["shop.late", "shop.gone"]))
+    found.compare_again(ComparisonSummary(10.0, 20.0, {"shop": 7, "crm": 2}, ["shop.late", "shop.gone"]))
     wait_until(lambda: found.status() is not None, what="the result")
     assert found.worker.end(10.0)
     assert looks.selections[0] == Selection.named(["shop.late", "shop.gone"])

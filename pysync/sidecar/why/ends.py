@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
@@ -87,15 +88,21 @@ class EndsReader:
     def tables_at(self, settings: TargetSettings, databases: Iterable[str], until: float) -> dict[str, frozenset[str]]:
         """The names of all tables at the target, by database; not of those that it does not answer for.
 
-        A database that is not there has none. None is begun after `until`, by the monotonic clock.
+        Returns by `until`, by the monotonic clock, also where the target hangs: its timeout is longer than an answer.
         """
         names = dict[str, frozenset[str]]()
-        with suppress(*_ERRORS), closing(self.open_target(settings)) as opened:
-            for database in databases:
-                if names and time.monotonic() > until:
-                    break
-                names[database] = frozenset(opened.tables(database))
-        return names
+
+        def read() -> None:
+            with suppress(*_ERRORS), closing(self.open_target(settings)) as opened:
+                for database in databases:
+                    if time.monotonic() > until:
+                        break
+                    names[database] = frozenset(opened.tables(database))
+
+        reader = threading.Thread(target=read, name=f"tables-{settings.name}", daemon=True)
+        reader.start()
+        reader.join(max(0.0, until - time.monotonic()))
+        return dict(names)
 
 
 def _has_at_target(target: Target, name: str) -> bool:

@@ -233,8 +233,9 @@ class Inventory:
 
         What is in sync by all that is known, and is not there, has drifted, unless something was done meanwhile.
         """
-        until, unseen = time.monotonic() + _SECONDS, list[str]()
+        unseen = list[str]()
         for name, drain in self.drains.items():
+            until = time.monotonic() + _SECONDS / len(self.drains)  # one that hangs takes no time from the others
             every = ((row, it) for row in rows for it in row["targets"] if it["target"] == name)
             cells = [(row, it) for row, it in every if it["state"] == "in_sync"]
             databases = sorted({database_of(it["object"]) for _, it in cells})

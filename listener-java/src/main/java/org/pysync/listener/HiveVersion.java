@@ -6,7 +6,7 @@ package org.pysync.listener;
  * <p>Promise: it never throws. Its classes are those of the metastore: which one there is depends on the version.
  */
 final class HiveVersion {
-    private static final String[] TOLD_BY = {
+    private static final String[] CLASSES = {
         "org.apache.hadoop.hive.metastore.utils.MetastoreVersionInfo", // since Hive 3
         "org.apache.hive.common.util.HiveVersionInfo",
     };
@@ -15,18 +15,18 @@ final class HiveVersion {
     private HiveVersion() {
     }
 
-    /** The version; "" if none of the classes tells one. */
+    /** The version; "" if none of the classes has one. */
     static String find() {
-        for (String name : TOLD_BY) {
-            String told = toldBy(name);
-            if (!told.isEmpty() && Character.isDigit(told.charAt(0)) && told.length() <= LONGEST) {
-                return told;
+        for (String name : CLASSES) {
+            String version = versionOf(name);
+            if (!version.isEmpty() && Character.isDigit(version.charAt(0)) && version.length() <= LONGEST) {
+                return version;
             }
         }
         return "";
     }
 
-    private static String toldBy(String name) {
+    private static String versionOf(String name) {
         try {
             return String.valueOf(Class.forName(name).getMethod("getVersion").invoke(null));
         } catch (Exception | LinkageError noSuchClass) {
