@@ -166,7 +166,7 @@ def test_a_rebuilt_database_needs_no_decision_and_an_attic_does(stage: Stage) ->
         wait_for_held(stage, 16)
         source.call(lambda client: client.create_database(ttypes.Database(name=name, parameters={})))
         fill(source, name, 15)
-        # The drop may go as soon as fewer than 15 tables are gone; then their new events, in the queue, make them again.
+        # The drop may go as soon as fewer than 15 tables are gone; their new events, in the queue, make them again.
         wait_until(lambda: stage.status()["targets"][0]["parked"] == 0, what="the end of the hold")
         wait_until(lambda: len(target.tables(name)) == 15, what="the tables that were made again")
         assert objects(stage, "held") == []
