@@ -29,11 +29,11 @@ _MOST_VIEWS = 50
 def plans_of(drains: Iterable[Drain], queue: EventQueue, ends: EndsReader) -> list[dict[str, Any]]:
     """What the next window of each target comes to."""
     drafts = [(it, it.preview()) for it in drains]
-    asked = [_LostOfViews.asked(ends, drain.settings, draft.works) for drain, draft in drafts]
+    asked = [LostOfViews.asked(ends, drain.settings, draft.works) for drain, draft in drafts]
     return [_plan(*it, queue.target(it[0].name).depth().queued, lost) for it, lost in zip(drafts, asked, strict=True)]
 
 
-def _plan(drain: Drain, draft: Draft, queued: int, lost: _LostOfViews) -> dict[str, Any]:
+def _plan(drain: Drain, draft: Draft, queued: int, lost: LostOfViews) -> dict[str, Any]:
     pause, settings = drain.paused(), drain.settings
     lost_of = lost.by_key()
     return {
@@ -61,14 +61,14 @@ def _plan(drain: Drain, draft: Draft, queued: int, lost: _LostOfViews) -> dict[s
 
 
 @dataclass(frozen=True, slots=True)
-class _LostOfViews:
+class LostOfViews:
     """What a target that translates views will not have of the first `views` that it gets, as it is being asked."""
 
     views: Sequence[PutTable]
     question: OpenQuestion[dict[str, Sequence[str]]] | None
 
     @classmethod
-    def asked(cls, ends: EndsReader, settings: TargetSettings, works: Sequence[Work]) -> _LostOfViews:
+    def asked(cls, ends: EndsReader, settings: TargetSettings, works: Sequence[Work]) -> LostOfViews:
         """Begin to ask. Views whose tables change in the same window are left out."""
         changing = frozenset().union(*(it.keys for it in works))
         known = (it for it in works if settings.translates_views and not it.reads & changing)
