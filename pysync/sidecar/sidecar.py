@@ -59,7 +59,7 @@ from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
-from pysync.sidecar.wiring import is_early, listens, open_watched, poller_of
+from pysync.sidecar.wiring import is_early, listens, missed_in_log, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
@@ -358,8 +358,15 @@ class Sidecar:
         if source is None:
             return None
         if self.poller is None:
-            return SourceWatch(self.queue, source, watch)
-        return SourceWatch(self.queue, source, None, partial(ask_version, self._hive, source))
+            return SourceWatch(self.queue, source, watch, has_come=lambda _: watch.is_settled())
+        return SourceWatch(
+            self.queue,
+            source,
+            watch,
+            has_come=self.poller.has_read,
+            missed=partial(missed_in_log, self.queue),
+            on_answer=partial(ask_version, self._hive, source),
+        )
 
     def _relays(self) -> bool:
         """Whether targets pass on what they get."""
