@@ -40,18 +40,24 @@ log = structlog.get_logger(__name__)
 class SourceWatch:
     """The worker that asks the source each half minute, and a few seconds after a metastore has begun.
 
-    `source` opens the source. `watch` knows the listeners; None where changes come by the notification log, which shows
-    by its ids that it was restored. `on_answer` is called each time that the source has answered.
+    `source` opens the source. `watch` knows the listeners, which begin with a metastore. `has_come` says whether all
+    that the source had at a moment (monotonic seconds) is in the queue; `missed` when events were last found missing.
+    `on_answer` is called each time that the source has answered.
     """
 
     def __init__(
         self,
         queue: EventQueue,
         source: Callable[[], AbstractContextManager[Reads]],
-        watch: GapWatch | None,
+        watch: GapWatch,
+        *,
+        has_come: Callable[[float], bool],
+        missed: Callable[[], int] = lambda: 0,
         on_answer: Callable[[], object] = lambda: None,
     ) -> None:
-        self._queue, self._source, self._watch, self._on_answer = queue, source, watch, on_answer
+        self._queue, self._source, self._watch = queue, source, watch
+        self._has_come, self._missed, self._on_answer = has_come, missed, on_answer
+        self._missed_at = missed()
         note = json.loads(queue.notes.get(_NOTE) or "{}")
         self._objects = LatestObjects(LatestState(**it) for it in note.get("states", ()))
         self._position: int = note.get("position", 0)
@@ -68,20 +74,23 @@ class SourceWatch:
     def turn(self) -> None:
         """Note what has come, and ask the source if that is due. Raises PysyncError if it cannot be read."""
         former = list(self._objects.states)
-        if self._watch is not None:
-            self._note_events()
+        has_come = self._has_come(self._answered_at)
+        self._note_events()
+        if (missed_at := self._missed()) != self._missed_at:  # what events say is not all that happened
+            self._objects, self._suspected, self._missed_at = LatestObjects(), [], missed_at
         try:
             if self._suspected or self._has_begun() or time.monotonic() - self._answered_at >= _ASK_SECONDS:
                 # What was known before is asked for, too, as many events may have come since a metastore began.
                 remaining = [it for it in former if it in self._objects.states]
-                self._ask(it for it in dict.fromkeys([*remaining, *self._objects.latest()]) if it.certain)
+                states = [it for it in dict.fromkeys([*remaining, *self._objects.latest()]) if it.certain]
+                self._ask(states, has_come=has_come)
         finally:  # also while the source is away
             self._objects.forget_oldest(self._suspected)
             self._save()
 
     def _has_begun(self) -> bool:
         """Whether a metastore has begun, until all that its listener had is delivered."""
-        if self._watch is None or self._watch.reporting_listeners() == self._known_listeners:
+        if self._watch.reporting_listeners() == self._known_listeners:
             return False
         if self._watch.is_settled():
             self._known_listeners = self._watch.reporting_listeners()
@@ -104,8 +113,10 @@ class SourceWatch:
         elif change is not None and change.table_name is not None and change.event.instance != SIDECAR:
             self._objects.doubt(change.table_name)  # its change was too long to be sent
 
-    def _ask(self, states: Iterable[LatestState]) -> None:
-        """Ask for these objects. If one is older twice in a row, though all events have come, that is a gap."""
+    def _ask(self, states: Iterable[LatestState], *, has_come: bool) -> None:
+        """Ask for these objects. If one is older twice in a row, and all that there was the first time had come since,
+        that is a gap.
+        """
         with self._source() as source:
             source.database("default")
             older = {it: why for it in states if (why := _contradiction(source, it))}
@@ -113,7 +124,7 @@ class SourceWatch:
         self.worker.succeeded()
         self._on_answer()
         certain = [f"{it} {why}" for it, why in older.items() if it in self._suspected]
-        if not certain or self._watch is None or not self._watch.is_settled():
+        if not (certain and has_come and self._has_come(-math.inf)):
             self._suspected = list(older)
             return
         reason = f"the source's metastore is older than its events, as after a restore: {certain[0]}"

@@ -61,6 +61,7 @@ class ControlServer:
 
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
+    request_queue_size = 128  # of socketserver's 5 callers at once, the sixth is refused
     commands: Mapping[str, Command]
 
 

@@ -13,6 +13,9 @@ from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 
+SOURCE = "the source"
+"""What the source is called where it does not answer."""
+
 T = TypeVar("T")
 
 

@@ -22,7 +22,6 @@ import structlog
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import nearest
-from pysync.model.names import TableName
 from pysync.queue import Pause, Removal
 from pysync.replay.lanes import Lane, Lanes
 from pysync.replay.parking import related
@@ -104,19 +103,6 @@ class Drain:
     def join(self, timeout: float) -> bool:
         """Wait for the end; False if an operation still hangs in its target (it will be applied again)."""
         return self.worker.join(timeout)
-
-    def may_have(self, name: TableName) -> bool:
-        """Whether the target has the source's table of this name; True if the target cannot be asked now.
-
-        A disabled target is not asked: False.
-        """
-        if not self.settings.enabled:
-            return False
-        try:
-            with closing(self._open_target()) as target:
-                return target.table(self.translator.mapping.table(name)) is not None
-        except PysyncError:
-            return True
 
     def has_answered_since(self, moment: float) -> bool:
         """Whether the target has answered since then, by `time.monotonic`; if not, an idle one is asked at once."""

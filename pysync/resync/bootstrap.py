@@ -13,8 +13,10 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pysync.base.bounded import Questions
 from pysync.base.errors import PysyncError
 from pysync.metastore.reads import Reads
+from pysync.metastore.source import SOURCE
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Resync
 from pysync.queue.gaps import new_gaps
@@ -26,6 +28,8 @@ from pysync.resync.rows import ResyncRows
 from pysync.resync.trigger import ResyncRequest, Trigger, Wanted
 from pysync.resync.wanted import RefreshScope, everything
 from pysync.targets.settings import TargetSettings, assert_enabled
+
+_REQUEST_SECONDS = 6.0  # for the source, while somebody waits for an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,11 @@ class Bootstrap(Trigger):
         return Reached.of(self.last)
 
     def assert_ready(self) -> None:
-        """Raises PysyncError if the target applies nothing now, or the source cannot be read."""
+        """Raises PysyncError if the target applies nothing now."""
         assert_ready(self._drain())
+
+    def assert_readable(self) -> None:
+        """Raises PysyncError if the source cannot be read."""
         with self._origin.opened() as source:
             # `opened` may connect only at the first call: an unreachable source fails here, not in the thread.
             source.databases()
@@ -230,6 +237,8 @@ def begin_bootstraps(bootstraps: Sequence[Bootstrap]) -> bool:
     """
     for it in bootstraps:
         it.assert_ready()
+    for it in bootstraps[:1]:  # all read the same source
+        Questions().begin(SOURCE, it.assert_readable, _REQUEST_SECONDS).answer()
     batch = time.time_ns()
     begun = [it.begin(batch) for it in bootstraps]
     return any(begun)

@@ -16,13 +16,13 @@ from contextlib import contextmanager
 
 import structlog
 
-from pysync.base.text import nearest
+from pysync.base.bounded import Questions
 from pysync.capture.gaps import REPORTED, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
-from pysync.metastore.source import SourceNotSet, reading
+from pysync.metastore.source import SOURCE, SourceNotSet, reading
 from pysync.model.names import TableName
 from pysync.model.reread import RereadRequest
 from pysync.queue import EventQueue, Gap
@@ -39,6 +39,7 @@ _MOST_NAMED = 20
 _PATIENCE_SECONDS = 60.0
 """How long a comparison waits for listeners that still have older events: those would undo some of it for a while."""
 _NOTE_SECONDS = 10.0
+_REQUEST_SECONDS = 4.0  # for the source, while somebody waits for an answer
 _LOOK_BACK = 1000
 """Ids of the notification log that are read again: an event may be late, or share its id with another."""
 _CERTAIN = "notification-id"
@@ -79,6 +80,7 @@ class Healer:
         self._source = source
         self._is_early = is_early
         self._relays = relays
+        self._questions = Questions()
         self._retry_at = 0.0
         self._noted = queue.notes.get(_UNSETTLED) or "[]"
         # Tables that are to be refreshed as soon as the source can be read; also those of a process that ended before.
@@ -112,8 +114,7 @@ class Healer:
         reason = f"comparison of {what} requested by hand"
         key = f"{REQUESTED}{time.time_ns()}"
         if names:
-            with reading(self._source) as source:
-                upto = self._refreshes.ask(list(_names_of(source, self._last, databases, tables)))
+            upto = self._refreshes.ask(self._names_within_request(databases, tables))
         # Opened last: if the source cannot be read, no gap stays that would have everything compared.
         self._queue.gaps.open(key, reason, upto if names else None)
         return reason
@@ -124,8 +125,16 @@ class Healer:
         Raises PysyncError if the source cannot be read.
         """
         if self._source is not None:
+            self._refreshes.ask(self._names_within_request((), tables))
+
+    def _names_within_request(self, databases: Sequence[str], tables: Sequence[TableName]) -> list[Names]:
+        """What is to be read again, asked of the source while somebody waits. Raises PysyncError, also if it hangs."""
+
+        def read() -> list[Names]:
             with reading(self._source) as source:
-                self._refreshes.ask(list(_names_of(source, self._last, (), tables)))
+                return list(_names_of(source, self._last, databases, tables))
+
+        return self._questions.begin(SOURCE, read, _REQUEST_SECONDS).answer()
 
     def unsettled(self, upto: float) -> set[TableName]:
         """The tables and databases (a name without a table) whose order of changes up to then (monotonic seconds) is
@@ -134,20 +143,6 @@ class Healer:
         self._notice()
         with self._noticing:
             return self._overlaps.unsettled(upto) | set(self._due) | set(self._settling)
-
-    def absent(self, tables: Sequence[TableName]) -> list[TableName]:
-        """The tables that the source does not have now. Raises PysyncError if it cannot be read."""
-        if self._source is None or not tables:
-            return []
-        with reading(self._source) as source:
-            return [name for name in tables if source.table(name.database, name.table) is None]
-
-    def nearest(self, name: TableName) -> str | None:
-        """The table of the source, in the same database, whose name is most like this one."""
-        if self._source is None:
-            return None
-        with reading(self._source) as source:
-            return nearest(str(name), [f"{name.database}.{table}" for table in source.tables(name.database)])
 
     def _checked_turn(self) -> None:
         """Look for gaps; after an error the source is not asked for a while."""

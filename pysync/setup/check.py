@@ -15,6 +15,7 @@ from typing import Any
 
 from thrift.Thrift import TException
 
+from pysync.base.bounded import Questions
 from pysync.base.errors import PysyncError, UsageError
 from pysync.base.health import listening
 from pysync.base.text import count, error_text, without_pages
@@ -35,6 +36,9 @@ from pysync.targets.base import ChecksRights, lacks_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
+_END_SECONDS = 30.0
+"""For all that is asked of the source, or of a target."""
+_PLACES_SECONDS = 10.0  # for an answer of the source, while a target is looked at
 _MOST_DATABASES = 100
 """So many databases of the source are asked for their place."""
 
@@ -61,8 +65,7 @@ def check_config(config: Partial) -> list[Finding]:
         *(_queue(config) if all(it.ok for it in findings if it.what == "queue directory") else ()),
         *capture(config),
         *_web(config),
-        *_source(config),
-        *_targets(config),
+        *_ends(config),
     ]
 
 
@@ -160,10 +163,17 @@ def _web(config: Partial) -> Iterator[Finding]:
         yield _finding("web port", lambda: _port(port, "web.port", host, user=user))
 
 
-def _source(config: Partial) -> Iterator[Finding]:
+def _ends(config: Partial) -> Iterator[Finding]:
+    """Source and targets, asked at the same time: one that hangs keeps nobody waiting for the others."""
+    checks: dict[str, Callable[[], str]] = {}
     access = config.source.access() if config.source else None
     if access is not None:
-        yield _finding("source metastore", lambda: _reach(access))
+        checks["source metastore"] = partial(_reach, access)
+    checks |= {f"target {it.name}": partial(_target, config.source, it) for it in config.targets}
+    questions = Questions()
+    asked = {what: questions.begin(what, check, _END_SECONDS) for what, check in checks.items()}
+    for what, question in asked.items():
+        yield _finding(what, question.answer)
 
 
 def _reach(access: MetastoreAccess) -> str:
@@ -171,11 +181,6 @@ def _reach(access: MetastoreAccess) -> str:
         # Before the address, which is that of the first server that answers.
         databases = count(len(metastore.databases()), "database")
         return f"{metastore.uri}, {databases}"
-
-
-def _targets(config: Partial) -> Iterator[Finding]:
-    for settings in config.targets:
-        yield _finding(f"target {settings.name}", partial(_target, config.source, settings))
 
 
 def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
@@ -204,7 +209,7 @@ def _assert_readable(source: SourceConfig | None, settings: TargetSettings) -> N
         return
     translator = Translator.of(settings)
     # That the source is away or refuses is said elsewhere.
-    with suppress(MetastoreError, TException), closing(Metastore(access)) as metastore:
+    with suppress(MetastoreError, TException), closing(Metastore(access, timeout=_PLACES_SECONDS)) as metastore:
         names = [it for it in metastore.databases() if translator.policy.takes_database(it)]
         for place in filter(None, map(metastore.database, names[:_MOST_DATABASES])):
             at = translator.mapping.rewriting(place.name).locations.map(place.locationUri) or ""

@@ -24,11 +24,15 @@ from pysync.sidecar.acts import recorded
 from pysync.sidecar.adoption import Adoption
 from pysync.sidecar.arguments import checked
 from pysync.sidecar.history import listed
-from pysync.sidecar.plans import plan_of
+from pysync.sidecar.plans import plans_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import ComparisonSummary, Verifier
+from pysync.sidecar.waiting import assert_exist
 from pysync.sidecar.why import EndsReader, Inventory, Why
 from pysync.targets.settings import assert_enabled
+
+_AT_TARGET_SECONDS = 8.0
+"""For what a command does at a target. Some stop by themselves after half of that, and have a retry to wait for."""
 
 Request = Mapping[str, Any]
 T = TypeVar("T")
@@ -84,7 +88,7 @@ class Commands:
             "bootstrap": self.bootstrap,
             "replay": self.replay,
             "replay plan": self.replay_plan,
-            **_about(self._trash_of, trash.COMMANDS),
+            **{name: self._at_target(it) for name, it in _about(self._trash_of, trash.COMMANDS).items()},
             "verify": self.verify,
             "verified": self.verified,
             "listener remove": self.listener_remove,
@@ -92,14 +96,14 @@ class Commands:
             "parked show": self.parked_show,
             "parked retry": self.parked_retry,
             "parked skip": self.parked_skip,
-            "parked adopt": self.parked_adopt,
+            "parked adopt": self._at_target(self.parked_adopt),
         }
         return {name: checked(it) for name, it in recorded(commands, self._journal.append).items()}
 
     def plan(self, request: Request) -> dict[str, Any]:
         """`targets`: what the next window of each target (or of the one named) would do. Changes nothing."""
         drains = [self._drain(request)] if request.get("target") else list(self._drains.values())
-        return {"targets": [plan_of(drain, self._queue.target(drain.name).depth().queued) for drain in drains]}
+        return {"targets": plans_of(drains, self._queue, self._ends)}
 
     def scopes(self, _: Request) -> dict[str, Any]:
         """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
@@ -133,17 +137,9 @@ class Commands:
         tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
         databases = [normalized(str(name)) for name in request.get("databases") or ()]
         if not request.get("seen"):
-            self._refuse_unknown(tables)
+            enabled = [it for it in self._drains.values() if it.settings.enabled]
+            assert_exist(self._ends, enabled, [str(it) for it in tables])
         return {"gap": self._healer.refresh(tables, databases)}
-
-    def _refuse_unknown(self, tables: Sequence[TableName]) -> None:
-        for name in self._healer.absent(tables):
-            if not any(drain.may_have(name) for drain in self._drains.values()):
-                near = self._healer.nearest(name)
-                raise PysyncError(
-                    f"table {name} exists neither at the source nor at a target",
-                    f"did you mean {near}?" if near else "write db.table, with the names at the source",
-                )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
         """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom.
@@ -220,6 +216,15 @@ class Commands:
         """Make tables of the target that are in the way of parked events the source's."""
         adoption = Adoption(self._queue, self._drain(request), self._ends.source, self._healer.read_again)
         return adoption(self._parked(request), request)
+
+    def _at_target(self, command: Command) -> Command:
+        """The command, which asks the target that a request names: a refusal in words, if that hangs."""
+
+        def asked(request: Request) -> Mapping[str, Any]:
+            act = partial(command, request)
+            return self._ends.questions.act(f"target {self._drain(request).name}", act, _AT_TARGET_SECONDS)
+
+        return asked
 
     def _parked(self, request: Request) -> Sequence[ParkedTable]:
         return self._queue.target(self._drain(request).name).parked.tables()

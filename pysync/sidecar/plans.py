@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from pysync.base.bounded import NoAnswer, OpenQuestion
 from pysync.model.definition import VIEW
 from pysync.model.describe import describe
 from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, partitions
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.window.draft import Draft
 from pysync.replay.window.plan import Work
 from pysync.sidecar.held import brake_status
-from pysync.targets.base import Rejected, ReportsLosses, Unavailable
+from pysync.sidecar.why import EndsReader
+from pysync.targets.base import Rejected, ReportsLosses, Target, Unavailable
 from pysync.targets.files import pairs_of
-from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 _MOST_VIEWS = 50
 """Of so many views of a window a plan says what the target will not have: it reads their tables there."""
 
 
-def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
-    """What the next window of a target comes to."""
-    draft, pause, settings = drain.preview(), drain.paused(), drain.settings
-    lost = _lost_of_views(settings, draft.works)
+def plans_of(drains: Iterable[Drain], queue: EventQueue, ends: EndsReader) -> list[dict[str, Any]]:
+    """What the next window of each target comes to."""
+    drafts = [(it, it.preview()) for it in drains]
+    asked = [LostOfViews.asked(ends, drain.settings, draft.works) for drain, draft in drafts]
+    return [_plan(*it, queue.target(it[0].name).depth().queued, lost) for it, lost in zip(drafts, asked, strict=True)]
+
+
+def _plan(drain: Drain, draft: Draft, queued: int, lost: LostOfViews) -> dict[str, Any]:
+    pause, settings = drain.paused(), drain.settings
+    lost_of = lost.by_key()
     return {
         "target": drain.name,
         "mode": settings.mode,
@@ -46,26 +56,36 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         "max_drop_share": settings.max_drop_share,
         "removes_files": any(_may_remove_files(drain, it) for work in draft.works for it in work.operations),
         "operations": sum(len(work.operations) for work in draft.works),
-        "works": [_work(work, settings.cascade, lost) for work in draft.works],
+        "works": [_work(work, settings.cascade, lost_of) for work in draft.works],
     }
 
 
-def _lost_of_views(settings: TargetSettings, works: Sequence[Work]) -> dict[str, Sequence[str]]:
-    """What a target that translates views will not have of the first views that it gets, by their keys.
+@dataclass(frozen=True, slots=True)
+class LostOfViews:
+    """What a target that translates views will not have of the first `views` that it gets, as it is being asked."""
 
-    Nothing of those whose tables change in the same window, and of those behind one for which it does not answer.
-    """
-    changing = frozenset().union(*(it.keys for it in works))
-    known = (it for it in works if settings.translates_views and not it.reads & changing)
-    puts = (it for work in known for it in work.operations if isinstance(it, PutTable))
-    views = list(islice((it for it in puts if it.definition.tableType == VIEW), _MOST_VIEWS))
-    lost: dict[str, Sequence[str]] = {}
-    if views:
-        with closing(target_kind(settings.kind).open(settings)) as target, suppress(Unavailable):
-            if isinstance(target, ReportsLosses):
-                for it in views:
-                    lost[it.key] = _lost_of(target, it.definition)
-    return lost
+    views: Sequence[PutTable]
+    question: OpenQuestion[dict[str, Sequence[str]]] | None
+
+    @classmethod
+    def asked(cls, ends: EndsReader, settings: TargetSettings, works: Sequence[Work]) -> LostOfViews:
+        """Begin to ask. Views whose tables change in the same window are left out."""
+        changing = frozenset().union(*(it.keys for it in works))
+        known = (it for it in works if settings.translates_views and not it.reads & changing)
+        puts = (it for work in known for it in work.operations if isinstance(it, PutTable))
+        views = list(islice((it for it in puts if it.definition.tableType == VIEW), _MOST_VIEWS))
+        return cls(views, ends.ask_target(settings, partial(_lost_of_all, views=views)) if views else None)
+
+    def by_key(self) -> Mapping[str, Sequence[str]]:
+        """By the keys of the views; where the target does not answer that is said of each."""
+        try:
+            return self.question.answer() if self.question is not None else {}
+        except (NoAnswer, Unavailable) as error:
+            return {it.key: [f"what the target will not have of it is not known: {error.message}"] for it in self.views}
+
+
+def _lost_of_all(target: Target, views: Sequence[PutTable]) -> dict[str, Sequence[str]]:
+    return {it.key: _lost_of(target, it.definition) for it in views} if isinstance(target, ReportsLosses) else {}
 
 
 def _lost_of(target: ReportsLosses, view: Any) -> Sequence[str]:

@@ -59,7 +59,7 @@ from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
-from pysync.sidecar.wiring import is_early, listens, open_watched, poller_of
+from pysync.sidecar.wiring import is_early, listens, missed_in_log, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker
 
@@ -69,7 +69,7 @@ _LOCK_SECONDS = 1.0  # a sidecar that is just stopping is waited for; one that s
 _HELD_SECONDS = 1.0  # a poller may wait for an answer that long; what it reads then is read again
 _STOP_SECONDS = 3.0
 _ASK_SECONDS = 10.0  # for an answer of the source to the source watch, which has to keep up with the events
-_HASTY_SECONDS = 3.0  # for an answer of the source, while a person waits for a command
+_HASTY_SECONDS = 3.0  # for an answer of the source or a target, while a person waits for a command
 _MIB = 1024 * 1024
 
 log = structlog.get_logger(__name__)
@@ -131,6 +131,8 @@ class Sidecar:
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
         self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=names) for it in working]
+        source = partial(reading, self._source, _HASTY_SECONDS) if self._source else None
+        self._ends = EndsReader(source, seconds=_HASTY_SECONDS)
         self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
         self._receivers = parts.receivers(config, self.queue, self.journal, self.status) if bridge else []
         self._credentials = Credentials(config)
@@ -318,29 +320,24 @@ class Sidecar:
     def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.resyncs, self._roll
-        commands = Commands(
-            *parts, journal=self.journal, verifiers=self._verifiers, ends=EndsReader(self._open_source())
-        )
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=self._ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
-        more = self._waiting_commands() | reloads | {"names": partial(names_beginning, self._hasty_ends().source)}
+        more = self._waiting_commands() | reloads | {"names": partial(names_beginning, self._ends)}
         return commands.by_name(more | {"history": self._curves.history})
-
-    def _hasty_ends(self) -> EndsReader:
-        return EndsReader(partial(reading, self._source, _HASTY_SECONDS) if self._source else None)
 
     def _capture(self) -> Capture:
         return Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
 
     def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
-        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture(), self._hasty_ends())
+        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture(), self._ends)
         return LastIds(drain, objects, refreshes, source=partial(reading, self._source))
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What says where objects are at targets, and waits for them."""
         capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
-        waits = Waits(self.queue, drains, capture, self._hasty_ends())
-        status = ObjectStatus(self.queue, drains, capture, self._hasty_ends())
+        waits = Waits(self.queue, drains, capture, self._ends)
+        status = ObjectStatus(self.queue, drains, capture, self._ends)
         return {"object": status, "wait": waits.ask, "wait end": waits.end}
 
     def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
@@ -361,8 +358,15 @@ class Sidecar:
         if source is None:
             return None
         if self.poller is None:
-            return SourceWatch(self.queue, source, watch)
-        return SourceWatch(self.queue, source, None, partial(ask_version, self._hive, source))
+            return SourceWatch(self.queue, source, watch, has_come=lambda _: watch.is_settled())
+        return SourceWatch(
+            self.queue,
+            source,
+            watch,
+            has_come=self.poller.has_read,
+            missed=partial(missed_in_log, self.queue),
+            on_answer=partial(ask_version, self._hive, source),
+        )
 
     def _relays(self) -> bool:
         """Whether targets pass on what they get."""

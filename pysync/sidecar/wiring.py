@@ -17,6 +17,9 @@ from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 
+_OF_LOG = "notification-log:"
+"""How the keys of the gaps begin that the poller has found."""
+
 
 def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
     """The target of these settings. Raises what opening does.
@@ -49,9 +52,14 @@ def poller_of(queue: EventQueue, config: Config) -> Poller | None:
         return None
 
     def on_gap(reason: str) -> None:
-        queue.gaps.open(f"notification-log:{reason}", reason)
+        queue.gaps.open(_OF_LOG + reason, reason)
 
     return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds, catalogs=config.catalogs)
+
+
+def missed_in_log(queue: EventQueue) -> int:
+    """When rows of the notification log were last found missing, in milliseconds since 1970; 0: never."""
+    return max((gap.found_at_ms for gap in queue.gaps.latest() if gap.key.startswith(_OF_LOG)), default=0)
 
 
 def listens(poller: Poller | None) -> bool:

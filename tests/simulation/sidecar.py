@@ -91,7 +91,10 @@ class Sidecar:
         rescoped = [] if dumped else wiring.targets.values()
         self.resyncs = [self._resyncs_of(settings, refreshes, wiring) for settings, _, _ in rescoped]
         self._healed_at = clock.monotonic()
-        self.source_watch = SourceWatch(self.queue, lambda: nullcontext(MemoryMetastore(wiring.store)), self.watch)
+        source = MemoryMetastore(wiring.store)
+        self.source_watch = SourceWatch(
+            self.queue, lambda: nullcontext(source), self.watch, has_come=lambda _: self.watch.is_settled()
+        )
 
     def heal(self) -> None:
         """A turn of the healer, of each target's resyncs, and of the source watch, for which no call fails."""

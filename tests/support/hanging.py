@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.support import wait_until
@@ -30,3 +31,10 @@ def stopped(pid: int) -> Iterator[None]:
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """A port that accepts connections and never answers."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=1000)) as server:
+        yield server.getsockname()[1]

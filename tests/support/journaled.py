@@ -25,6 +25,7 @@ class Place:
         self.reader = Reader(self.journal.file)
         self.source: Hms | None = None
         self.target = Target()
+        self.seconds = 30.0  # for an answer of source or target
         self.verified: dict[str, Any] = {"target": "dr"}
         bench = self.bench
         replayer = Replayer(bench.queue, bench.settings, Translator.of(bench.settings), record=self.journal.append)
@@ -61,7 +62,7 @@ class Place:
 
     def _ends(self) -> EndsReader:
         source = (lambda: nullcontext(self.source)) if self.source else None
-        return EndsReader(source, lambda _: self.target)
+        return EndsReader(source, lambda _: self.target, seconds=self.seconds)
 
     def verdict(self, name: str) -> tuple[str, str]:
         (target,) = self.why(name)["targets"]

@@ -21,6 +21,7 @@ from pysync.control.server import ControlServer
 from pysync.model.names import TableName
 from pysync.sidecar.arguments import checked
 from pysync.sidecar.names import MOST, names_beginning
+from pysync.sidecar.why import EndsReader
 
 Answer = Callable[..., str]
 
@@ -106,7 +107,7 @@ class Names(ControlServer):
 
         def names(request: Mapping[str, Any]) -> Mapping[str, Any]:
             self.asked.append(request["begin"])
-            return names_beginning(source, request)
+            return names_beginning(EndsReader(source), request)
 
         super().__init__(directory, {"names": checked(names)})
 

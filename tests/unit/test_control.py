@@ -8,6 +8,8 @@ import socket
 import stat
 import tempfile
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +28,11 @@ def refuse(_):
     raise PysyncError("not like this", "like that")
 
 
+def slow(_):
+    time.sleep(0.05)
+    return {}
+
+
 def stumble(_):
     raise RuntimeError("a bug of the sidecar")
 
@@ -34,6 +41,7 @@ COMMANDS = {
     "status": lambda request: {"pid": 1, "asked": dict(request)},
     "refuse": refuse,
     "stumble": stumble,
+    "slow": slow,
     "large": lambda _: {"text": "ä" * 1_000_000},
 }
 
@@ -89,7 +97,7 @@ def test_a_refusal_comes_back_as_one(serve, tmp_path):
 
 def test_an_unknown_command_is_told_which_there_are(serve, tmp_path):
     serve(tmp_path)
-    with pytest.raises(PysyncError, match="known commands: large, refuse, status, stumble"):
+    with pytest.raises(PysyncError, match="known commands: large, refuse, slow, status, stumble"):
         ask(tmp_path, "explode")
 
 
@@ -222,3 +230,9 @@ def test_an_answer_that_is_none_is_a_refusal_too(tmp_path, answer):
         with pytest.raises(PysyncError, match="no valid answer"):
             ask(tmp_path, "status")
         thread.join()
+
+
+def test_many_callers_at_once_are_answered(shared_directory):
+    """Before: with five in the queue the others were told that the sidecar does not answer."""
+    with ThreadPoolExecutor(100) as pool:
+        assert list(pool.map(lambda _: ask(shared_directory, "slow"), range(100))) == [{}] * 100

@@ -16,7 +16,7 @@ from pysync.config import load_config, load_partial
 from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, stored_scope
-from pysync.setup import check
+from pysync.setup.check import check_config
 from pysync.sidecar.status import _gap
 from pysync.web.views.overview import state_of
 from pysync.web.views.tones import IDLE, tone_of_target
@@ -100,7 +100,7 @@ def test_an_open_gap_of_its_scope_waits_for_it_and_is_no_problem(tmp_path: Path)
 def test_check_does_not_connect_to_it(tmp_path: Path) -> None:
     file = tmp_path / "pysync.toml"
     file.write_text(CONF.format(directory=tmp_path))
-    (found,) = check._targets(load_partial(file))
+    found = next(it for it in check_config(load_partial(file)) if it.what == "target dr")
     assert (found.ok, found.detail) == (True, "disabled; it was not asked")
 
 

@@ -279,9 +279,9 @@ def test_why_says_of_a_view_that_it_remains_hiveql_and_nothing_of_others(
 
     def losses(name: str, settings: TargetSettings = target.store.settings) -> list[str]:
         opened.clear()
-        found = EndsReader(None, open_target).read(settings, "", f"{base.database}.{name}", target_answers=True)
+        found = EndsReader(None, open_target).read("", [(settings, f"{base.database}.{name}")])
         assert len(opened) == 1, "one look"
-        return list(found.lost)
+        return list(found[settings.name].lost)
 
     assert losses("v") == [
         "view: its text remains HiveQL, which Athena cannot run",

@@ -280,7 +280,7 @@ def test_a_target_that_does_not_say_what_it_has_is_named(place: Place, monkeypat
 
 def test_a_target_that_hangs_holds_up_no_list(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = threading.Event()
-    monkeypatch.setattr(inventory, "_SECONDS", 0.2)
+    place.seconds = 0.2
     monkeypatch.setattr(place.target, "tables", lambda _: goes_on.wait(60) and [])
     place.replay(create_database("shop"), create("shop.orders"))
     try:
@@ -288,3 +288,38 @@ def test_a_target_that_hangs_holds_up_no_list(place: Place, monkeypatch: pytest.
     finally:
         goes_on.set()
     assert (states(answer)["shop.orders"], answer["not_looked_at"]) == ("in_sync", ["dr"])
+
+
+def test_a_source_that_hangs_holds_up_no_list(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+    place.bench.target.rejects.add("dr_shop.orders")
+    place.replay(create_database("shop"), create("shop.orders"), create("shop.items"))
+    monkeypatch.setattr(inventory, "_LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(place.source, "databases", lambda: goes_on.wait(60) and [])
+    try:
+        for sort in ("urgency", "name"):
+            with pytest.raises(PysyncError, match=r"^the source did not answer within 0.2 s$"):
+                place.tables(sort=sort)
+        for _ in range(4):
+            with pytest.raises(PysyncError, match=r"^the source (did|does) not answer"):
+                place.tables()
+        assert states(place.tables(state="parked")) == {"shop.orders": "parked"}, "for that the source is not asked"
+        assert states(place.tables(sort="last_done")) == {"shop.items": "in_sync"}
+    finally:
+        goes_on.set()
+
+
+def test_counts_and_order_are_those_after_the_targets_were_asked(place: Place) -> None:
+    """Before: a table that the target had lost was in sync in `counts`, and behind others that are in sync."""
+    place.replay(create_database("shop"), create("shop.items"), create("shop.orders"))
+    place.target.has("dr_shop.items")
+    answer = place.tables(sort="urgency", look=True)
+    assert [(it["object"], it["targets"][0]["state"]) for it in answer["objects"]] == [
+        ("shop.orders", "drifted"),
+        ("shop.items", "in_sync"),
+        ("shop.tmp_1", "out_of_scope"),
+    ]
+    assert answer["counts"] == {"dr": {"drifted": 1, "in_sync": 1, "out_of_scope": 1}}
+    assert states(place.tables(sort="urgency", look=True, state="drifted")) == {"shop.orders": "drifted"}
+    assert states(place.tables(sort="urgency", look=True, state="in_sync")) == {"shop.items": "in_sync"}
+    assert place.tables(sort="urgency")["counts"] == {"dr": {"in_sync": 2, "out_of_scope": 1}}

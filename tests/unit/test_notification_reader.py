@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pysync.capture.notifications import NewRows, Position, begin, read, reader
 from pysync.capture.notifications.reader import LOOK_BACK
-from pysync.metastore.errors import AnswerTooLarge
+from pysync.metastore.errors import AnswerTooLarge, MetastoreCallFailed
 from tests.support.notifications import MemoryLog, row
 
 
@@ -126,6 +126,32 @@ def test_one_row_that_is_too_large_is_a_gap_and_all_others_are_read():
     assert [gap.partition(":")[0] for gap in gaps] == ["the notification log no longer holds notification 100"]
     assert read_all(log, position) == ([], position, [])
     assert begin(log).last == 249
+
+
+class LogWithRowThatCannotBeSent(MemoryLog):
+    """Hive closes the connection where an answer would have a row without a message; `is_away` where it would any."""
+
+    is_away = False
+
+    def after(self, id, limit=500):  # noqa: A002
+        rows = super().after(id, limit)
+        if self.is_away or any(not it.message for it in rows):
+            raise MetastoreCallFailed("the metastore closed the connection")
+        return rows
+
+
+def test_one_row_that_cannot_be_sent_is_a_gap_and_all_others_are_read():
+    """Before: nothing behind it was ever read."""
+    log = LogWithRowThatCannotBeSent([row(number, message="" if number == 100 else "{}") for number in range(1, 250)])
+    with pytest.raises(MetastoreCallFailed):
+        read_all(log, Position(0))  # the poller tries again with smaller pages
+    ids, position, gaps = read_all(log, Position(0), 1)
+    assert ids == [number for number in range(1, 250) if number != 100]
+    assert [gap.partition(":")[0] for gap in gaps] == ["the notification log no longer holds notification 100"]
+    assert read_all(log, position, 1) == ([], position, [])
+    log.is_away = True
+    with pytest.raises(MetastoreCallFailed):
+        read_all(log, Position(0), 1)
 
 
 def test_a_log_that_has_forgotten_only_what_was_read_has_no_gap():

@@ -30,7 +30,8 @@ from pysync.replay.replayer import Replayer
 from pysync.replay.window.blocks import Blocks
 from pysync.replay.window.draft import draft
 from pysync.replay.window.translate import Translator
-from pysync.sidecar.plans import plan_of
+from pysync.sidecar.plans import plans_of
+from pysync.sidecar.why import EndsReader
 from tests.support import partition, table
 from tests.support.events import append, database, event
 from tests.support.targets import FakeTarget
@@ -218,7 +219,7 @@ def test_a_plan_says_whether_files_are_removed(
         queue.target("dr").register()
         append(queue, *(decode_event(it.data) for it in found.source.events))
         drain = Drain(Replayer(queue, settings, Translator.of(settings)), FakeTarget().opener)
-        plan = plan_of(drain, 0)
+        (plan,) = plans_of([drain], queue, EndsReader(None))
         assert plan["operations"] > 0
         assert plan["removes_files"] is removes
     finally:

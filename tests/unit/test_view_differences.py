@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
@@ -12,7 +11,8 @@ from pysync.hiveql.differences import DIFFERENCES, differences_in, with_differen
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.replay.window.plan import Work
-from pysync.sidecar import plans
+from pysync.sidecar.plans import LostOfViews
+from pysync.sidecar.why import EndsReader
 from pysync.targets.glue import GlueSettings
 from pysync.views.translation import Translation, accepted_in, encoded, translate
 from tests.conformance.objects import Source, columns, table
@@ -64,7 +64,7 @@ def test_the_comment_names_the_differences_and_keeps_what_was_there() -> None:
     assert differences_in(comment) == ["double-text"]
 
 
-def test_plan_why_and_verify_name_the_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_why_and_verify_name_the_differences() -> None:
     bench, source = Bench(), Source()
     base, name = TableName(bench.database(), "t"), "v"
     target = bench.target(views_accept=["double-text"])
@@ -74,8 +74,10 @@ def test_plan_why_and_verify_name_the_differences(monkeypatch: pytest.MonkeyPatc
     definition.sd.cols = columns(["a:string", "b:string"])
     told = "view: its rows may differ, as is accepted: double-text: "
     put = source.put_table(definition)
-    monkeypatch.setattr(plans, "target_kind", lambda _: SimpleNamespace(open=lambda _: target))
-    (planned,) = plans._lost_of_views(target.store.settings, [Work(frozenset(), (put,), ())]).values()
+    asked = LostOfViews.asked(
+        EndsReader(None, lambda _: target), target.store.settings, [Work(frozenset(), (put,), ())]
+    )
+    (planned,) = asked.by_key().values()
     target.apply(put)
     there = target.table(TableName(base.database, name))
     for lost in (planned, target.lost(there), target.lost(definition)):

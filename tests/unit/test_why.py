@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -443,6 +444,35 @@ def test_a_source_that_cannot_be_read_leaves_it_unknown(place: Place) -> None:
     place.source = Hms("shop.orders")
     place.source.fails = MetastoreUnavailable("away")
     assert place.verdict("shop.orders")[0] == "unknown"
+
+
+@pytest.mark.parametrize("end", ["source", "target"])
+def test_an_end_that_hangs_holds_up_no_answer_and_is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    goes_on = threading.Event()
+    place.replay(create_database("shop"), create("shop.orders"))
+    place.source = Hms("shop.orders")
+    place.target.has("dr_shop.orders")
+    monkeypatch.setattr(getattr(place, end), "table", lambda *_: goes_on.wait(60))
+    place.seconds = 0.2
+    try:
+        (target,) = place.why("shop.orders")["targets"]
+    finally:
+        goes_on.set()
+    name = {"source": "the source", "target": "target dr"}[end]
+    assert target["not_looked_at"] == [end]
+    assert target["reasons"][-1]["code"] == "not_looked_at"
+    assert target["reasons"][-1]["text"] == f"what {name} has now is not known: {name} did not answer within 0.2 s"
+    assert target["reasons"][0]["code"] == "applied"
+
+
+def test_where_both_ends_answer_nothing_is_left_to_look_at(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"))
+    place.source = Hms("shop.orders")
+    place.target.has("dr_shop.orders")
+    (target,) = place.why("shop.orders")["targets"]
+    assert ([it["code"] for it in target["reasons"]], target["not_looked_at"]) == (["applied"], [])
 
 
 def test_a_name_may_be_in_backquotes(place: Place) -> None:

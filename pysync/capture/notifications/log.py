@@ -108,13 +108,17 @@ class NotificationLog:
         """The rows whose id is higher, ascending, a page at a time, and whether the page is full: the last one is not.
 
         Rows of the last id of a page come again, as rows that share an id may be cut off by the end of a page. Of what
-        is too large for one answer the pages are smaller. A row that is too large by itself is left out.
+        is too large for one answer the pages are smaller. A row that is too large by itself is left out, and so is one
+        that the metastore cannot send, where pages of one row are asked for.
         """
         most, alone = page, None
         while True:
             try:
                 rows = self.after(since, page)
-            except AnswerTooLarge:
+            except (AnswerTooLarge, MetastoreCallFailed) as error:
+                is_too_large = isinstance(error, AnswerTooLarge)
+                if not is_too_large and (most > 1 or (page == 1 and not self._cannot_send(since))):
+                    raise  # whoever reads tries smaller pages
                 if page == 1:
                     since, page, alone = since + 1, most, None
                 elif alone is not None:  # what follows it does not fit beside it
@@ -128,6 +132,15 @@ class NotificationLog:
             alone = rows[0].id if page == 1 else None
             # Back by one id: more rows of it may follow. Where a page is all of one id, it takes a larger one.
             page, since = (page, rows[-1].id - 1) if rows[-1].id - 1 > since else (page * 2, since)
+
+    def _cannot_send(self, since: int) -> bool:
+        """Whether the metastore sends what is behind the next row, and fails at that row. Raises as it does."""
+        self.after(since + 1, 1)
+        try:
+            self.after(since, 1)
+        except MetastoreCallFailed:
+            return True
+        return False
 
     def _call(self, request: Any) -> Any:
         try:

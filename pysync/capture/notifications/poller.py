@@ -6,6 +6,7 @@ told (rows the log has forgotten, a message that cannot be read) is reported as 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -80,6 +81,7 @@ class Poller:
         self._counts = {"events": 0, "ignored": 0, "unread": 0, "gaps": 0}
         self._left_out: Counter[str] = Counter()
         self._begun = self._caught_up = 0  # numbers of turns: of the last one, and of the last that left nothing
+        self._complete_since = -math.inf  # when the last turn began that left nothing
         self.worker = Worker(
             "notification-log",
             self._session,
@@ -122,6 +124,10 @@ class Poller:
         """The number of the last turn that read the log to its end."""
         return self._caught_up
 
+    def has_read(self, moment: float) -> bool:
+        """Whether all that the log had at that moment (monotonic seconds) is in the queue."""
+        return self._complete_since >= moment
+
     # --- in its own thread
 
     def _session(self) -> None:
@@ -145,7 +151,8 @@ class Poller:
 
     def _turn(self, source: NotificationLog) -> bool:
         """One read; True if there is more at once."""
-        self._begun = turn = self._begun + 1
+        self._begun, began = self._begun + 1, time.monotonic()
+        turn = self._begun
         position = self._position = self._position or self._known(source)
         try:
             current = source.expected() if not position.last else source.current()
@@ -154,7 +161,8 @@ class Poller:
             return False
         more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
         self.worker.succeeded()
-        self._caught_up = self._caught_up if more else turn
+        if not more:
+            self._caught_up, self._complete_since = turn, began
         return more
 
     def _known(self, source: NotificationLog) -> Position:

@@ -124,7 +124,7 @@ def _missing(fresh: Sequence[Notification], last: int, current: int) -> str | No
 def _lost(first: int, last: int) -> str:
     return (
         f"the notification log no longer holds {span('notification', first, last)}: pysync did not read the log for "
-        "longer than the metastore keeps events, or what is missing is larger than an answer may be"
+        "longer than the metastore keeps events, or what is missing cannot be sent, or is larger than an answer may be"
     )
 
 

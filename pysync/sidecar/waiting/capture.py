@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pysync.base.bounded import Questions
 from pysync.base.errors import PysyncError
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLog, Poller
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.metastore.access import MetastoreRef
-from pysync.metastore.source import reading
+from pysync.metastore.source import SOURCE, reading
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.window.concerns import Concerns
@@ -19,6 +20,7 @@ from pysync.resync.healing import REQUESTED
 from pysync.sidecar.waiting.verdict import WaitVerdict, cannot, waits
 
 _ASK_SECONDS = 2.0
+_SOURCE_SECONDS = 2.0  # for its answer, while somebody waits for one
 _STATUS = "pysync status"
 
 
@@ -36,11 +38,16 @@ class Capture:
     poller: Poller | None = None
     source: MetastoreRef | None = None
     clock: Callable[[], float] = time.monotonic
+    questions: Questions = field(default_factory=Questions)
 
     def event_id(self) -> int:
         """The newest event id of the source's notification log. Raises PysyncError if there is none to read."""
-        with reading(self.source) as source:
-            return NotificationLog(source).expected()
+
+        def read() -> int:
+            with reading(self.source, _SOURCE_SECONDS) as source:
+                return NotificationLog(source).expected()
+
+        return self.questions.begin(SOURCE, read, _SOURCE_SECONDS).answer()
 
     def begin(self) -> int:
         """Begin to find out whether all that there is now has come; returns what `missing` wants to know."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 
 from pysync.base.errors import UsageError
 from pysync.replay.drain import Drain
@@ -10,21 +10,23 @@ from pysync.sidecar.waiting.reaching import out_of_scope
 from pysync.sidecar.why.ends import SILENT, EndsReader
 
 
-def assert_exists(ends: EndsReader, drains: Iterable[Drain], name: str) -> None:
-    """Raises UsageError for a database or table that neither the source nor any of the targets has now.
+def assert_known(ends: EndsReader, drains: Collection[Drain], name: str) -> None:
+    """Raises as `assert_exist` for a name that is in the scope of all these targets."""
+    if not any(out_of_scope(it.translator.policy, name) for it in drains):
+        assert_exist(ends, drains, [name])
 
-    An end that cannot be asked may have it, and so may a target whose scope leaves it out. A target is asked only for
-    what the source does not have: one that hangs must not hold up everybody.
+
+def assert_exist(ends: EndsReader, drains: Collection[Drain], names: Sequence[str]) -> None:
+    """Raises UsageError for databases and tables that neither the source nor any of the targets has now.
+
+    An end that does not answer may have them. A target is asked only for what the source does not have: one that hangs
+    must not hold up everybody.
     """
-    is_there, near = ends.at_source(name)
-    if is_there is not False or any(_may_have(ends, drain, name) for drain in drains):
+    absent = ends.absent(names)
+    if not absent or any(it.progress.state in SILENT for it in drains):
         return
-    what, form = ("table", "db.table") if "." in name else ("database", "db")
-    hint = f"did you mean {near}?" if near else f"write {form}, with the name at the source"
-    raise UsageError(f"{what} {name} exists neither at the source nor at a target", hint)
-
-
-def _may_have(ends: EndsReader, drain: Drain, name: str) -> bool:
-    if drain.progress.state in SILENT or out_of_scope(drain.translator.policy, name):
-        return True
-    return ends.at_target(drain.settings, drain.translator.mapping.key(name)) is not False
+    keys = ((it.settings, {name: it.translator.mapping.key(name) for name in absent}) for it in drains)
+    for name in sorted(set(absent).intersection(*ends.absent_at(keys))):
+        what, form = ("table", "db.table") if "." in name else ("database", "db")
+        hint = f"did you mean {absent[name]}?" if absent[name] else f"write {form}, with the name at the source"
+        raise UsageError(f"{what} {name} exists neither at the source nor at a target", hint)

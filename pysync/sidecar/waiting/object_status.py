@@ -16,7 +16,7 @@ from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.waiting.capture import Capture
-from pysync.sidecar.waiting.existence import assert_exists
+from pysync.sidecar.waiting.existence import assert_known
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.sidecar.waiting.waits import Request, name_of
 from pysync.sidecar.why.ends import EndsReader
@@ -57,7 +57,7 @@ class ObjectStatus:
         if wanted is not None and wanted not in self.drains:
             raise UsageError(f"the sidecar has no target {quoted(str(wanted))}", meant(str(wanted), self.drains))
         drains = [it for it in self.drains.values() if wanted in {None, it.name}]
-        assert_exists(self.ends, drains, name)
+        assert_known(self.ends, drains, name)
         source_id, why_not = self._source_id()
         targets = [self._of(it, name) for it in drains]
         return {"object": name, "source_event_id": source_id, "no_event_id": why_not, "targets": targets}

@@ -19,7 +19,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.consistent import Consistent
-from pysync.sidecar.waiting.existence import assert_exists
+from pysync.sidecar.waiting.existence import assert_known
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.sidecar.waiting.verdict import THERE, WAITS, WaitVerdict
 from pysync.sidecar.why.ends import EndsReader
@@ -140,7 +140,7 @@ class Waits:
         target, name = str(request.get("target")), name_of(request.get("object"))
         if target not in self._drains:
             raise UsageError(f"the sidecar has no target {quoted(target)}", meant(target, self._drains, "its targets"))
-        assert_exists(self._ends, [self._drains[target]], name)
+        assert_known(self._ends, [self._drains[target]], name)
         parts = self._drains[target], self._queue, self._capture, name
         seconds = _seconds(request.get("pin")) if request.get("consistent") else 0.0
         if seconds:

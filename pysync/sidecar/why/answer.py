@@ -64,7 +64,8 @@ class Why:
             if it["waiting_events"] or it["waiting_since"]
         ]
         known = {"source": spans[0].name, "events": events, "spools": spools}
-        targets = [self._of_target(drain, spans, known, request) for drain in drains]
+        gathered = [self._gathered(drain, spans, known, request) for drain in drains]
+        targets = [_target(it, self._verified(it.target, it)) for it in self._with_ends(gathered)]
         return _answer(spans, events, scanned, targets)
 
     def _history_of(self, requested: str, mappings: Sequence[NameMapping]) -> tuple[Scan, Sequence[Span]]:
@@ -79,19 +80,25 @@ class Why:
         scanned = scan(self.queue, databases | others)
         return scanned, spans_of(requested, mappings, self.reader, scanned)
 
-    def _of_target(
-        self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request
-    ) -> dict[str, Any]:
+    def _gathered(self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request) -> Facts:
+        """What queue and journal have of the object at a target."""
         mapping = drain.translator.mapping
         records = _records(self.reader, drain.name, mapping, spans, request)
         keyed = [replace(span, name=_order_key(mapping, span.name)) for span in spans]
         here = {"object": mapping.key(spans[0].name), "spans": keyed, "records": records}
-        facts = gathered(self.queue, drain, self.reader, {**known, **here})
-        if facts.rule is None and not facts.is_pending:
-            answers = drain.progress.state not in SILENT
-            ends = self.ends.read(drain.settings, facts.source, facts.object, target_answers=answers)
-            facts = replace(facts, ends=ends)
-        return _target(facts, self._verified(drain.name, facts))
+        return gathered(self.queue, drain, self.reader, {**known, **here})
+
+    def _with_ends(self, of_targets: Sequence[Facts]) -> list[Facts]:
+        """The facts with what both ends have now, for the targets that are done with the object's events.
+
+        A target that fails is not asked.
+        """
+        at_rest = [it for it in of_targets if it.rule is None and not it.is_pending]
+        if not at_rest:
+            return list(of_targets)
+        asked = [(self.drains[it.target].settings, it.object) for it in at_rest if it.state not in SILENT]
+        ends = self.ends.read(at_rest[0].source, asked, [it.target for it in at_rest if it.state in SILENT])
+        return [replace(it, ends=ends.get(it.target, it.ends)) for it in of_targets]
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
         """What the last comparison by the sidecar found; `drifted` is null if its list is too short to know."""
@@ -143,6 +150,7 @@ def _target(facts: Facts, verified: Mapping[str, Any] | None) -> dict[str, Any]:
         "records": [it.as_json() for it in facts.records],
         "parked": [parked_table(it) for it in facts.parked],
         "verify": verified,
+        "not_looked_at": facts.ends.not_looked_at(),
     }
 
 

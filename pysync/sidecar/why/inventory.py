@@ -10,15 +10,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import merge
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import count, meant, quoted
 from pysync.journal import Query, Reader, Record
 from pysync.metastore.reads import Reads
-from pysync.metastore.source import SourceNotSet
+from pysync.metastore.source import SOURCE, SourceNotSet
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
@@ -35,7 +36,10 @@ _URGENCY = (
 )
 """The states, what a person has to look at first."""
 
+T = TypeVar("T")
+
 _SECONDS = 2.0  # of one answer: whoever wants more asks again
+_LONGEST_SECONDS = 6.0  # where one database takes so long, or the source hangs
 _CHUNK = 200
 _KNOWN_BY_NAME = frozenset({"parked", "drifted"})
 """States whose objects are known without a look at the source."""
@@ -195,7 +199,8 @@ class Inventory:
         With `sort` "last_done" those come first at which something was done last, as far as the journal has it.
         With "urgency" those come first that a person has to look at, and `counts`, `databases` and `counted_to` count;
         with "match" those whose names are nearest to `part`, on one page. In both a name that is `part` is the first.
-        With `look` the targets are asked for what is in sync; `not_looked_at` names those that do not answer.
+        With `look` the targets are asked for what is in sync, before it is counted; `not_looked_at` names those that do
+        not answer.
         It may have fewer than were asked for, or none, before the end: what a filter leaves out takes time, too. Raises
         PysyncError for arguments that make no sense, and where the source cannot be read.
         """
@@ -204,12 +209,17 @@ class Inventory:
             raise PysyncError(f"the sidecar has no target {quoted(str(name))}", meant(str(name), self.drains))
         now = self.clock()
         if wanted.sort == "urgency":
-            answer = self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))
-        else:
-            orders = {"name": self._by_name, "last_done": self._by_last_done, "match": self._by_match}
-            targets = self._targets([it for it in self.drains.values() if name in {None, it.name}], now)
-            answer = orders[wanted.sort](wanted, targets)
-        return {"as_of": now, **answer, **(self._looked_at(answer["objects"]) if request.get("look") else {})}
+            return {"as_of": now, **self._by_urgency(wanted, name, self._targets([*self.drains.values()], now))}
+        orders = {"name": self._by_name, "last_done": self._by_last_done, "match": self._by_match}
+        targets = self._targets([it for it in self.drains.values() if name in {None, it.name}], now)
+        answer = self._in_time(wanted, partial(orders[wanted.sort], wanted, targets))
+        return {"as_of": now, **answer, **(self._looked_at(answer["objects"]) if wanted.look else {})}
+
+    def _in_time(self, wanted: TableFilter, job: Callable[[], T]) -> T:
+        """What `job` returns. Raises PysyncError if it reads the source and that hangs."""
+        if wanted.sort != "urgency" and (wanted.sort == "last_done" or wanted.state in _KNOWN_BY_NAME):
+            return job()
+        return self.ends.questions.begin(SOURCE, job, _LONGEST_SECONDS).answer()
 
     def _by_name(self, wanted: TableFilter, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of tables in the order of their names."""
@@ -233,18 +243,19 @@ class Inventory:
 
         What is in sync by all that is known, and is not there, has drifted, unless something was done meanwhile.
         """
-        unseen = list[str]()
-        for name, drain in self.drains.items():
-            until = time.monotonic() + _SECONDS / len(self.drains)  # one that hangs takes no time from the others
-            every = ((row, it) for row in rows for it in row["targets"] if it["target"] == name)
-            cells = [(row, it) for row, it in every if it["state"] == "in_sync"]
-            databases = sorted({database_of(it["object"]) for _, it in cells})
-            is_silent = drain.progress.state in SILENT
-            there = {} if is_silent or not cells else self.ends.tables_at(drain.settings, databases, until)
-            absent = [(row, it) for row, it in cells if _is_absent(it["object"], there)]
-            self._drifted(name, absent)
-            unseen += [name] if cells and len(there) < len(databases) else []
-        return {"not_looked_at": unseen}
+        cells: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+        for row in rows:
+            for it in row["targets"]:
+                if it["state"] == "in_sync":
+                    cells.setdefault(it["target"], []).append((row, it))
+        databases = {name: sorted({database_of(it["object"]) for _, it in own}) for name, own in cells.items()}
+        drains = [self.drains[it] for it in cells]
+        there = self.ends.tables_at(
+            (it.settings, databases[it.name]) for it in drains if it.progress.state not in SILENT
+        )
+        for name, own in cells.items():
+            self._drifted(name, [(row, it) for row, it in own if _is_absent(it["object"], there.get(name, {}))])
+        return {"not_looked_at": [it for it in cells if len(there.get(it, ())) < len(databases[it])]}
 
     def _drifted(self, target: str, absent: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Say of tables that a target does not have that they have drifted, where nothing was done meanwhile."""
@@ -326,7 +337,8 @@ class Inventory:
 
     def _by_urgency(self, wanted: TableFilter, name: str | None, targets: Sequence[_Target]) -> dict[str, Any]:
         """The page of all tables by their states, as many as there is time for; counts of any state, at all targets."""
-        rows, counted_to = self._counted(replace(wanted, state=None), targets)
+        rows, counted_to = self._in_time(wanted, partial(self._counted, replace(wanted, state=None), targets))
+        looked_at = self._looked_at(rows) if wanted.look else {}
         counts: dict[str, Counter[str]] = {it.drain.name: Counter() for it in targets}
         for row in rows:
             for it in row["targets"]:
@@ -341,6 +353,7 @@ class Inventory:
             "counts": {target: dict(numbers) for target, numbers in counts.items()},
             "databases": dict(Counter(database_of(it["object"]) for it in fitting)),
             "counted_to": counted_to,
+            **looked_at,
         }
 
     def _counted(self, wanted: TableFilter, targets: Sequence[_Target]) -> tuple[list[dict[str, Any]], str | None]:

@@ -54,7 +54,7 @@ def reasons(facts: Facts) -> list[Reason]:
         causes.append(_disabled(facts, "no event of it waits"))
     elif facts.paused is not None and not facts.waiting:
         causes.append(_paused(facts, "no event of it waits"))
-    return causes
+    return [*causes, *_silent(facts)]
 
 
 def _settings(facts: Facts) -> str:
@@ -202,6 +202,12 @@ def _at_ends(facts: Facts) -> Iterator[Reason]:
         near = f"; did you mean {ends.near}?" if ends.near else ""
         text = f"neither the source nor {facts.target} has {name}{near}"
         yield Reason("nowhere", text, f"pysync why {ends.near}" if ends.near else None)
+
+
+def _silent(facts: Facts) -> Iterator[Reason]:
+    """Which end was asked and did not answer."""
+    for end, error in facts.ends.silent.items():
+        yield Reason("not_looked_at", f"what {end} has now is not known: {last_line(error, _LONGEST)}", "pysync status")
 
 
 def _unknown(facts: Facts) -> Reason:

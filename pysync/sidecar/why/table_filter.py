@@ -33,7 +33,7 @@ def place(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TableFilter:
-    """What a request asks for. Raises PysyncError for what makes no sense."""
+    """What a request asks for. Raises PysyncError for what makes no sense. With `look` the targets are asked, too."""
 
     state: str | None
     database: str | None
@@ -43,6 +43,7 @@ class TableFilter:
     sort: str
     number: int
     """Where a page begins that is not sorted by name: before this record of the journal, or after so many tables."""
+    look: bool
 
     @classmethod
     def of(cls, request: Request) -> TableFilter:
@@ -53,15 +54,15 @@ class TableFilter:
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise PysyncError(f"limit must be a whole number of at least 1, not {shortened(shown(limit), 80)}")
         database, part, begin = (_text(request, key) for key in ("database", "part", "begin"))
-        sort = request.get("sort") or SORTS[0]
+        sort, look = request.get("sort") or SORTS[0], bool(request.get("look"))
         if sort not in SORTS:
             raise PysyncError(f"there is no order {quoted(str(sort))}", meant(str(sort), SORTS, "orders"))
         if sort == SORTS[0]:
-            return cls(state, database, part, begin or "", min(limit, MOST), sort, 0)
+            return cls(state, database, part, begin or "", min(limit, MOST), sort, 0, look)
         if begin is not None and not (begin.isascii() and begin.isdecimal() and len(begin) < _DIGITS):
             raise PysyncError(f"no page of this order begins with {quoted(begin)}", "begin with what `next` says")
         first = _LATEST if sort == "last_done" else 0
-        return cls(state, database, part, "", min(limit, MOST), sort, int(begin) if begin else first)
+        return cls(state, database, part, "", min(limit, MOST), sort, int(begin) if begin else first, look)
 
     def nearness(self, name: str) -> int:
         """0 for a table whose name is the part that is looked for, 1 where it begins with that, else 2."""
