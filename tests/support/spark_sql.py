@@ -18,9 +18,14 @@ _LONGEST_SECONDS = 240
 
 def at_the_source(stage: Stage, *statements: str) -> None:
     """Run the statements with a Spark that knows only the source; it tells the metastore of every insert."""
-    directory = stage.directory / "spark-writes"
-    directory.mkdir(exist_ok=True)
-    place = [stage.source.uri, str(stage.source.warehouse), str(directory)]
+    run_statements(stage.source.uri, stage.source.warehouse, stage.directory, *statements)
+
+
+def run_statements(metastore: str, warehouse: Path, directory: Path, *statements: str) -> None:
+    """Run the statements with a Spark that knows this metastore."""
+    writes = directory / "spark-writes"
+    writes.mkdir(exist_ok=True)
+    place = [metastore, str(warehouse), str(writes)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.spark_sql", *place],
         input=json.dumps(statements),
