@@ -1,0 +1,14 @@
+"""All ordinary views, by category."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tests.views.ordinary import calendar, people_and_money, sales, shapes, staging, web
+
+VIEWS: Mapping[str, Sequence[str]] = {
+    category: tuple(" ".join(query.split()) for query in queries)
+    for views in (staging, calendar, web, sales, people_and_money, shapes)
+    for category, queries in views.VIEWS.items()
+}
+"""Each a SELECT over the tables of `tables`, on one line."""
