@@ -6,11 +6,12 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from pysync.views.types import HiveType, parse_type
 
+_EXACT = Context(prec=80)  # more digits than a decimal has
 _NEAR = 1e-9  # of sums of doubles in another order
 
 
@@ -52,7 +53,7 @@ def _plain(kind: HiveType, value: Any) -> Any:
     if kind.name == "struct":
         return tuple(_plain(it, value[place]) for place, it in enumerate(kind.within))
     if kind.name == "decimal":
-        return Decimal(str(value))
+        return _EXACT.normalize(Decimal(str(value)))
     if kind.name == "float":
         return struct.unpack("f", struct.pack("f", float(value)))[0]
     if kind.name == "double":
