@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import compared, unified
 from pysync.views.typed_expressions import Typed, condition
-from pysync.views.types import BOOLEAN, VOID
+from pysync.views.types import BOOLEAN, INTEGERS, VOID, HiveType
 
 
 def truth(value: Typed) -> Typed:
@@ -35,9 +35,16 @@ def _nvl(value: Typed, instead: Typed) -> Typed:
 
 
 def _nullif(value: Typed, other: Typed) -> Typed:
-    if value.type != other.type or value.type.name in {"double", "float"}:
+    if not _is_held(other, value.type) or value.type.name in {"double", "float"}:
         raise CannotTranslate(f"the function nullif of {value.type} and {other.type}")  # Hive 2.3 takes all for equal
     return Typed(f"IF({compared(value, '=', other).sql}, NULL, {value.sql})", value.type)
+
+
+def _is_held(value: Typed, kind: HiveType) -> bool:
+    """Whether a type holds the value, whose type it has in nullif, without another rounding."""
+    if value.type.is_integer and kind.is_integer:
+        return value.is_constant or INTEGERS.index(value.type) <= INTEGERS.index(kind)
+    return value.type == kind or (value.type.is_exact and kind.name == "decimal" and value.type.scale <= kind.scale)
 
 
 def is_null(value: Typed) -> Typed:

@@ -25,6 +25,7 @@ from pysync.views.windows import over
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
 """Translates a query within an expression: its text, and its columns."""
 
+_NULL_SAFE = "IS NOT DISTINCT FROM"
 _COMPARISONS = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -32,12 +33,13 @@ _COMPARISONS = {
     exp.GTE: ">=",
     exp.LT: "<",
     exp.LTE: "<=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeEQ: _NULL_SAFE,
 }
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
 _LONG, _INT = 2**63 - 1, 2**31 - 1
-_UNITS = frozenset({"day", "month", "year"})
+_PARTS = {it: it for it in ("year", "quarter", "month", "day", "dayofweek", "hour", "minute", "second")}
+_PARTS |= {"week": "weekofyear"}
 _CALLED_BY_NAME = frozenset({"current_date", "current_timestamp"})
 GROUPING_ID = "grouping__id"
 """A column of Hive that says which columns a row is grouped by: in the tree a function of these."""
@@ -224,7 +226,7 @@ class Expressions:
             return self._grouping(node)
         if name == "struct" and self._scope.rules.of_spark:
             return self._struct_of_spark(node)
-        return self._call(name, self.many(node.expressions))
+        return self._read_and_written(node) or self._call(name, self.many(node.expressions))
 
     def filtered(self, node: exp.Filter) -> Typed:
         """An aggregate with FILTER."""
@@ -241,9 +243,9 @@ class Expressions:
         name = function.name.lower()
         if name in WINDOWS:
             arguments = self.many(function.expressions)
-            self._scope.rules.aggregate(name, arguments)
+            self._scope.rules.aggregate(name, arguments, over=True)
             return WINDOWS[name](arguments)(self._over(node, has_frame=name.endswith("_value")))
-        aggregate = self._aggregate(function)
+        aggregate = self._aggregate(function, over=True)
         if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
             raise CannotTranslate(f"the function {name} over a window")
         return aggregate(self._over(node, has_frame=True))
@@ -260,6 +262,13 @@ class Expressions:
             raise CannotTranslate("|| beside other operators without parentheses")
         return self._call("concat", self.many(operands))
 
+    def extracted(self, node: exp.Extract) -> Typed:
+        """EXTRACT(unit FROM value): the function of that name."""
+        unit = node.name.lower()
+        if unit not in _PARTS:
+            raise CannotTranslate(f"EXTRACT of {unit}")
+        return self._call(_PARTS[unit], [self(node.expression)])
+
     def scalar(self, node: exp.Subquery) -> Typed:
         """A query that gives one value."""
         sql, columns = self._subquery(_query(node), self._scope)
@@ -275,6 +284,14 @@ class Expressions:
             arguments = [self._scope.rules.decimal_as_text(it) for it in arguments]
         return call(name, arguments, self._scope.rules.functions)
 
+    def _read_and_written(self, node: exp.Anonymous) -> Typed | None:
+        """`from_unixtime(unix_timestamp(…), …)`, if there is a rule for both at once."""
+        inner = node.expressions[0] if node.name.lower() == "from_unixtime" and node.expressions else None
+        is_read = isinstance(inner, exp.Anonymous) and inner.name.lower() in {"unix_timestamp", "to_unix_timestamp"}
+        if inner is None or not is_read or not inner.expressions:
+            return None
+        return self._scope.rules.read_and_written(self.many(inner.expressions), self.many(node.expressions[1:]))
+
     def _struct_of_spark(self, node: exp.Anonymous) -> Typed:
         """A struct whose fields have the names of the columns that are in it."""
         self._scope.rules.call("struct", values := self.many(node.expressions))
@@ -285,8 +302,7 @@ class Expressions:
 
     def _calculated(self, node: exp.Binary, operator: str) -> Typed:
         if isinstance(node.expression, exp.Interval) and operator in {"+", "-"}:
-            # A date plus days is a timestamp in Hive, in the time zone of the session.
-            return self._moved(node, self(node.this), _UNITS if self._scope.rules.of_spark else _UNITS - {"day"})
+            return self._moved(node, self(node.this))
         one, other = self(node.this), self(node.expression)
         self._scope.rules.calculate(one, operator, other)
         result = arithmetic(one, operator, other, self._scope.rules.long_products)
@@ -296,11 +312,20 @@ class Expressions:
 
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
         self._scope.rules.compare(one, other)
+        if operator != _NULL_SAFE:
+            one, other = self._beside_date(one, other), self._beside_date(other, one)
         if self._is_filled_up(one, other) or self._is_filled_up(other, one):
             accept(
                 "char-blanks", "a char that a condition fixes, of which Hive makes a constant, filled up with blanks"
             )
         return compared(one, operator, other)
+
+    def _beside_date(self, value: Typed, other: Typed) -> Typed:
+        """The date that Hive makes of a string which it compares with one."""
+        is_read = other.type == DATE and value.type.is_text and value.type.name != "char"
+        if is_read and value.literal is None and not self._scope.rules.of_spark:
+            return cast(self._scope.rules.cast(value, DATE), DATE)
+        return value
 
     def _is_filled_up(self, value: Typed, other: Typed) -> bool:
         """Whether Hive takes it for a char that is a constant, which has blanks at its end that others have not."""
@@ -313,16 +338,19 @@ class Expressions:
         while isinstance(node, exp.Paren):
             node = node.this
         interval = node.args.get("expression") if isinstance(node, exp.Add | exp.Sub) else None
-        return self._moved(node, self._side(node.this)) if isinstance(interval, exp.Interval) else self(node)
+        if not isinstance(interval, exp.Interval):
+            return self(node)
+        value = self._side(node.this)
+        return self._moved(node, value, moved if value.type == DATE else self._scope.rules.move)
 
-    def _moved(self, node: exp.Expression, value: Typed, units: frozenset[str] = _UNITS) -> Typed:
-        """A value plus or minus an interval of one of these units."""
+    def _moved(self, node: exp.Binary, value: Typed, move: Callable[[Typed, int, str], Typed] | None = None) -> Typed:
+        """A value plus or minus an interval."""
         interval = node.args["expression"]
         count, unit = str(interval.name), str(interval.args.get("unit") or "").lower().removesuffix("s")
         number = whole_number(count)
-        if unit not in units or number is None:
+        if number is None:
             raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
-        return moved(value, -number if isinstance(node, exp.Sub) else number, unit)
+        return (move or self._scope.rules.move)(value, -number if isinstance(node, exp.Sub) else number, unit)
 
     def _over(self, node: exp.Window, *, has_frame: bool) -> str:
         return over(node, self, has_frame=has_frame, by_values=self._scope.rules.frames_by_values)
@@ -336,7 +364,7 @@ class Expressions:
             raise CannotTranslate("a window with a name and more")
         return named
 
-    def _aggregate(self, node: exp.Expression) -> Aggregate | None:
+    def _aggregate(self, node: exp.Expression, *, over: bool = False) -> Aggregate | None:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         name = self._scope.rules.aggregates.get(name, name)
         if name not in AGGREGATES:
@@ -349,7 +377,7 @@ class Expressions:
         elif not values:
             raise CannotTranslate(f"the function {name} of nothing")
         arguments = self.many(values)
-        self._scope.rules.aggregate(name, arguments)
+        self._scope.rules.aggregate(name, arguments, over=over)
         return AGGREGATES[name](arguments, distinct)
 
     def _grouping(self, node: exp.Anonymous) -> Typed:
@@ -387,7 +415,9 @@ def _assert_alike(values: Sequence[Typed], what: str) -> None:
         it.type.name != "char" for it in values if it.literal is None
     )
     reason = f"{what} of {' and '.join(dict.fromkeys(map(str, types)))}"
-    if are_mixed:
+    # In a list Hive compares them as strings.
+    has_unread = what == "IN" and DATE in types and any(it.type.is_text and it.literal is None for it in values)
+    if are_mixed or has_unread:
         raise CannotTranslate(reason)
     if has_blanks:
         accept("char-blanks", f"{reason}, where Hive counts blanks at the end of a char")
@@ -433,6 +463,7 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.DPipe: Expressions.concatenated,
     exp.Dot: Expressions.dot,
     exp.Exists: Expressions.exists,
+    exp.Extract: Expressions.extracted,
     exp.Filter: Expressions.filtered,
     exp.If: Expressions.iffed,
     exp.In: Expressions.within,

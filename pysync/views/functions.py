@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.collections import COLLECTIONS
 from pysync.views.conditions import CONDITIONS
+from pysync.views.delimiters import DELIMITED
 from pysync.views.json_values import JSON_VALUES
 from pysync.views.moments import MOMENTS
 from pysync.views.months import MONTHS
@@ -15,10 +16,13 @@ from pysync.views.numbers import NUMBERS
 from pysync.views.strings import STRINGS
 from pysync.views.typed_expressions import Typed
 from pysync.views.urls import URLS
+from pysync.views.written_numbers import WRITTEN_NUMBERS
 from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE
 
 FUNCTIONS: Mapping[str, Callable[..., Typed]] = {
     **STRINGS,
+    **DELIMITED,
+    **WRITTEN_NUMBERS,
     **NUMBERS,
     **MOMENTS,
     **MONTHS,
@@ -32,7 +36,6 @@ REASONS: Mapping[str, str] = {
     **dict.fromkeys(DEPENDENT, DEPENDS_ON_ZONE),
     **dict.fromkeys(("rand", "random", "uuid", "reflect", "java_method"), "its result is another at each call"),
     **dict.fromkeys(("map_keys", "map_values"), "Hive's versions and Spark differ in its result"),
-    "find_in_set": "Trino has no such function",
 }
 """Why some that are often used are none of them."""
 

@@ -1,12 +1,16 @@
-"""`add_months`: which day of a month is so many months before or after a day."""
+"""`add_months` and `next_day`: days that Hive gives as strings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_integer
-from pysync.views.typed_expressions import Typed
+from pysync.views.typed_expressions import Typed, written
 from pysync.views.types import DATE, STRING
+
+_WEEK = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+_DAYS = {name[:size]: place for place, name in enumerate(_WEEK, 1) for size in (2, 3, len(name))}
 
 
 def _add_months(value: Typed, months: Typed) -> Typed:
@@ -22,6 +26,15 @@ def _add_months_of_spark(value: Typed, months: Typed) -> Typed:
     return Typed(f"date_add('month', {as_integer(months).sql}, {as_date(value).sql})", DATE)
 
 
-MONTHS: Mapping[str, Callable[..., Typed]] = {"add_months": _add_months}
+def _next_day(value: Typed, name: Typed) -> Typed:
+    """The first day behind it that has that name; Hive gives a string."""
+    day = _DAYS.get(written(name, "a day of next_day").upper())
+    if day is None:
+        raise CannotTranslate(f"the function next_day to {name.literal!r}")
+    later = f"date_add('day', ({day} + 6 - day_of_week(x)) % 7 + 1, x)"
+    return Typed(f"CAST(element_at(transform(ARRAY[{as_date(value).sql}], x -> {later}), 1) AS varchar)", STRING)
+
+
+MONTHS: Mapping[str, Callable[..., Typed]] = {"add_months": _add_months, "next_day": _next_day}
 MONTHS_OF_SPARK: Mapping[str, Callable[..., Typed]] = {"add_months": _add_months_of_spark}
 """The same since Spark 3."""

@@ -13,14 +13,16 @@ from pysync.model.names import TableName
 from pysync.views.aggregates import AGGREGATES
 from pysync.views.casts import common, compared, widened
 from pysync.views.conditions import truth
-from pysync.views.expressions import GROUPING_ID, Expressions
-from pysync.views.json_values import json_tuple
+from pysync.views.expressions import Expressions
+from pysync.views.laterals import lateral
+from pysync.views.plain_trees import make_plain
 from pysync.views.scopes import Scope, Source
 from pysync.views.typed_expressions import Typed, quoted
-from pysync.views.types import BIGINT, INT, STRING, Columns, HiveType
+from pysync.views.types import Columns
 from pysync.views.windows import ordered
 
 _WHOLE = quoted("_q")
+_ONE_ROW = '(SELECT 1) AS "_one"'
 _SET_OPERATIONS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
 _OF_SELECT = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order", "limit", "distinct", "with_"}
@@ -29,8 +31,6 @@ _OF_SELECT = frozenset(
 _OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "with_", "sort", "distribute", "cluster"})
 _OF_REDUCERS = ("sort", "distribute", "cluster")
 
-_ROWS = "_rows"
-_SEVERAL = ("rollup", "cube", "grouping_sets")
 
 Query = Callable[[exp.Query, Scope], tuple[str, Columns]]
 
@@ -87,8 +87,7 @@ def _assert_known(node: exp.Query, known: frozenset[str]) -> None:
 
 def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     _assert_known(node, _OF_SELECT)
-    _make_lateral_view(node)
-    _make_grouping_id(node)
+    make_plain(node)
     scope.windows = {it.name.lower(): it for it in node.args.get("windows") or () if not it.args.get("alias")}
     sources = From(scope, query, within)
     origin = sources.translated(node)
@@ -111,31 +110,6 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     columns = [(name, it.type) for name, it in items]
     parts += _tail(node, columns, scope, translate)
     return " ".join(filter(None, parts)), columns
-
-
-def _make_lateral_view(node: exp.Select) -> None:
-    """`SELECT explode(…) AS x` becomes a lateral view of the same."""
-    only = node.expressions[0] if len(node.expressions) == 1 else None
-    function = only.this if isinstance(only, exp.Alias | exp.Aliases) else None
-    if only is None or not isinstance(function, exp.Anonymous) or function.name.lower() not in _TABLE_FUNCTIONS:
-        return
-    names = [it.name for it in (only.expressions or [only.args["alias"]])]
-    alias = exp.TableAlias(this=exp.to_identifier(_ROWS), columns=list(map(exp.to_identifier, names)))
-    node.append("laterals", exp.Lateral(this=function, view=True, alias=alias))
-    node.set("expressions", [exp.column(exp.to_identifier(it), table=_ROWS) for it in names])
-
-
-def _make_grouping_id(node: exp.Select) -> None:
-    """The column GROUPING__ID becomes a function of the columns that the rows are grouped by in several ways."""
-    group = node.args.get("group")
-    several = [it for kind in _SEVERAL for it in (group.args.get(kind) or ())] if group is not None else []
-    if not several:
-        return
-    keys = group.expressions or several[0].expressions
-    for name in list(node.find_all(exp.Column)):
-        if len(name.parts) == 1 and name.name.lower() == GROUPING_ID and name.find_ancestor(exp.Select) is node:
-            function = exp.Anonymous(this=GROUPING_ID, expressions=[it.copy() for it in keys])
-            name.replace(exp.alias_(function, GROUPING_ID) if name.parent is node else function)
 
 
 def _assert_exact(values: Sequence[Typed], what: str) -> None:
@@ -250,14 +224,20 @@ class From:
     def translated(self, select: exp.Select) -> str:
         """Text from FROM on; empty if there is none. Raises CannotTranslate."""
         first = select.args.get("from_")
-        if first is None:
-            return ""
         joins, laterals = select.args.get("joins") or [], select.args.get("laterals") or []
-        parts = [f"FROM {self._relation(first.this, self._scope)}", *map(self._join, joins)]
+        if first is None and not laterals:
+            return ""
+        relation = self._relation(first.this, self._scope) if first is not None else _ONE_ROW
+        parts = [f"FROM {relation}", *map(self._join, joins)]
         sides = {it.side.upper() for it in joins}
         if self.conditions and sides & {"RIGHT", "FULL"}:
             raise CannotTranslate("a semi join beside an outer join")
-        return " ".join(filter(None, [*parts, *map(self._lateral, laterals)]))
+        return " ".join(
+            filter(
+                None,
+                [*parts, *(lateral(it, self._scope, Expressions(self._scope, self._within).many) for it in laterals)],
+            )
+        )
 
     def _relation(self, node: exp.Expression, scope: Scope) -> str:
         if node.args.get("joins") or node.args.get("laterals") or node.args.get("sample") or node.args.get("pivots"):
@@ -326,79 +306,6 @@ class From:
 
     def _condition(self, node: exp.Expression, scope: Scope) -> str:
         return truth(Expressions(scope, self._within)(node)).sql
-
-    # --- lateral views
-
-    def _lateral(self, node: exp.Lateral) -> str:
-        alias, function = node.args.get("alias"), node.this
-        if not node.args.get("view") or alias is None or not isinstance(function, exp.Anonymous):
-            raise CannotTranslate(f"{node.sql('hive')[:60]!r}")
-        name, arguments = function.name.lower(), Expressions(self._scope, self._within).many(function.expressions)
-        source = (alias.name or f"_l{len(self._scope.sources)}").lower()
-        if name == "json_tuple" and len(arguments) > 1:
-            return self._json_tuple(source, [it.name.lower() for it in alias.columns], arguments)
-        if name not in {"explode", "posexplode", "inline"} or len(arguments) != 1:
-            raise CannotTranslate(f"a lateral view of {name}")
-        unnest, columns = _unnest(name, arguments[0])
-        given = [it.name.lower() for it in alias.columns] or _DEFAULTS[name](arguments[0].type)
-        if len(given) != len(columns):
-            raise CannotTranslate(f"a lateral view of {name} with {len(given)} names")
-        self._scope.add(_exploded(source, name, given, columns))
-        names = [*given[1:], given[0]] if name == "posexplode" else given
-        head = "LEFT JOIN" if node.args.get("outer") else "CROSS JOIN"
-        tail = " ON true" if node.args.get("outer") else ""
-        return f"{head} {unnest} AS {quoted(source)} ({', '.join(map(quoted, names))}){tail}"
-
-    def _json_tuple(self, source: str, names: Sequence[str], arguments: Sequence[Typed]) -> str:
-        """One row for each, whatever is in it."""
-        self._scope.rules.call("json_tuple", arguments)
-        values = json_tuple(arguments[0], arguments[1:])
-        names = names or [f"c{place}" for place in range(len(values))]
-        if len(names) != len(values):
-            raise CannotTranslate(f"a lateral view of json_tuple with {len(names)} names")
-        self._scope.add(Source.of(source, [(it, STRING) for it in names]))
-        rows = f"UNNEST(ARRAY[ROW({', '.join(it.sql for it in values)})])"
-        return f"CROSS JOIN {rows} AS {quoted(source)} ({', '.join(map(quoted, names))})"
-
-
-def _default_names(kind: HiveType) -> list[str]:
-    return ["key", "value"] if kind.name == "map" else ["col"]
-
-
-_DEFAULTS: dict[str, Callable[[HiveType], list[str]]] = {
-    "explode": _default_names,
-    "posexplode": lambda kind: ["pos", *(["val"] if kind.name == "array" else _default_names(kind))],
-    "inline": lambda kind: list(kind.within[0].names),
-}
-
-
-_TABLE_FUNCTIONS = frozenset({*_DEFAULTS, "json_tuple"})
-
-
-def _unnest(name: str, value: Typed) -> tuple[str, Sequence[HiveType]]:
-    """The call that makes rows, and the types of Hive's columns."""
-    kind = value.type
-    if name == "inline":
-        if kind.name != "array" or kind.within[0].name != "struct":
-            raise CannotTranslate(f"a lateral view of inline of {kind}")
-        return f"UNNEST({value.sql})", kind.within[0].within
-    if kind.name not in {"array", "map"}:
-        raise CannotTranslate(f"a lateral view of {name} of {kind}")
-    # Rows of an array would become one column for each of their fields.
-    is_rows = kind.name == "array" and kind.within[0].name == "struct"
-    argument = f"transform({value.sql}, x -> ROW(x))" if is_rows else value.sql
-    if name == "posexplode":
-        return f"UNNEST({argument}) WITH ORDINALITY", [INT, *kind.within]
-    return f"UNNEST({argument})", kind.within
-
-
-def _exploded(alias: str, function: str, names: Sequence[str], types: Sequence[HiveType]) -> Source:
-    """The columns; positions are counted from 0 in Hive."""
-    source = Source.of(alias, list(zip(names, types, strict=True)))
-    if function != "posexplode":
-        return source
-    (name, place), *others = source.columns
-    return Source(alias, [(name, Typed(f"CAST({Typed(place.sql, BIGINT).sql} - 1 AS integer)", INT)), *others])
 
 
 def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:

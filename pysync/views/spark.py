@@ -10,6 +10,7 @@ from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.definition import VIEW_DATABASE_KEY
 from pysync.views.arithmetic import LongProducts
 from pysync.views.casts import is_day
+from pysync.views.moments import moved
 from pysync.views.months import MONTHS_OF_SPARK
 from pysync.views.strings import OF_SPARK, OF_SPARK_4
 from pysync.views.typed_expressions import Typed, repeated
@@ -25,7 +26,9 @@ _NULL_OF_ONE, _WITH_ICU, _ANSI_BY_DEFAULT = (3, 1), (4, 0), (4, 0)
 SAMPLED = frozenset({"stddev_samp", "var_samp"})
 """Aggregate functions of samples."""
 _HIVES_OWN = frozenset({"array_contains", "greatest", "initcap", "least", "months_between", "nullif", "sign", "sqrt"})
-_HIVES_OWN |= {"get_json_object", "json_tuple", "parse_url"}
+_HIVES_OWN |= {"get_json_object", "json_tuple", "parse_url", "parse_url_tuple", "stack", "str_to_map", "next_day"}
+_HIVES_OWN |= {"find_in_set", "format_number", "printf", "space", "substring_index", "translate"}
+_HIVES_OWN |= {"acos", "asin", "atan", "cos", "degrees", "radians", "sin", "tan"}
 _OF_NUMBERS = frozenset({"abs", "avg", "ceil", "ceiling", "exp", "floor", "round", "sqrt", "sum"})
 _OF_NUMBERS |= {"ln", "log10", "log2", "pow", "power", "stddev_pop", "stddev_samp", "var_pop", "var_samp"}
 _NEVER_FAIL_ON_TEXT = frozenset(
@@ -60,8 +63,11 @@ class HiveRules:
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Raises CannotTranslate for a function, in lower case, whose result is another than in Hive."""
 
-    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
-        """The same for an aggregate function, or a function over a window."""
+    def aggregate(self, name: str, arguments: Sequence[Typed], *, over: bool) -> None:
+        """The same for an aggregate function, or one over a window."""
+
+    def read_and_written(self, read: Sequence[Typed], written: Sequence[Typed]) -> Typed | None:
+        """A time that `unix_timestamp` reads and `from_unixtime` writes, if there is a rule for both at once."""
 
     def read(self, kind: HiveType) -> None:
         """Raises CannotTranslate for a column of a type that the engine reads in another way than Hive."""
@@ -74,6 +80,10 @@ class HiveRules:
             return value
         tiny = f"{value.sql} <> 0 AND abs({value.sql}) < 1e-99"  # Hive reads no exponent of three digits
         return Typed(f"IF({tiny}, NULL, {repeated(value, 3).sql})", DOUBLE)
+
+    def move(self, value: Typed, count: int, unit: str) -> Typed:
+        """A value that many units later. Raises CannotTranslate."""
+        return moved(value, count, unit)
 
     def decimal_as_text(self, value: Typed) -> Typed:
         """The value, as a string if it is a decimal of which it is known how it is written."""
@@ -116,7 +126,7 @@ class SparkRules(HiveRules):
         if operator != "[]" and (one.type.is_text or other.type.is_text):
             raise CannotTranslate(f"{one.type} {operator} {other.type} in a view of Spark")
 
-    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+    def aggregate(self, name: str, arguments: Sequence[Typed], *, over: bool) -> None:  # noqa: ARG002 - of no other rules
         """The same for sums and the like of strings."""
         if name in SAMPLED and not self._has_null_of_one:
             raise CannotTranslate(f"the function {name} in a view of Spark before 3.1, which gives NaN for one row")
@@ -130,6 +140,10 @@ class SparkRules(HiveRules):
             start = arguments[1].literal if len(arguments) > 1 else None
             is_safe = isinstance(start, int) and start >= 0
         if name in _OF_NUMBERS and any(it.type.is_text for it in arguments):
+            is_safe = False
+        if name == "concat_ws" and any(it.type.within for it in arguments):  # Spark leaves NULLs out
+            is_safe = False
+        if name == "round" and any(isinstance(it.literal, int) and it.literal < 0 for it in arguments[1:]):
             is_safe = False
         if not is_safe:
             raise CannotTranslate(f"the function {name} in a view of Spark")
@@ -182,7 +196,7 @@ class AnsiRules(SparkRules):
         if name in _CHOOSE:
             self.mix([it.type for it in (arguments[1:] if name == "if" else arguments)])
 
-    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+    def aggregate(self, name: str, arguments: Sequence[Typed], *, over: bool) -> None:  # noqa: ARG002 - of no other rules
         """An overflow of a sum is an error in Trino, too."""
         is_number = name in {"avg", "sum"} and all(it.type.is_number for it in arguments)
         if not (is_number or name in _NEVER_FAIL_OVER_ROWS):

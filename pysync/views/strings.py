@@ -31,12 +31,6 @@ def _concat(*values: Typed) -> Typed:
     return Typed(f"({' || '.join(as_string(it).sql for it in values)})", STRING)
 
 
-def _concat_ws(separator: Typed, *values: Typed) -> Typed:
-    if not values or any(not it.type.is_text for it in values):
-        raise CannotTranslate("the function concat_ws of other things than strings")
-    return Typed(f"concat_ws({', '.join(as_string(it).sql for it in (separator, *values))})", STRING)
-
-
 def _substr(value: Typed, start: Typed, length: Typed | None = None) -> Typed:
     # Position 0 is 1 in Hive, and nothing in Trino.
     first = as_integer(start).sql
@@ -67,16 +61,21 @@ def _paired(value: Typed) -> Typed:
     return Typed(f"regexp_replace({as_string(value).sql}, '([{_PAIRED}])', '$1{_SECOND}')", STRING, value.literal)
 
 
-# Characters whose capital is more than one character.
-_CAPITALS = {it: it.upper() for it in map(chr, range(0x80, 0xD800)) if len(it.upper()) > 1}
-_CAPITALS |= {it: it.upper() for it in map(chr, range(0xE000, 0x10000)) if len(it.upper()) > 1}
+# Characters whose capital is more than one character, and some between them.
+_LONG_CAPITALS = (
+    "\u00df\u0149\u01f0\u0390\u03b0\u0587\u1e96-\u1f56\u1f80-\u1fb7\u1fbc\u1fc2-\u1fc7\u1fcc"
+    "\u1fd2-\u1fd7\u1fe2-\u1fe7\u1ff2-\u1ff7\u1ffc\ufb00-\ufb17"
+)
+_WITH_DIAERESIS = (("\u03aa", "\u0399\u0308"), ("\u03ab", "\u03a5\u0308"))
 
 
 def _upper(value: Typed) -> Typed:
-    """Java has capitals of several characters, as SS; Trino has none."""
-    small, large = (", ".join(map(text, some)) for some in (_CAPITALS.keys(), _CAPITALS.values()))
-    capital = f"element_at(map(ARRAY[{small}], ARRAY[{large}]), x[1])"
-    written_out = f"regexp_replace({as_string(value).sql}, '([{''.join(_CAPITALS)}])', x -> {capital})"
+    """Java has capitals of several characters, as SS; Trino has those of the characters that one consists of."""
+    capital = "normalize(upper(normalize(x[1], NFKD)), NFC)"
+    for composed, apart in _WITH_DIAERESIS:
+        capital = f"replace({capital}, '{composed}', '{apart}')"
+    pattern = f"'([{_LONG_CAPITALS}])'"
+    written_out = f"regexp_replace({as_string(value).sql}, {pattern}, x -> IF(x[1] = '\u00df', 'SS', {capital}))"
     return Typed(f"upper({written_out})", STRING)
 
 
@@ -139,6 +138,24 @@ def _locate(part: Typed, value: Typed, start: Typed | None = None) -> Typed:
     return Typed(f"CAST(COALESCE(NULLIF({place}, 0) + {first - 1}, {place}) AS integer)", INT)
 
 
+_MOST_REPEATS = 10_000  # that Trino makes
+
+
+def _translate(value: Typed, old: Typed, new: Typed) -> Typed:
+    """Characters put in the place of others, or left out."""
+    strings = (as_string(value).sql, text(written(old, "what translate looks for")))
+    return Typed(f"translate({', '.join(strings)}, {text(written(new, 'what translate puts there'))})", STRING)
+
+
+def _space(count: Typed) -> Typed:
+    return Typed(text(" " * min(number(count, "a count of space"), _MOST_REPEATS)), STRING)
+
+
+def _find_in_set(value: Typed, listed: Typed) -> Typed:
+    """The place of a string among those between commas; 0 for one that has a comma itself."""
+    return Typed(f"CAST(array_position(split({as_string(listed).sql}, ','), {as_string(value).sql}) AS integer)", INT)
+
+
 def _replace(value: Typed, old: Typed, new: Typed) -> Typed:
     if not written(old, "what replace looks for"):
         raise CannotTranslate("the function replace of nothing")
@@ -153,9 +170,6 @@ def _padded(name: str) -> Callable[[Typed, Typed, Typed], Typed]:
         return Typed(f"{name}({as_string(value).sql}, {size}, {filling.sql})", STRING)
 
     return of
-
-
-_MOST_REPEATS = 10_000  # that Trino makes
 
 
 def _repeat(value: Typed, times: Typed) -> Typed:
@@ -265,7 +279,7 @@ def _sha2(value: Typed, bits: Typed) -> Typed:
 # TRIM of Hive takes blanks only, Trino's takes white space of any kind.
 STRINGS: Mapping[str, Callable[..., Typed]] = {
     "concat": _concat,
-    "concat_ws": _concat_ws,
+    "find_in_set": _find_in_set,
     "initcap": _initcap(_BLANK),
     "instr": _instr,
     "lcase": _lower(_LAST_SIGMA),
@@ -287,9 +301,11 @@ STRINGS: Mapping[str, Callable[..., Typed]] = {
     "sha": _digest("sha1"),
     "sha1": _digest("sha1"),
     "sha2": _sha2,
+    "space": _space,
     "split": _split,
     "substr": _in_units(_substr),
     "substring": _in_units(_substr),
+    "translate": _translate,
     "trim": _of_text("trim(BOTH ' ' FROM {})"),
     "ucase": _upper,
     "upper": _upper,

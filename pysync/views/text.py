@@ -25,6 +25,7 @@ _MARKS = {
         exp.Div: "this expression safe",  # rules of its own decide what it gives
         exp.DPipe: "this expression safe",
         exp.Exists: "this",
+        exp.Extract: "this expression",
         exp.Filter: "this expression",
         exp.From: "this",
         exp.Group: "expressions rollup cube grouping_sets totals all",

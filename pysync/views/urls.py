@@ -6,7 +6,7 @@ Trino's own functions follow java.net.URI, which refuses blanks and `|`, and dec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
@@ -51,6 +51,15 @@ def _value_of(query: str, key: Typed) -> str:
     if not _KEY.fullmatch(name):
         raise CannotTranslate(f"the key {name!r} of parse_url, which Hive takes for a pattern")
     return f"regexp_extract({query}, '(?:&|^){name}=([^&]*)', 1)"
+
+
+def parse_url_tuple(value: Typed, parts: Sequence[Typed]) -> list[Typed]:
+    """Several parts of a URL; one of the query may have a key behind a colon. Raises CannotTranslate."""
+    named = [written(it, "a part of parse_url_tuple").partition(":") for it in parts]
+    return [
+        _parse_url(value, Typed(text(name), STRING, name), Typed(text(key), STRING, key) if colon else None)
+        for name, colon, key in named
+    ]
 
 
 URLS: Mapping[str, Callable[..., Typed]] = {"parse_url": _parse_url}

@@ -10,13 +10,14 @@ from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
 from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
-from pysync.views.moments import MOMENTS, date_format, date_format_of_java_util
+from pysync.views.moments import MOMENTS, date_format, date_format_of_java_util, moved
 from pysync.views.months import MONTHS
+from pysync.views.numbers import ANGLES_OR_NULL
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
 from pysync.views.typed_expressions import Typed, repeated
-from pysync.views.types import DATE, STRING, UTC_TIMESTAMP, HiveType
-from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE, OF_SECONDS, ZonedFunctions
+from pysync.views.types import DATE, STRING, TIMESTAMP, UTC_TIMESTAMP, HiveType
+from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE, OF_SECONDS, SessionTimes, ZonedFunctions, in_both
 
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
 
@@ -29,7 +30,7 @@ _MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
 
 DateOf = Callable[[Typed], Typed]
 _OF_TWO_DATES = "datediff"
-_OF_DAYS = frozenset({"add_months", "date_add", "date_sub", "dayofweek", "last_day", "to_date", "trunc"})
+_OF_DAYS = frozenset({"add_months", "date_add", "date_sub", "dayofweek", "last_day"}) | {"next_day", "to_date", "trunc"}
 _OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
 
 
@@ -116,7 +117,15 @@ class Hive2Rules(HiveRules):
             return _decimal_of(value, to, self.decimals)
         if to == DATE and _is_unread(value):
             return self.date_of(value)
+        if to == TIMESTAMP and value.type.is_text and (value.literal is None or is_day(str(value.literal))):
+            return SessionTimes(self._zone, self.is_java_util).time_of(value)
         return HiveRules.cast(self, self.decimal_as_text(value) if to == STRING else value, to)
+
+    def move(self, value: Typed, count: int, unit: str) -> Typed:
+        """A date plus a part of a month is a timestamp."""
+        if value.type == DATE and unit in {"month", "year"}:
+            return moved(value, count, unit)
+        return SessionTimes(self._zone, self.is_java_util).moved(value, count, unit)
 
     def decimal_as_text(self, value: Typed) -> Typed:
         """Without zeros at its end."""
@@ -126,11 +135,17 @@ class Hive2Rules(HiveRules):
         return Typed(f"regexp_replace({written}, '\\.?0+$', '')" if value.type.scale else written, STRING)
 
 
+def _refused_date(value: Typed) -> Typed:
+    raise CannotTranslate(f"the function add_months of {value.type}, which Hive 3.1 reads in a way of its own")
+
+
 class Hive3Rules(Hive2Rules):
     """A view of Hive 3.1."""
 
     functions: Mapping[str, Callable[..., Typed]] = {
+        **ANGLES_OR_NULL,
         **_of_strings(parsed_date_of_3, _OF_DAYS),
+        **_of_strings(_refused_date, frozenset({"add_months"})),
         **_of_strings(date_of_3, _OF_MOMENTS),
         "date_format": date_format_of_java_util,
     }
@@ -145,10 +160,16 @@ class Hive3Rules(Hive2Rules):
         if name in OF_SECONDS and self._zone != "UTC":
             raise CannotTranslate(f"the function {name}, for which Hive 3.1 takes UTC or the session's time zone")
 
-    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+    def aggregate(self, name: str, arguments: Sequence[Typed], *, over: bool) -> None:
         """An average of decimals is NULL, or has more digits than its type, once a reducer has made it."""
-        if name == "avg" and any(it.type.name == "decimal" for it in arguments):
+        if name == "avg" and not over and any(it.type.name == "decimal" for it in arguments):
             accept("decimal-average", "an average of decimals, which Hive 3.1 makes NULL where it needs more digits")
+
+    def read_and_written(self, read: Sequence[Typed], written: Sequence[Typed]) -> Typed | None:
+        """What is the same in UTC and in the session's time zone; an error where it is not."""
+        if self._zone in {None, "UTC"}:
+            return None
+        return in_both(read, written, str(self._zone))
 
 
 class Hive4Rules(Hive2Rules):
@@ -162,6 +183,7 @@ class Hive4Rules(Hive2Rules):
     matches_lines = True
     functions: Mapping[str, Callable[..., Typed]] = {
         **OF_HIVE_4,
+        **ANGLES_OR_NULL,
         **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS),
         "date_format": date_format,
     }

@@ -6,7 +6,7 @@ What is not known to be the same is an error in Trino when the view is read, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pysync.base.zones import time_zones
@@ -28,17 +28,23 @@ _FIRST_TIME, _LAST_TIME = "timestamp '1900-01-02 00:00:00'", "timestamp '9999-12
 _OTHER_TIMES = "Hive may have another time for "
 
 _MONTH_DAY = ("(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])")
+_DAY = f"[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]}"
 _OF_DAY = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _MONTH_NAME = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _FORMS = {
-    _SECOND: (rf"\A[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]} {_OF_DAY}\z", "%Y-%m-%d %H:%i:%s"),
-    "yyyy-MM-dd": (rf"\A[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]}\z", "%Y-%m-%d"),
+    _SECOND: (rf"\A{_DAY} {_OF_DAY}\z", "%Y-%m-%d %H:%i:%s"),
+    "yyyy-MM-dd": (rf"\A{_DAY}\z", "%Y-%m-%d"),
     "yyyyMMdd": (rf"\A[0-9]{{4}}{_MONTH_DAY[0]}{_MONTH_DAY[1]}\z", "%Y%m%d"),
     "dd/MMM/yyyy:HH:mm:ss": (rf"\A{_MONTH_DAY[1]}/{_MONTH_NAME}/[0-9]{{4}}:{_OF_DAY}\z", "%d/%b/%Y:%H:%i:%s"),
 }
 """By a pattern of Java, how Trino reads what is written by it in full."""
 _NO_TIME = r"\A(?:(?!NaN)[A-Za-z][\s\S]*)?\z"
 """What begins with a letter is no time by any of these patterns."""
+
+_WHOLE_TIME = rf"\A({_DAY}(?: {_OF_DAY}(?:\.[0-9]{{1,3}})?)?)(?:(?<=\.[0-9]{{3}})[0-9]{{1,6}})?\z"
+_NEVER_A_TIME = r"\A(?:[^-]*|[A-Za-z][\s\S]*)\z"
+_SECONDS_OF = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+_MONTHS_OF = {"month": 1, "year": 12}
 
 Functions = Mapping[str, Callable[..., Typed]]
 
@@ -80,6 +86,53 @@ def _instant(time: str, zone: str, *, later: bool) -> str:
 def _clock(instant: str, zone: str) -> str:
     """What a clock shows at an instant."""
     return f"CAST(at_timezone({instant}, {text(zone)}) AS timestamp(3))"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTimes:
+    """What the clocks of a session show, whose time zone may not be known."""
+
+    zone: str | None
+    is_java_util: bool
+
+    def shown(self, time: str) -> str:
+        """A time of java.util is none that the clocks skip: it is as much later. Raises CannotTranslate."""
+        if not self.is_java_util or self._known_zone("a time") == "UTC":
+            return time
+        return f"CAST(with_timezone({time}, {text(self._known_zone('a time'))}) AS timestamp(3))"
+
+    def time_of(self, value: Typed) -> Typed:
+        """A text as a timestamp: NULL for what is no time for certain, an error for what may be one in some version."""
+        source = repeated(as_string(value), 4).sql
+        time = f"TRY_CAST(regexp_extract({source}, '{_WHOLE_TIME}', 1) AS timestamp(3))"
+        failing = f"IF(regexp_like({source}, '{_NEVER_A_TIME}'), NULL, {_failing(source, TIMESTAMP)})"
+        return Typed(
+            f"element_at(transform(ARRAY[{time}], x -> IF(x IS NULL, {failing}, {self.shown('x')})), 1)", TIMESTAMP
+        )
+
+    def moved(self, value: Typed, count: int, unit: str) -> Typed:
+        """A timestamp, or a date at midnight, so many units later; before java.time in seconds, or in months of UTC."""
+        takes_dates = not self.is_java_util or self.zone == "UTC"
+        if unit not in _SECONDS_OF | _MONTHS_OF or not (
+            value.type == TIMESTAMP or (value.type == DATE and takes_dates)
+        ):
+            raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
+        time = repeated(cast(value, TIMESTAMP), 8).sql
+        if takes_dates:
+            return Typed(f"date_add('{unit}', {count}, {time})", TIMESTAMP)
+        zone = self._known_zone(f"a timestamp plus {unit}s")
+        instant = _instant(self.shown(time), zone, later=True)
+        if unit in _SECONDS_OF:
+            later = f"date_add('second', {count * _SECONDS_OF[unit]}, {instant})"
+        else:
+            later = f"with_timezone(date_add('{unit}', {count}, {_clock(instant, 'UTC')}), 'UTC')"
+        return _within(time, _clock(later, zone), TIMESTAMP)
+
+    def _known_zone(self, what: str) -> str:
+        if self.zone is None:
+            reason = f"{what}, which depends on the time zone of the session (source.hive_time_zone is not set)"
+            raise CannotTranslate(reason, needs="hive_time_zone")
+        return self.zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +208,17 @@ class ZonedFunctions:
         return f"CAST({whole}(to_unixtime({_instant(time, self.zone, later=self.is_java_util)})) AS bigint)"
 
     def _shown(self, time: str) -> str:
-        """A time of java.util is none that the clocks of the session skip: it is as much later."""
-        if not self.is_java_util or self.zone == "UTC":
-            return time
-        return f"CAST(with_timezone({time}, {text(self.zone)}) AS timestamp(3))"
+        return SessionTimes(self.zone, self.is_java_util).shown(time)
+
+
+def in_both(read: Sequence[Typed], written: Sequence[Typed], zone: str) -> Typed:
+    """A time that `unix_timestamp` reads and `from_unixtime` writes, in UTC and in a zone: an error where they differ.
+
+    Raises CannotTranslate.
+    """
+    times = []
+    for it in (ZonedFunctions("UTC", is_java_util=False), ZonedFunctions(zone, is_java_util=False)):
+        functions = it.by_name()
+        times.append(functions["from_unixtime"](functions["unix_timestamp"](*read), *written).sql)
+    same = f"IF(x[1] IS NOT DISTINCT FROM x[2], x[1], {_failing('x[1]', STRING)})"
+    return repeated(Typed(f"element_at(transform(ARRAY[ARRAY[{', '.join(times)}]], x -> {same}), 1)", STRING), 1)

@@ -84,6 +84,35 @@ def test_hives_of_3_1_count_seconds_alike_in_utc_alone() -> None:
     assert translated("current_date", "3.1", "Europe/Berlin") == translated("current_date", "4", "Europe/Berlin")
 
 
+def test_hive_3_1_reads_and_writes_a_time_where_utc_and_the_zone_agree() -> None:
+    text = "from_unixtime(unix_timestamp(s, 'yyyyMMdd'), 'yyyy-MM-dd')"
+    sql = translated(text, "3.1", "Europe/Berlin")
+    assert "'UTC'" in sql
+    assert "'Europe/Berlin'" in sql
+    assert "IF(x[1] IS NOT DISTINCT FROM x[2], x[1], " in sql
+    assert "IS NOT DISTINCT FROM" not in translated(text, "3.1", "UTC")
+    assert "its result depends on the time zone" in refused(text, "3.1", None)
+
+
+@pytest.mark.parametrize("hive", ["3.1", "4"])
+def test_java_time_knows_no_zone_in_casts_and_intervals(hive: str) -> None:
+    assert translated("ts + interval 2 hour", hive, None).startswith('SELECT date_add(\'hour\', 2, "t"."ts")')
+    assert translated("dt - interval 1 day", hive, None).startswith('SELECT date_add(\'day\', -1, CAST("t"."dt" AS')
+    assert "Hive may have another time for " in translated("cast(s as timestamp)", hive, None)
+
+
+@pytest.mark.parametrize("expression", ["cast(s as timestamp)", "ts + interval 1 month", "ts - interval 3 second"])
+def test_java_util_needs_the_zone_for_casts_and_intervals(expression: str) -> None:
+    assert "(source.hive_time_zone is not set)" in refused(expression, "2.3", None)
+    assert "'Europe/Berlin'" in translated(expression, "2.3", "Europe/Berlin")
+    assert "Berlin" not in translated(expression, "2.3", "UTC")
+
+
+def test_hive_2_3_adds_months_to_a_timestamp_in_utc() -> None:
+    sql = translated("ts + interval 1 month", "2.3", "Europe/Berlin")
+    assert "with_timezone(date_add('month', 1, CAST(at_timezone(" in sql
+
+
 def test_a_version_that_is_not_known_needs_the_same_text_of_all() -> None:
     assert translated("from_unixtime(n)", None, "UTC") == translated("from_unixtime(n)", "2.3", "UTC")
     assert "source.hive_version is not set" in refused("unix_timestamp(ts)", None, "UTC")

@@ -199,7 +199,9 @@ VIEWS: Mapping[str, Sequence[str]] = {
     ),
     "moments as strings": (
         "select id, cast(s as date) from h",
-        "select id, cast(s as timestamp) from h",
+        "select id, cast(s as timestamp) from h where s is null or not s like '%-%' or (s rlike "
+        "'^[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]{1,3})?)?$' and "
+        "s not rlike '24:00|-02-[23]|-13-|-32|-00|^0')",
         "select id, cast('2019-2-8' as timestamp) from h",
         "select id, year(s), month(s), day(s) from h where not s rlike '^[0-9]{1,2}-|^(000|1582)'",
         "select id, date_add(s, 1) from h where s is null or not s rlike '^(0|1582|9999|10000)|^[0-9]{1,2}-'",
@@ -338,11 +340,74 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select percentile(k, 0.5), percentile(k, array(0.5)) from h where k is null",
         "select percentile(k * 3, 0.7), percentile(i, 0.999) from h where i < 1000",
     ),
+    "averages over windows": (
+        "select id, avg(d) over (partition by k), avg(e) over (partition by ti) from h",
+        "select id, avg(d) over (order by id rows 2 preceding), d - avg(d) over (partition by k) from h",
+        "select id, avg(e) over (), round(avg(d) over (partition by sm), 1) from h",
+    ),
     "months": (
         "select id, add_months(dt, 1), add_months(dt, -1), add_months(dt, k), add_months(dt, 12) from h",
         "select id, add_months(ts, 1), add_months(ts, k), add_months('2020-01-31', 1) from h",
         "select id, add_months(s, 1) from h where s is null or not s rlike '^(0|1582|9999|10000|1000)|^[0-9]{1,2}-'",
         "select id, add_months(last_day(dt), -13), year(add_months(dt, 6)) from h",
+        "select id, next_day(dt, 'MO'), next_day(ts, 'sunday'), next_day(dt, 'Tue') from h",
+        "select id, next_day(s, 'WE') from h where s is null or not s rlike '^(0|1582|9999|10000|1000)|^[0-9]{1,2}-'",
+        "select id, next_day(dt, 'XX') from h",
+    ),
+    "delimiters": (
+        "select id, concat_ws(',', tags), concat_ws('', tags), concat_ws('-', s, tags, t), concat_ws(s, tags) from h",
+        "select k, concat_ws(',', sort_array(collect_set(s))), concat_ws('|', collect_set('x')) from h group by k",
+        "select id, concat_ws(',', split(s, '-')), concat_ws(s, 'a', t), concat_ws(null, s) from h",
+        "select id, substring_index(s, '-', 1), substring_index(s, '-', 2), substring_index(s, '-', -1) from h",
+        "select id, substring_index(s, ' ', -2), substring_index(s, '-', 0), substring_index(t, '.', -9) from h",
+        "select id, str_to_map(s, '-', ':'), str_to_map(t, ' ', '-'), str_to_map(s) from h",
+        "select id, str_to_map(s, ':', '-')['2020'], size(str_to_map(s, ' ', '=')) from h",
+        "select id, str_to_map(concat('a=1;b;a=2;', t, ';;'), ';', '=') from h",
+        "select id, str_to_map(s, '|', '='), substring_index(s, 'ab', 1) from h",
+        "select id, find_in_set(s, 'a,7,,1.0'), find_in_set(s, t), find_in_set(concat(s, ','), t) from h",
+        "select id, translate(s, 'a2-', 'xy'), translate(s, 'aa0', '1'), translate(s, 'a', '') from h",
+        "select id, concat('<', space(3), space(0), '>'), length(space(20)) from h",
+    ),
+    "written numbers": (
+        "select id, format_number(d, 2), format_number(e, 4), format_number(d, 5), format_number(g, 10) from h",
+        "select id, format_number(i, 0), format_number(b, 0), format_number(i, 2), format_number(b, 3) from h",
+        "select id, format_number(d, 1), format_number(f, 2) from h",
+        "select id, printf('%s', s), printf('%d|%5d|%05d', i, k, sm), printf('%s-%02d%%', t, k) from h",
+        "select id, printf('%10s|%-5s|', s, t), printf('%s %s', i, s), printf('%d', b) from h",
+    ),
+    "tens": (
+        "select id, round(d, -1), round(d, -2), round(e, -3), round(g, -2), round(k, -1) from h",
+        "select id, round(i, -1), round(i, -3) from h where i between -999 and 999999",
+        "select id, round(f, -1) from h",
+    ),
+    "angles": (
+        "select id, sin(f), cos(f), asin(f), acos(f), atan(f), degrees(f), radians(f) from h where abs(f) < 1000",
+        "select id, sin(d), cos(k), tan(e), asin(k), acos(d), radians(i), atan(b) from h where abs(e) < 99",
+        "select id, sin(f), cos(f), tan(f), atan(f), radians(f) from h where f is null or f <> f or abs(f) > 1e100",
+    ),
+    "the most": (
+        "select id, greatest(f, 0), least(f, 0), greatest(0, f), least(0, f), greatest(f, 1.5, k), least(f, d) from h",
+        "select id, greatest(x.f, y.f), least(x.f, y.f) from (select id, f from h) x join "
+        "(select id as j, f from h where id < 20) y on x.id <> y.j",
+        "select id, greatest(f, b), least(b, f), greatest(f, k, d), least(d, e, i), greatest(k, b, sm) from h",
+        "select id, greatest(d, 1000), least(g, 0.5), greatest(f, null), least(k, 2.5) from h",
+    ),
+    "dates beside strings": (
+        "select id, dt = s, dt < s, dt >= t, s > dt, s <> dt from h",
+        "select id, dt <=> s from h",
+        "select id, dt in (s, t) from h",
+        "select id, dt between s and t, case dt when s then 1 else 0 end from h",
+        "select id from h where dt = v",
+        "select x.id as one, y.id as other from h x join h y on x.dt = y.s",
+        "select id, dt >= add_months('2020-05-31', -12), dt < last_day(ts), dt = concat(substr(t, 1, 4), '-01-31') "
+        "from h",
+    ),
+    "nothing for a value": (
+        "select id, nullif(k, 7), nullif(d, 0), nullif(d, k), nullif(b, 0), nullif(e, 2.5) from h",
+        "select id, nullif(b, i), nullif(b, k), nullif(g, 7), nullif(g, d), nullif(e, k) from h",
+        "select id, nullif(k, b), nullif(k, d), nullif(d, e) from h",
+        "select k / nullif(sum(d), 0), sum(e) / nullif(count(*), 0), d / nullif(k, 0) from h group by k, d",
+        "select id, nullif(f, 0) from h",
     ),
 }
 """By subject, as in the corpus."""

@@ -13,7 +13,7 @@ from tests.views.ordinary.views import VIEWS
 from tests.views.report import tell
 from tests.views.world import SETTINGS, World
 
-_MOST_REFUSED = 0.25
+_MOST_REFUSED = 0.1
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])

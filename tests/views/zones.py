@@ -53,6 +53,11 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, to_date(from_unixtime(unix_timestamp(log, 'dd/MMM/yyyy:HH:mm:ss'))) from z",
         "select id, to_unix_timestamp(digits, 'yyyyMMdd') from z",
     ),
+    "read_and_written": (
+        "select id, from_unixtime(unix_timestamp(digits, 'yyyyMMdd'), 'dd.MM.yyyy') from z where month(dt) in (1, 6)",
+        "select id, from_unixtime(unix_timestamp(log, 'dd/MMM/yyyy:HH:mm:ss')) from z where month(dt) in (1, 6, 7, 12)",
+        "select id, from_unixtime(unix_timestamp(ts), 'yyyyMM') from z where month(dt) in (1, 6, 7, 12) or dt is null",
+    ),
     "of_utc": (
         "select id, from_utc_timestamp(ts, 'Europe/Berlin') from z",
         "select id, from_utc_timestamp(ts, 'America/Sao_Paulo'), from_utc_timestamp(ts, 'UTC') from z",
@@ -67,6 +72,20 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, date_format(ts, 'EEEE'), date_format(dt, 'EEE'), date_format(dt, 'E') from z",
         "select id, date_format(ts, 'yyyyMMdd'), date_format(dt, 'dd MMM yyyy'), date_format(dt, 'MMMM') from z",
         "select id, date_format(dt, 'u'), date_format(ts, 'u') from z",
+    ),
+    "intervals": (
+        "select id, ts + interval 1 day, ts - interval 3 hour, ts + interval 90 minute from z",
+        "select id, ts - interval 5000 second, ts - interval 400 day from z",
+        "select id, ts + interval 1 month, ts - interval 13 month, ts + interval 1 year from z",
+        "select id, dt + interval 1 day, dt - interval 36 hour from z",
+        "select id from z where ts - interval 1 day >= dt",
+        "select id, unix_timestamp(ts + interval 1 day) - unix_timestamp(ts) from z",
+    ),
+    "casts": (
+        "select id, cast(s as timestamp), cast(day as timestamp), cast(digits as timestamp) from z",
+        "select id, cast(concat(s, '.125') as timestamp), cast(log as timestamp) from z",
+        "select id, to_date(cast(s as timestamp)), hour(cast(s as timestamp)), cast('2020-03-29' as timestamp) from z",
+        "select id, unix_timestamp(cast(s as timestamp)) from z",
     ),
     "files": (
         "select id, ts from orc",
@@ -90,6 +109,8 @@ FAILING: Sequence[str] = (
     "select unix_timestamp(cast(date_sub(dt, 60000) as timestamp)) from z",
     "select unix_timestamp(concat(s, ' x')) from z",
     "select unix_timestamp(concat('x', digits), 'yyyyMMdd'), unix_timestamp(s, 'yyyyMMdd') from z",
+    "select cast(concat(s, ' x') as timestamp) from z",
+    "select cast(concat(substr(s, 1, 4), '-02-30') as timestamp) from z where s rlike '^2'",
 )
 """What Hive reads in some way of its own, and Trino not at all."""
 

@@ -65,7 +65,7 @@ LINES: Mapping[str, str] = {
     "access_log": r"""
 10.0.0.1|12/Mar/2024:10:11:12 +0000|GET /cart?item=42&qty=2 HTTP/1.1|200|5120|https://ex.com/?q=red+shoes|Chrome/122.0
 10.0.0.1|12/Mar/2024:10:12:59 +0000|POST /checkout HTTP/1.1|302|0|https://ex.com/cart?item=42|Chrome/122.0
-192.168.7.20|31/Mar/2024:02:30:00 +0200|GET /img/logo.png HTTP/1.1|304|-|-|Mozilla/5.0 (iPhone) Safari/604.1
+192.168.7.20|31/Mar/2024:03:30:00 +0200|GET /img/logo.png HTTP/1.1|304|-|-|Mozilla/5.0 (iPhone) Safari/604.1
 172.16.0.9|27/Oct/2024:02:15:00 +0200|GET /item/77?ref=mail#reviews HTTP/2|404|312|http://mail.ex.org/|Somebot/2.1
 8.8.8.8|01/Jan/2024:00:00:00 +0000|HEAD / HTTP/1.0|500|17|\N|curl/8.4.0
 10.0.0.2|12/Mar/2024:10:11:12 +0000|GET /item/77 HTTP/1.1|200|2048|https://www.ex.com/|Mozilla/5.0 (X11) Firefox/123.0
