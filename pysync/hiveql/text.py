@@ -16,6 +16,7 @@ from pysync.hiveql.refusal import CannotTranslate
 # Escapes that Hive, Spark and sqlglot read alike: \% and \_ keep their backslash. Others, as \u0041, they do not.
 _ESCAPES = re.compile(r"""\\(?![\\'"nrt%_])""")
 _ESCAPED_PAIR = re.compile(r"\\\\")
+_BARE_HINT = re.compile(r"\bselect +(mapjoin|streamtable)\(", re.IGNORECASE)
 _MOST = 400_000  # characters: no view that Glue takes is longer
 
 
@@ -52,7 +53,9 @@ def parsed(text: str, *, puts_nulls_last: bool = False) -> exp.Query:
         statements = dialect.parser().parse(tokens, text)
     except (SqlglotError, RecursionError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CannotTranslate(f"the query cannot be read: {first}") from None
+        hint = _BARE_HINT.search(text)
+        why = f"{hint[1].upper()} is a hint that lost its comment; Hive cannot read this view either" if hint else first
+        raise CannotTranslate(f"the query cannot be read: {why}") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise CannotTranslate("the text is not a single query")
     return statements[0]

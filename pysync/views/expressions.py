@@ -265,8 +265,8 @@ class Expressions:
     def extracted(self, node: exp.Extract) -> Typed:
         """EXTRACT(unit FROM value): the function of that name."""
         unit = node.name.lower()
-        if unit not in _PARTS:
-            raise CannotTranslate(f"EXTRACT of {unit}")
+        if unit not in _PARTS or self._scope.rules.of_spark:  # whose seconds have a fraction
+            raise CannotTranslate(f"EXTRACT of {unit}{' in a view of Spark' if self._scope.rules.of_spark else ''}")
         return self._call(_PARTS[unit], [self(node.expression)])
 
     def scalar(self, node: exp.Subquery) -> Typed:

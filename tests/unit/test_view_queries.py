@@ -253,3 +253,9 @@ def test_a_char_that_a_condition_fixes_may_have_no_blanks() -> None:
 def test_what_no_condition_fixes_is_divided(query: str) -> None:
     for version in VERSIONS:
         assert sql_of(query, version)
+
+
+@pytest.mark.parametrize("hint", ["MAPJOIN(u)", "STREAMTABLE(t)"])
+def test_the_text_that_hive_writes_of_a_hint_is_known_for_what_it_is(hint: str) -> None:
+    text = f"select  {hint}  `t`.`id` from `db`.`t` join `db`.`u` on `t`.`b` = `u`.`id`"
+    assert "is a hint that lost its comment; Hive cannot read this view either" in refusal(text)

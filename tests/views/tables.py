@@ -35,9 +35,13 @@ _COLUMNS = {
 _SAMPLES = {
     "map": ("'k', i",),
     "named_struct": ("'k', i",),
+    "next_day": ("dt, 'MO'", "s, 'MO'"),
     "ntile": ("3",),
     "percentile": ("i, 0.5",),
+    "printf": ("'%s', s",),
     "sha2": ("s, 256",),
+    "space": ("3",),
+    "substring_index": ("s, '-', 1",),
     "regexp_extract": ("s, '(a)', 1", "s, '(a)'"),
 }
 _OTHERS = (

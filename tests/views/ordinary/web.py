@@ -31,7 +31,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
         """,
         """
         select event_id, get_json_object(payload, '$.items[0].id') as first_item,
-               get_json_object(payload, '$.item.tags') as tags, get_json_object(payload, '$.ab.test') as variant
+               get_json_object(payload, '$.item.tags') as tags, get_json_object(payload, '$.ab.test') as test_group
         from clicks
         """,
         """
