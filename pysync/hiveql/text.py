@@ -28,7 +28,7 @@ class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
 
         FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it
         NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {it: Hive.Parser.FUNCTION_PARSERS[it] for it in ("CAST", "EXTRACT")}  # noqa: RUF012
+        FUNCTION_PARSERS = {it: Hive.Parser.FUNCTION_PARSERS[it] for it in ("CAST", "EXTRACT", "TRIM")}  # noqa: RUF012
 
         def _parse_types(self, *arguments: Any, **named: Any) -> Any:
             # sqlglot's Hive takes a cast to varchar(3) for one to string, as Spark does; Hive cuts.

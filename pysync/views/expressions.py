@@ -40,6 +40,7 @@ _BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
 _LONG, _INT = 2**63 - 1, 2**31 - 1
 _PARTS = {it: it for it in ("year", "quarter", "month", "day", "dayofweek", "hour", "minute", "second")}
 _PARTS |= {"week": "weekofyear"}
+_TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 _CALLED_BY_NAME = frozenset({"current_date", "current_timestamp"})
 GROUPING_ID = "grouping__id"
 """A column of Hive that says which columns a row is grouped by: in the tree a function of these."""
@@ -269,6 +270,10 @@ class Expressions:
             raise CannotTranslate(f"EXTRACT of {unit}{' in a view of Spark' if self._scope.rules.of_spark else ''}")
         return self._call(_PARTS[unit], [self(node.expression)])
 
+    def trimmed(self, node: exp.Trim) -> Typed:
+        """TRIM, also with the side FROM which."""
+        return self._call(_TRIMS[str(node.args.get("position") or "BOTH").upper()], [self(node.this)])
+
     def scalar(self, node: exp.Subquery) -> Typed:
         """A query that gives one value."""
         sql, columns = self._subquery(_query(node), self._scope)
@@ -478,6 +483,7 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.Paren: lambda translate, it: translate(it.this),
     exp.RegexpLike: Expressions.matched,
     exp.Subquery: Expressions.scalar,
+    exp.Trim: Expressions.trimmed,
     exp.TryCast: Expressions.converted,
     exp.Window: Expressions.windowed,
 }

@@ -50,6 +50,7 @@ _MARKS = {
         exp.Subquery: "this alias",
         exp.Table: "this db catalog alias joins laterals sample pivots",
         exp.TableAlias: "this columns",
+        exp.Trim: "this position",
         exp.TryCast: "this to",
         exp.Tuple: "expressions",
         exp.Where: "this",

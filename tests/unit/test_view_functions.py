@@ -15,6 +15,8 @@ from tests.support.hive_views import expression, refusal, sql_of, type_of
         # strings, with an array in the place of some
         ("concat_ws(',', s, 'x')", "concat_ws(',', s, 'x')"),
         ("concat_ws(',', split(s, '-'))", "concat_ws(',', array_join(regexp_split(s, '-'), ',', 'null'))"),
+        ("trim(s)", "trim(BOTH ' ' FROM s)"),
+        ("trim(leading from s)", "trim(LEADING ' ' FROM s)"),
         ("translate(s, 'ab', 'x')", "translate(s, 'ab', 'x')"),
         ("concat(s, space(2))", "(s || '  ')"),
         ("find_in_set(s, 'a,b')", "CAST(array_position(split('a,b', ','), s) AS integer)"),
@@ -92,6 +94,7 @@ def test_a_function_has_hives_type(hive: str, kind: str) -> None:
         ("nullif(f, 0)", "the function nullif of double and int"),
         ("next_day(dt, 'Montag')", "the function next_day to 'Montag'"),
         ("extract(century from dt)", "EXTRACT of century"),
+        ("trim(both 'x' from s)", "TRIM with EXPRESSION"),
         ("concat_ws(',', arr)", "the function concat_ws of array<int>"),
     ],
 )
