@@ -147,3 +147,48 @@ def test_a_schema_in_pieces_is_put_together(count: str) -> None:
 def test_a_partition_takes_how_files_are_read_from_its_table() -> None:
     storage = {"Columns": [{"Name": "id"}], "InputFormat": "x", "Location": "s3://b/files", "SerdeInfo": {}}
     assert format_of(storage) == {"Columns": [{"Name": "id"}], "InputFormat": "x", "SerdeInfo": {}}
+
+
+def avro(fields: Any, keys: Any = (), **parameters: str) -> Any:
+    """As Spark 4 registers an Avro table: for Hive's serde, with its columns."""
+    table = registered("avro", fields, parameters, keys)
+    table.sd.cols = [hive.FieldSchema(name.lower(), "string") for name, _ in fields if name not in keys]
+    table.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.avro.AvroSerDe"
+    table.sd.inputFormat = "org.apache.hadoop.hive.ql.io.avro.AvroContainerInputFormat"
+    return table
+
+
+NESTED = {"type": "array", "elementType": {"type": "struct", "fields": [{"name": "X", "type": "decimal(5,1)"}]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "why"),
+    [
+        ("integer", "Id", "reads NULL, as the name in the files has capitals"),
+        ("decimal(10,2)", "id", "fails at Spark's decimals"),
+        ("timestamp", "id", "takes Spark's microseconds for milliseconds"),
+        ("timestamp_ntz", "id", "takes Spark's microseconds for milliseconds"),
+        (NESTED, "id", "fails at Spark's decimals"),
+        ({"type": "map", "keyType": "string", "valueType": "timestamp"}, "id", "takes Spark's microseconds for"),
+    ],
+)
+def test_what_hive_reads_wrongly_of_sparks_avro_is_told(kind: Any, name: str, why: str) -> None:
+    """Shown by Spark 4.3 and Hive's serde 2.3: NULL, AvroTypeException, the year 57972. Before: nothing was said."""
+    table = avro([("low", "string"), (name, kind)])
+    found, lost = as_read(table)
+    assert found is table
+    assert lost[0].startswith(f"column 'id': Hive's Avro serde {why}")
+    literal = as_read(avro([(name, kind)], **{"avro.schema.literal": "{}"}))
+    assert literal[1] == [], "the files are read by the schema that is given"
+
+
+def test_what_hive_reads_rightly_of_sparks_avro_is_not_told() -> None:
+    fields = [("id", "long"), ("s", "string"), ("d", "date"), ("b", "binary"), ("Day", "string")]
+    assert as_read(avro(fields, keys=["day"]))[1] == [], "values of partitions are in no file"
+
+
+def test_an_avro_table_whose_schema_nobody_can_read_stays() -> None:
+    table = avro([("id", "long")])
+    for schema in ("", "[", "[]", '{"fields": [{"name": 1, "type": "long"}]}', '{"fields": [1]}'):
+        table.parameters["spark.sql.sources.schema"] = schema
+        assert as_read(table) == (table, [])

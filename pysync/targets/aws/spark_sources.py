@@ -12,7 +12,7 @@ from typing import Any
 from pysync.base.text import quoted, whole_number
 from pysync.model.struct_copies import copied
 from pysync.model.table_formats import data_location, keeps_schema
-from pysync.targets.aws import delta_schema
+from pysync.targets.aws import delta_schema, spark_avro
 from pysync.targets.aws.delta_schema import NoSchema
 
 _PLACEHOLDER = [("col", "array<string>")]
@@ -48,6 +48,8 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     Does not alter `table`, which is returned if nothing can be done, or nothing has to be.
     """
     source = (table.parameters or {}).get(_PROVIDER, "").lower()
+    if source == "avro" and table.sd is not None and not _has_placeholder(table):
+        return table, _misread_avro(table)
     if table.sd is None or not _has_placeholder(table) or source in {"", "hive"} or keeps_schema(table):
         return table, []
     if source not in _SERDES:
@@ -64,6 +66,13 @@ def as_read(table: Any) -> tuple[Any, list[str]]:
     wanted = _with_format(table, source, options)
     wanted.sd.cols = [it for it in columns if it.name not in keys]
     return wanted, [_LOST_IN_CSV, *_unread(wanted.sd.cols)] if source == "csv" else []
+
+
+def _misread_avro(table: Any) -> list[str]:
+    try:
+        return spark_avro.misread(table, _schema(table.parameters))
+    except NoSchema:
+        return []
 
 
 def _unread_source(source: str) -> str:
