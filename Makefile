@@ -12,7 +12,7 @@ TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITE ?= quick
-SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos mutation aws
+SUITES := quick servers athena spark crash browser versions kerberos readme views acid container chaos mutation aws
 SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
@@ -143,6 +143,10 @@ suite-readme:
 # Views of Hive, translated for Athena: rows by Hive or Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once).
 suite-views:
 	@$(PYTEST) -q -s --timeout=3600 tests/views $(ARGS)
+
+# Transactional tables of a real Hive 3.1 and 4.2, state by state (needs Maven, and a JDK 21 for Hive 4.2).
+suite-acid:
+	@$(PYTEST) -q -s --timeout=3600 tests/acid $(ARGS)
 
 # The corpus of the suite athena on an AWS account of yours (docs/aws.md).
 suite-aws:

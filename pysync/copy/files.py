@@ -22,7 +22,7 @@ from pysync.model.operation import (
 )
 from pysync.model.table_formats import data_location
 from pysync.targets.apply.owners import is_of_others
-from pysync.targets.base import Rejected
+from pysync.targets.base import Incomplete, Rejected
 from pysync.targets.files import Places, pairs_of, stored_in
 from pysync.targets.settings import TargetSettings
 
@@ -55,6 +55,8 @@ class FilesFirst:
         refuse_elsewhere(self._settings, _locations(operation) if self._of_dump else [])
         if not pairs:
             return
+        if any(it.form is not None and it.form.lacks_snapshot for it in pairs):
+            raise Incomplete("which rows of a transactional table count is read at the source")
         table, mark = _name_after(operation), operation.mark
         refuse_shared(places, self._settings, table, mark, [it.target for it in pairs])
         removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
@@ -66,13 +68,16 @@ class FilesFirst:
                 note(Difference(files, None, f"removed, the first: {next(iter(removed))}"))
 
     def _wanted(self, places: Places, operation: PutWithFiles) -> Iterator[Pair]:
-        """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
+        """What to copy. For a renamed table whose partitions are rewritten, or that is transactional, that is what the
+        target has of it.
+        """
         pairs = pairs_of(operation, shares=not self._of_dump)
-        if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
+        if not isinstance(operation, RenameTable):
             yield from pairs
             return
         for pair in pairs:
-            if pair.form is None:
+            is_moved = bool(operation.definition.partitionKeys) or (pair.form is not None and pair.form.lacks_snapshot)
+            if pair.form is None or not is_moved:
                 yield pair
                 continue
             table = places.table(operation.table)

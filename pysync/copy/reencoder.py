@@ -11,13 +11,15 @@ import itertools
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
 from pysync.copy.copier import Copier, classified
 from pysync.copy.copy_round import Copied, Removed, Step, is_hidden, notes
 from pysync.copy.requests import REENCODED_MARKER, CopyRefused, differences, encode, files_missing, is_reencoded
+from pysync.copy.snapshot_files import SnapshotFiles, SnapshotTooOld, snapshot_files
+from pysync.copy.snapshot_reading import read_snapshot
 from pysync.copy.spark_reading import prepared, read
 from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
@@ -41,12 +43,14 @@ _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apa
 class ReencodingJob:
     """A directory to be rewritten: what a survey found of its source, and what is at the target.
 
-    `at_target` has the files of the target as those that a source without any does not have.
+    `at_target` has the files of the target as those that a source without any does not have. `snapshot` are the files
+    with the rows of a transactional table; None: all files of the source have rows.
     """
 
     form: Form
     source: FileDifference
     at_target: FileDifference
+    snapshot: SnapshotFiles | None = None
 
     @property
     def pair(self) -> Pair:
@@ -66,7 +70,8 @@ class ReencodingJob:
     @property
     def fingerprint(self) -> str:
         """A digest of the source's files (names, sizes, times) and of how they are read and written."""
-        return _digest([self.source.fingerprint, repr(self.form)])
+        source = self.source.fingerprint if self.snapshot is None else self.snapshot.fingerprint
+        return _digest([source, repr(replace(self.form, snapshot=None))])
 
     def is_of_job(self, name: str) -> bool:
         """Whether a file at the target was written by the job that is to be done."""
@@ -148,7 +153,19 @@ class Reencoder:
         differences = self._survey([*pairs, *nowhere], self._prefix)
         forms = [it.form for it in pairs if it.form is not None]
         halves = differences[: len(pairs)], differences[len(pairs) :]
-        return [ReencodingJob(form, *both) for form, *both in zip(forms, *halves, strict=True)]
+        snapshots = [self._snapshot(pair) if it.exists else None for pair, it in zip(pairs, differences, strict=False)]
+        return [ReencodingJob(*parts) for parts in zip(forms, *halves, snapshots, strict=True)]
+
+    def _snapshot(self, pair: Pair) -> SnapshotFiles | None:
+        """The files with the rows of a transactional table. Raises Unavailable if a newer snapshot is needed."""
+        if pair.form is None or pair.form.snapshot is None:
+            return None
+        try:
+            return snapshot_files(self._listing(pair.source, below(pair.target, self._prefix)), pair.form.snapshot)
+        except SnapshotTooOld as error:
+            raise Unavailable(f"the snapshot of {pair.source} is too old: {error}") from error
+        except CopyRefused as error:
+            raise CopyRefused(f"cannot read {pair.source}: {error.message}") from error
 
     def _do(self, job: ReencodingJob, began: float, removed: Removed) -> Copied | None:
         """Write one directory again if need be; None where its source changed meanwhile."""
@@ -158,7 +175,7 @@ class Reencoder:
             self._publish(job, [], old, removed)
             return _came_to(job, old, Copied(same=len(written)))
         hidden = below(job.pair.target, f"{self._prefix}{next(self._jobs)}")
-        files = self._files(job.pair.source, hidden)
+        files = self._files(job, hidden)
         try:
             size = sum(file.size for file in files)
             with self._copier.tally.under_way(len(files), size):
@@ -171,17 +188,26 @@ class Reencoder:
             # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
 
-    def _files(self, location: str, hidden: str) -> list[FileStatus]:
+    def _files(self, job: ReencodingJob, hidden: str) -> list[FileStatus]:
         """The files with rows in them, as Spark sees them."""
+        if job.snapshot is not None:
+            return job.snapshot.files
+        return [it for it in self._listing(job.pair.source, hidden) if it.size and not is_hidden(it.name)]
+
+    def _listing(self, location: str, hidden: str) -> list[FileStatus]:
+        """All files below a location; nothing is at the `hidden` one."""
         (difference,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
-        return [file for file in difference.copies if file.size and not is_hidden(file.name)]
+        return difference.copies
 
     def _write(self, job: ReencodingJob, files: Sequence[FileStatus], hidden: str) -> None:
         session = self._workers.host.session()
         number = max(1, -(-sum(file.size for file in files) // FILE_BYTES))
         try:
             child_session = prepared(session)
-            rows = read(child_session, job.form, [file.source for file in files])
+            if job.snapshot is not None:
+                rows = read_snapshot(child_session, job.form, job.snapshot)
+            else:
+                rows = read(child_session, job.form, [file.source for file in files])
             writer = rows.coalesce(number).write.format(job.form.to).option("compression", "snappy")
             # A cluster may switch _SUCCESS off: `_place` makes the marker of it.
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").save(f"{hidden}/out")
@@ -194,12 +220,17 @@ class Reencoder:
             raise CopyRefused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
 
     def _is_settled(self, job: ReencodingJob, began: float) -> bool:
-        """Whether the source is as it was. Where something is to be taken away, it must be at rest for a while."""
-        if job.files:
+        """Whether the source is as it was. Where something is to be taken away, it must be at rest for a while.
+
+        Not a transactional table: later writes bring other files.
+        """
+        if job.files and job.snapshot is None:
             time.sleep(max(0.0, began + self._settle - time.monotonic()))
         return self._is_same(job)
 
     def _is_same(self, job: ReencodingJob) -> bool:
+        if job.snapshot is not None:
+            return self._snapshot(job.pair) == job.snapshot
         (again,) = self._survey([job.pair], self._prefix)
         return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-_ONE_SPLIT = str(1 << 40)
+ONE_SPLIT = str(1 << 40)
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
 _SIZED = re.compile(r"\b(?:var)?char\s*\([0-9 ]+\)", re.IGNORECASE)
 _LONGEST = 65535  # of a varchar
@@ -46,28 +46,30 @@ def read(session: SparkSession, form: Form, files: Sequence[str]) -> DataFrame:
     When it runs it fails on lines that are not UTF-8 or no JSON; fields that are not of their type are NULL.
     """
     if not files:
-        return _none(session, form)
+        return no_rows(session, form)
     if form.format in {"parquet", "orc"}:
-        return session.read.format(form.format).schema(schema(form)).load(_literally(files))
+        return session.read.format(form.format).schema(schema(form)).load(literally(files))
     lines = _lines(session, form.header, files)
     return lines.select(*(_of_text(form) if form.format == "text" else _of_json(form)))
 
 
 def schema(form: Form) -> str:
-    """The columns as a Spark schema; chars and varchars become strings."""
-    return ", ".join(f"`{name.replace('`', '``')}` {_spark_type(kind)}" for name, kind in form.columns)
+    """The columns as a Spark schema."""
+    return ", ".join(f"`{name.replace('`', '``')}` {spark_type(kind)}" for name, kind in form.columns)
 
 
-def _spark_type(kind: str) -> str:
+def spark_type(kind: str) -> str:
+    """A Hive type as a Spark type; chars and varchars become strings."""
     return _SIZED.sub("string", kind)
 
 
-def _literally(files: Sequence[str]) -> list[str]:
+def literally(files: Sequence[str]) -> list[str]:
     """Patterns that match only these files. Spark's own switch for literal paths reads each file many times."""
     return [_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 
-def _none(session: SparkSession, form: Form) -> DataFrame:
+def no_rows(session: SparkSession, form: Form) -> DataFrame:
+    """The columns without any row."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
 
     return session.range(0).select(sql.from_json(sql.lit("{}"), schema(form)).alias("row")).select("row.*")
@@ -78,8 +80,8 @@ def _lines(session: SparkSession, header: int, files: Sequence[str]) -> DataFram
     from pyspark.sql import functions as sql  # noqa: PLC0415
 
     if header:  # each file whole in one task, so that its lines can be counted
-        session.conf.set("spark.sql.files.maxPartitionBytes", _ONE_SPLIT)
-    lines = session.read.format("text").load(_literally(files))
+        session.conf.set("spark.sql.files.maxPartitionBytes", ONE_SPLIT)
+    lines = session.read.format("text").load(literally(files))
     if header:
         numbered = lines.select("value", sql.col("_metadata.file_path").alias("f")).withColumn(
             "n", sql.monotonically_increasing_id()
@@ -116,7 +118,7 @@ def _of_json(form: Form) -> list[Column]:
     for name, kind in form.columns:
         cell = sql.element_at(keyed, sql.lit(name.lower()))
         nested = "<" in kind
-        value = sql.from_json(cell, _spark_type(kind), strict)
+        value = sql.from_json(cell, spark_type(kind), strict)
         columns.append((value if nested else _typed(cell, kind)).alias(name))
     return columns
 

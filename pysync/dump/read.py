@@ -20,6 +20,7 @@ from pysync.model import idl
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
 from pysync.model.reread import is_request_name
+from pysync.model.snapshot import Snapshot
 
 _CALLS = {
     hive.SQLPrimaryKey: "get_primary_keys",
@@ -86,6 +87,10 @@ class DumpReader:
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
         """The named tables that the dump has, each a `ttypes.Table`."""
         return [table for table in (self.table(database, name) for name in names) if table is not None]
+
+    def snapshots(self, names: Sequence[TableName]) -> dict[TableName, Snapshot]:  # noqa: ARG002 - of Reads
+        """None: the files of a dump are copied as they are."""
+        return {}
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
         """The first `most` `ttypes.Partition`, or all if the dump has fewer; fast for up to a page of them."""

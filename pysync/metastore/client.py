@@ -42,7 +42,9 @@ from pysync.metastore.wire import MOST_IN_ANSWER, Wire, connect
 from pysync.model import constraints
 from pysync.model.catalogs import CatalogClient, database_in
 from pysync.model.definition import VIEW
+from pysync.model.names import TableName
 from pysync.model.reread import is_request_name
+from pysync.model.snapshot import Snapshot, Transactions
 
 PARTITIONS_PER_CALL = 500
 """Well below the server's 100 MB a message, and far above what the round trip costs."""
@@ -309,6 +311,17 @@ class Metastore:
                     partial(constraints.read, kind=kind, database=table.dbName, table=table.tableName)
                 )
         return by_kind
+
+    def snapshots(self, names: Sequence[TableName]) -> dict[TableName, Snapshot]:
+        """Which writes of these tables count now, all read at one moment; `names` in lower case.
+
+        A table that is not there has the highest write id 0. Raises MetastoreUnsupported before Hive 3.
+        """
+        transactions = Transactions.of(self.call(lambda client: client.get_open_txns()))
+        answers = self.call(
+            lambda client: client.get_valid_write_ids([str(it) for it in names], transactions.as_text())
+        )
+        return {TableName.parse(it.fullTableName): Snapshot.of(it, transactions) for it in answers}
 
     def in_parts(self, read: Callable[[Sequence[str]], T], names: Sequence[str]) -> Iterator[T]:
         """What `read` answers for all of these names; where that is too large, its answers for half of them each.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from pysync.model.names import TableName
+from pysync.model.snapshot import Snapshot
+
 
 class Reads(Protocol):
     """The reading half of `Metastore`, whose docstrings say what each answers; they raise MetastoreError."""
@@ -45,6 +48,9 @@ class Reads(Protocol):
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a `ttypes.Table` as it was read here, by struct."""
+
+    def snapshots(self, names: Sequence[TableName]) -> dict[TableName, Snapshot]:
+        """Which writes of these transactional tables count now."""
 
 
 def with_values(partitions: Iterable[Any]) -> list[Any]:

@@ -8,13 +8,14 @@ it does not know, so older servers may get them. A struct that was read without 
 - Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
 - SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
   Here they are tuples.
-- The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
-  `Client` is hmsclient's, with these calls.
+- The constraints of Hive 3.1 and 4.x with their calls, the call that alters what a materialized view is made of, and
+  those that tell which transactions are committed: `Client` is hmsclient's, with these calls. hmsclient's own
+  `get_open_txns` takes the list of Hive 3 and newer for an absent set, and so for no transactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore, ttypes
@@ -62,7 +63,7 @@ def parts(at: int, name: str, kind: Any) -> tuple[Any, ...]:
 
 def _spec(fields: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
     """A thrift_spec: each field at the index that is its id."""
-    spec: list[Any] = [None] * (1 + max(field[0] for field in fields))
+    spec: list[Any] = [None] * (1 + max((field[0] for field in fields), default=0))
     for field in fields:
         spec[field[0]] = field
     return tuple(spec)
@@ -306,6 +307,53 @@ _CreatedCatalog = struct(
 )
 
 
+_OPEN_TXNS, _VALID_WRITE_IDS = "get_open_txns", "get_valid_write_ids"
+
+
+GetOpenTxnsResponse = struct(
+    "GetOpenTxnsResponse",
+    number(1, "txn_high_water_mark", TType.I64),
+    (2, TType.LIST, "open_txns", (TType.I64, None, False), None),
+    number(3, "min_open_txn", TType.I64),
+    _bytes(4, "abortedBits"),
+)
+
+
+TableValidWriteIds = struct(
+    "TableValidWriteIds",
+    text(1, "fullTableName"),
+    number(2, "writeIdHighWaterMark", TType.I64),
+    (3, TType.LIST, "invalidWriteIds", (TType.I64, None, False), None),
+    number(4, "minOpenWriteId", TType.I64),
+    _bytes(5, "abortedBits"),
+)
+
+
+_WriteIdsRequest = struct(
+    "GetValidWriteIdsRequest", (1, TType.LIST, "fullTableNames", TEXTS, None), text(2, "validTxnList")
+)
+
+
+_WriteIdsResponse = struct("GetValidWriteIdsResponse", parts(1, "tblValidWriteIds", TableValidWriteIds))
+
+
+_OpenTxns = struct(f"{_OPEN_TXNS}_args")
+
+
+_OpenTxnsAnswer = struct(f"{_OPEN_TXNS}_result", part(0, "success", GetOpenTxnsResponse))
+
+
+_WriteIds = struct(f"{_VALID_WRITE_IDS}_args", part(1, "rqst", _WriteIdsRequest))
+
+
+_WriteIdsAnswer = struct(
+    f"{_VALID_WRITE_IDS}_result",
+    part(0, "success", _WriteIdsResponse),
+    part(1, "o1", ttypes.NoSuchTxnException),
+    part(2, "o2", ttypes.MetaException),
+)
+
+
 class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
     """hmsclient's client with `add_…` and `get_…` for the constraints above; each takes one request."""
 
@@ -313,6 +361,20 @@ class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
         """Create a catalog, where databases without a location of their own go to `location`. Hive 3.0 and later."""
         request = _CatalogRequest(catalog=_Catalog(name=name, locationUri=location))
         call(self, _CREATE_CATALOG, _CreateCatalog(request=request), _CreatedCatalog())
+
+    def get_open_txns(self) -> Any:
+        """The open and the aborted transactions, as a GetOpenTxnsResponse."""
+        return call(self, _OPEN_TXNS, _OpenTxns(), _OpenTxnsAnswer())
+
+    def get_valid_write_ids(self, tables: Sequence[str], transactions: str) -> list[Any]:
+        """A TableValidWriteIds for each of the tables `db.table`, in lower case. Hive 3.0 and later.
+
+        `transactions` is what get_open_txns answered, as a ValidReadTxnList. A table that is not there has the highest
+        write id 0, as one that nobody has written to.
+        """
+        request = _WriteIdsRequest(fullTableNames=list(tables), validTxnList=transactions)
+        answer = call(self, _VALID_WRITE_IDS, _WriteIds(rqst=request), _WriteIdsAnswer())
+        return list(answer.tblValidWriteIds or ())
 
     def update_creation_metadata(self, catalog: str, database: str, view: str, made: Any) -> None:
         """Say what a materialized view is made of; alter_table cannot. Hive 3.0 and later."""

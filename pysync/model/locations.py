@@ -5,11 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pysync.model.snapshot import Snapshot
 
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 _UP = ".."
+
+Transactional = Literal["", "full", "insert_only"]
+"""Whether a table is one of Hive's transactional tables, and which rows may change in it: all, or none."""
 
 Place = tuple[str, str, tuple[str, ...]]
 """Scheme, authority, and the parts of the path."""
@@ -60,6 +65,8 @@ class Form:
     """How to read the files of a directory (`parquet`, `orc`, `json`, `text`), and the format `to` write them in.
 
     `columns` are names and Hive types. `delimiter`, `null` and `header` (lines per file) are for text only.
+    Of a `transactional` table only the rows of the `snapshot` are read, which an event does not have; a file's columns
+    are those of the table by their places (`by_place`), or else by their names.
     """
 
     format: str
@@ -68,6 +75,14 @@ class Form:
     delimiter: str = ""
     null: str = ""
     header: int = 0
+    transactional: Transactional = ""
+    by_place: bool = False
+    snapshot: Snapshot | None = None
+
+    @property
+    def lacks_snapshot(self) -> bool:
+        """Whether nothing can be read, as nobody has said yet which rows count."""
+        return bool(self.transactional) and self.snapshot is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +95,9 @@ class SourceFiles:
     location: str
     form: Form | None = None
     removes_extras: bool = False
+
+    def at(self, snapshot: Snapshot | None) -> SourceFiles:
+        """The same files, of a transactional table with the rows of this snapshot."""
+        if self.form is None or not self.form.transactional:
+            return self
+        return replace(self, form=replace(self.form, snapshot=snapshot))

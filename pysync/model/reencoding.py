@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pysync.base.text import whole_number
-from pysync.model.locations import Form
+from pysync.model.definition import STATISTICS
+from pysync.model.locations import Form, Transactional
 
 _ORC = "org.apache.hadoop.hive.ql.io.orc."
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
@@ -57,6 +58,7 @@ _UNREAD = (
     "textinputformat.record.delimiter",
     "ignore.malformed.json",
 )
+_OF_TRANSACTIONS = frozenset({"transactional", "transactional_properties", "bucketing_version"})
 _OF_TEXT = frozenset({_HEADER, _FOOTER, _FIELD, _NULL, "line.delim", "classification", "delimiter", *_NESTED})
 
 _SIZED_TYPES = r"decimal(\([0-9, ]{1,19}\))?|(char|varchar)(\([0-9 ]{1,19}\))?"
@@ -71,10 +73,15 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a table's definition says of the files of all its partitions. Unless `plain`, none is rewritten."""
+    """What a table's definition says of the files of all its partitions. Unless `plain`, none is rewritten.
+
+    Of a `transactional` table only some rows in the files count; `by_place` as for a Form.
+    """
 
     plain: bool
     provider: str = ""
+    transactional: Transactional = ""
+    by_place: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[tuple[str, str], ...] = ()
 
@@ -86,23 +93,42 @@ def frame_of(table: Any) -> Frame:
         return Frame(plain=False)
     provider = parameters.get("spark.sql.sources.provider", "hive").lower()
     plain = (
-        parameters.get("transactional", "").lower() != "true"
-        and "storage_handler" not in parameters
+        "storage_handler" not in parameters
         and "spark.sql.sources.schema.numBuckets" not in parameters
         and "table_type" not in parameters  # Iceberg's
     )
     properties = {**(storage.serdeInfo.parameters or {}), **parameters}
-    return Frame(plain, "" if provider == "hive" else provider, properties, _columns(storage))
+    return Frame(
+        plain,
+        "" if provider == "hive" else provider,
+        transactional_kind(table),
+        table.id is not None,  # as Hive 4 reads them, which alone sets it
+        properties,
+        _columns(storage),
+    )
 
 
-def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to: str) -> Form | None:
+def transactional_kind(table: Any) -> Transactional:
+    """Which kind of Hive's transactional tables it is, if any."""
+    parameters = table.parameters or {}
+    if parameters.get("transactional", "").lower() != "true":
+        return ""
+    return "insert_only" if parameters.get("transactional_properties", "").lower() == "insert_only" else "full"
+
+
+def form_of(
+    storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to: str, *, snapshots: bool = False
+) -> Form | None:
     """How the files of this storage descriptor with these parameters are read and rewritten; None: not at all.
 
-    None for views and for tables that are transactional, of a storage handler, bucketed or skewed; for those of Spark's
-    own data sources, unless that is the very format `to`; and for any input format, serde, serde parameter or column
-    type that is not listed above.
+    None for views and for tables of a storage handler, bucketed or skewed; for those of Spark's own data sources,
+    unless that is the very format `to`; and for any input format, serde, serde parameter or column type that is not
+    listed above. None for transactional tables, unless `snapshots` of them are read; buckets are no obstacle then.
     """
-    if storage is None or storage.serdeInfo is None or not storage.location or not frame.plain or _is_parted(storage):
+    if storage is None or storage.serdeInfo is None or not storage.location or _is_skewed(storage):
+        return None
+    is_plain = frame.plain and not (frame.transactional or _is_bucketed(storage))
+    if not is_plain and not (frame.plain and frame.transactional and snapshots):
         return None
     serde = storage.serdeInfo.parameters or {}
     kind = _READ.get((storage.inputFormat or "", storage.serdeInfo.serializationLib or ""))
@@ -111,15 +137,19 @@ def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to
     columns = _columns(storage) or frame.columns
     if not columns or not all(_is_read(of, kind) for _, of in columns) or not _are_distinct(columns):
         return None
-    return _form(kind, to, columns, frame.properties, {**frame.properties, **serde, **(parameters or {})})
+    form = _form(kind, to, columns, frame.properties, {**frame.properties, **serde, **(parameters or {})})
+    return form and replace(form, transactional=frame.transactional, by_place=frame.by_place)
 
 
 def alter(item: Any, form: Form) -> None:
     """Alter a Table or Partition in place, so that it describes the written files. Idempotent.
 
-    Parameters for reading text go. Where the files keep their format, nothing changes.
+    Parameters for reading text go. Where the files keep their format, nothing changes. A transactional table becomes an
+    external one without buckets: its metastore has no transactions, and the files no row ids.
     """
-    if form.format == form.to:
+    if form.transactional:
+        _end_transactions(item)
+    elif form.format == form.to:
         return
     storage = item.sd
     storage.inputFormat, storage.outputFormat, storage.serdeInfo.serializationLib = _WRITTEN[form.to]
@@ -127,6 +157,15 @@ def alter(item: Any, form: Form) -> None:
     storage.compressed = False
     old = f"{form.format}."
     item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in _OF_TEXT and not k.startswith(old)}
+
+
+def _end_transactions(item: Any) -> None:
+    storage = item.sd
+    storage.numBuckets, storage.bucketCols, storage.sortCols = -1, [], []
+    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in _OF_TRANSACTIONS | STATISTICS}
+    if hasattr(item, "tableType"):
+        item.tableType = "EXTERNAL_TABLE"
+        item.parameters["EXTERNAL"] = "TRUE"
 
 
 def _form(
@@ -157,10 +196,15 @@ def _columns(storage: Any) -> tuple[tuple[str, str], ...]:
     return tuple((column.name, column.type) for column in storage.cols or ())
 
 
-def _is_parted(storage: Any) -> bool:
-    """Whether single files have a meaning of their own (buckets, skewed values), which a rewrite would lose."""
+def _is_bucketed(storage: Any) -> bool:
+    """Whether single files are buckets, which a rewrite would lose."""
+    return (storage.numBuckets or 0) > 0 or bool(storage.bucketCols)
+
+
+def _is_skewed(storage: Any) -> bool:
+    """Whether directories within have skewed values, which a rewrite would lose."""
     skewed = storage.skewedInfo is not None and bool(storage.skewedInfo.skewedColNames)
-    return (storage.numBuckets or 0) > 0 or bool(storage.bucketCols) or skewed or bool(storage.storedAsSubDirectories)
+    return skewed or bool(storage.storedAsSubDirectories)
 
 
 def _is_read(kind: str, form: str) -> bool:

@@ -15,6 +15,7 @@ from pysync.model.locations import SourceFiles
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import DropConstraint, DropPartitions, Operation, PutConstraint, PutPartitions, Refresh
 from pysync.model.reencoding import Frame
+from pysync.model.snapshot import Snapshot
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
@@ -25,7 +26,8 @@ class TableAtSource:
     """A table of the source: its names at both ends, its rewritten `definition`, and its `frame` from before the
     rewriting.
 
-    `origin` holds the mark for what is written of it, and the clusters that it has been to.
+    `origin` holds the mark for what is written of it, and the clusters that it has been to. `snapshot` says which rows
+    of a transactional table count.
     """
 
     old: TableName
@@ -33,6 +35,7 @@ class TableAtSource:
     definition: Any
     frame: Frame
     origin: dict[str, Any]
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class Contents:
         for parts in self._parts(table):
             sources: dict[str, SourceFiles] = {}
             for part in parts:
-                sources |= self.translator.mapping.apply_to_partition(part, table.frame)
+                files = self.translator.mapping.apply_to_partition(part, table.frame)
+                sources |= {location: it.at(table.snapshot) for location, it in files.items()}
             if not fresh:
                 present |= {partition_name(keys, part.values) for part in parts}
             if parts:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from pysync.metastore.errors import MetastoreUnsupported
 from pysync.metastore.reads import Reads
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized, partition_values
 from pysync.model.operation import DropDatabase, DropTable, Operation, PutDatabase, PutTable, Refresh
+from pysync.model.snapshot import Snapshot
 from pysync.replay.contents import Contents, TableAtSource
 from pysync.replay.functions import Functions
 from pysync.replay.statistics import StatisticsAtSource, wants_statistics
@@ -28,7 +30,7 @@ from pysync.replay.window.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.window.policy import Policy, typed_keys
 from pysync.replay.window.scope import Extent
 from pysync.replay.window.translate import Translator
-from pysync.targets.base import Target
+from pysync.targets.base import Rejected, Target
 
 _READ_TOGETHER = 200
 
@@ -252,8 +254,10 @@ class Rereading:
         # Read before `at_source` is rewritten in place: the source knows only its own names.
         constraints = {} if self.refresh.partitions else contents.constraints(at_source)
         origin, frame = self.origins.of(at_source), self.translator.mapping.frame(at_source)
-        sources = self.translator.mapping.apply_to(at_source)
-        table = TableAtSource(old, new, at_source, frame, origin)
+        snapshot = self._snapshot(old) if frame.transactional and self.translator.mapping.snapshots else None
+        files = self.translator.mapping.apply_to(at_source)
+        sources = {location: it.at(snapshot) for location, it in files.items()}
+        table = TableAtSource(old, new, at_source, frame, origin, snapshot)
         if self.translator.policy.direction.shares_databases:
             yield from self._place(old.database, new.database)
         if is_in_the_way(there, at_source):
@@ -265,6 +269,16 @@ class Rereading:
         yield from contents.bring_constraints(table, constraints, there)
         if wants_statistics(self.target) and self.origins.brings_state_of(home):
             yield from self._counts(old, new, at_source, origin).everything(self.refresh.partitions)
+
+    def _snapshot(self, name: TableName) -> Snapshot:
+        """Which rows of a transactional table count now. Raises Rejected where its metastore cannot say so."""
+        try:
+            return self.source.snapshots([name])[name]
+        except (MetastoreUnsupported, KeyError) as error:
+            raise Rejected(
+                f"the metastore of {name} does not say which transactions are committed: its Hive is older than 3",
+                "make the table external, or exclude it (docs/acid.md)",
+            ) from error
 
     def _is_left_out(self, at_source: Any, new: TableName) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""

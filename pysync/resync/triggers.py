@@ -10,6 +10,7 @@
 | `new_target` | the queue did not know the target, and no bootstrap fills it | everything in scope |
 | `scope` | the target has another scope in pysync.toml | everything in scope, and what has left it |
 | `log_schemas` | `log_schemas_every` has passed | Delta and Hudi tables |
+| `transactions` | `transactional_poll_seconds` have passed | transactional tables with newly committed writes |
 | `partition_filters` | another day has begun, and a filter is relative to today | the tables that it concerns |
 
 The first ones are the most urgent: a job interrupts a later one for them.
@@ -36,6 +37,7 @@ from pysync.resync.recurring import recurring_of
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import ScopeChange
 from pysync.resync.rows import ResyncRows
+from pysync.resync.transactions import CommittedWrites
 from pysync.resync.trigger import Trigger
 from pysync.resync.views import RedefinedTables
 from pysync.resync.wanted import RefreshScope
@@ -83,6 +85,7 @@ class Resyncs:
 
         rows, policy, pace = ResyncRows(queue, settings.name, clock), translator.policy, tables_per_second
         scope = RefreshScope(policy.takes_database, policy.takes_table)
+        snapshots = source is not None and settings.transactional == "snapshot" and settings.mode != "shadow"
         translates = settings.translates_views and settings.mode != "shadow"
         views = RedefinedTables(
             rows,
@@ -101,7 +104,8 @@ class Resyncs:
         changed = ScopeChange(queue, refreshes, scope, settings, Extent(policy, translator.mapping))
         # Without a source views and new targets stay as they are: that is no error of the worker.
         first, compared = ([views] if translates and source else []), ([new] if source else [])
-        every = [*first, history, bootstrap, *compared, changed, *recurring_of(settings, policy, scope)]
+        commits = [CommittedWrites(scope, settings.transactional_poll_seconds, timer=timer)] if snapshots else []
+        every = [*first, history, bootstrap, *compared, changed, *commits, *recurring_of(settings, policy, scope)]
         triggers: list[Trigger] = [bootstrap] if origin else every
         job = ResyncJob(
             queue, refreshes, settings.name, triggers, rows, source=read.opened, tables_per_second=pace, clock=clock

@@ -236,10 +236,13 @@ class TargetSettings(PolicySettings):
     on_conflict: Literal["adopt", "skip", "park"] = Field(
         default="park", description="What to do if the target already has a table that is not from this source."
     )
-    transactional: Literal["refuse", "metadata"] = Field(
+    transactional: Literal["refuse", "metadata", "snapshot"] = Field(
         default="refuse",
-        description="metadata: write the definitions of transactional tables, although queries there return wrong "
-        "rows.",
+        description="Transactional tables: snapshot makes external ones of them with the committed rows "
+        "(docs/acid.md); metadata writes their definitions, although queries there return wrong rows.",
+    )
+    transactional_poll_seconds: Seconds = Field(
+        default=30.0, ge=1, description="How often the source is asked for new commits, with transactional = snapshot."
     )
     last_id_every: Interval | None = Field(
         default=None,
@@ -371,6 +374,13 @@ class TargetSettings(PolicySettings):
             raise ValueError(
                 'drops = "trash" does not work with delete_data = true: a table is restored with its files'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _converts_transactional_tables(self) -> TargetSettings:
+        converts = self.copy_files is not None and self.copy_files.rewrite is not None
+        if self.transactional == "snapshot" and not converts:
+            raise ValueError('transactional = "snapshot" needs copy.rewrite: the rows are written anew')
         return self
 
     @model_validator(mode="after")

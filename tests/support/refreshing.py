@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model.event import Kind
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
@@ -16,6 +17,7 @@ from pysync.model.operation import (
     Operation,
     Refresh,
 )
+from pysync.model.snapshot import Snapshot, Transactions
 from pysync.model.wire import encode_event
 from pysync.replay.refresh import Refresher
 from pysync.replay.window.fold import fold
@@ -38,6 +40,7 @@ class Hms:
         self.parts: dict[TableName, list[Any]] = {}
         self.made: list[Any] = []
         self.keys: dict[TableName, dict[Any, list[Any]]] = {}
+        self.committed: dict[TableName, Snapshot] = {}
         self.fails: Exception | None = None
         for name in names:
             self.add(name, created=created)
@@ -86,6 +89,11 @@ class Hms:
 
     def partitions_by_name(self, of: str, name: str, names: list[str]) -> list[Any]:
         return [it for it in self.parts[TableName(of, name)] if f"day={it.values[0]}" in names]
+
+    def snapshots(self, names: Sequence[TableName]) -> dict[TableName, Snapshot]:
+        if not self.committed:
+            raise MetastoreUnsupported("the metastore does not know the call get_valid_write_ids")
+        return {it: self.committed.get(it, Snapshot(0, Transactions(0))) for it in names}
 
     def functions(self, of: str) -> list[Any]:
         return [deepcopy(it) for it in self.made if it.dbName == of]

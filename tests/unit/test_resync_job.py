@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
+from pysync.model.snapshot import Snapshot, Transactions
 from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue.queue_file import QueueFile
@@ -75,6 +76,54 @@ def test_some_tables_are_asked_for_when_the_time_has_come(
     bench = Bench(reopen(), source, NOON, **values)
     for after, asked in turns:
         assert bench.turn(after) == asked
+
+
+SNAPSHOTS = {
+    "locations": {"file:/x": "file:/y"},
+    "copy": {"rewrite": "orc"},
+    "transactional": "snapshot",
+    "transactional_poll_seconds": 10.0,
+}
+NONE = Transactions(0)
+
+
+def test_transactional_tables_are_asked_for_when_something_was_committed(reopen: Reopener, source: Hms) -> None:
+    for name in ("sales.acid", "web.acid", "web.idle"):
+        source.add(name, parameters={"transactional": "true"})
+    acid = TableName("web", "acid")
+    source.committed = {acid: Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    assert bench.turn() == ["sales.acid", "web.acid", "web.idle"]
+    assert bench.turn(9) == []
+    source.committed[acid] = Snapshot(2, NONE, open=(2,))
+    assert bench.turn(1) == []
+    source.committed[acid] = Snapshot(3, NONE, aborted=(2, 3))
+    assert bench.turn(10) == []
+    source.committed[acid] = Snapshot(4, NONE, aborted=(2, 3))
+    assert bench.turn(10) == ["web.acid"]
+    assert bench.turn(10) == []
+
+
+def test_a_commit_whose_refresh_could_not_be_queued_is_asked_for_again(reopen: Reopener, source: Hms) -> None:
+    acid = TableName("web", "acid")
+    source.add("web.acid", parameters={"transactional": "true"})
+    source.committed = {acid: Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    bench.turn()
+    source.committed[acid] = Snapshot(2, NONE)
+    source.fails = PysyncError("away")
+    with pytest.raises(PysyncError):
+        bench.turn(10)
+    source.fails = None
+    assert bench.turn(20) == ["web.acid"]
+
+
+def test_a_table_that_became_transactional_is_looked_for_from_time_to_time(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    assert bench.turn() == []
+    source.found[VISITS].parameters["transactional"] = "true"
+    assert bench.turn(30) == []
+    assert bench.turn(600) == ["web.visits"]
 
 
 @pytest.mark.parametrize(

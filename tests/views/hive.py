@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes
@@ -39,18 +40,31 @@ class HiveVersion:
 class Hive:
     """A Hive with a metastore in memory; `directory` is for its files. One call at a time."""
 
-    def __init__(self, version: str, directory: Path, zone: str = "UTC") -> None:
-        """Start it, in that time zone, which takes some 10 s."""
+    QUERIES = "pysync.lab.HiveQueries"
+    """The Java class that runs its statements."""
+
+    def __init__(
+        self,
+        version: str,
+        directory: Path,
+        zone: str = "UTC",
+        *,
+        sources: Sequence[Path] = (),
+        jars: Sequence[Path] = (),
+        overrides: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Start it, in that time zone, which takes some 10 s; with more sources, jars and settings."""
         it = VERSIONS[version]
-        jars, java = it.jars(), it.java()
-        sources = [_OF_LAB / "HiveQueries.java", *sorted(_JAVA.glob("*.java")), *it.sources]
-        class_path, settings = os.pathsep.join(map(str, jars)), {**_settings(directory), **it.settings()}
+        jars, java = [*jars, *it.jars()], it.java()
+        sources = [_OF_LAB / "HiveQueries.java", *sorted(_JAVA.glob("*.java")), *it.sources, *sources]
+        class_path = os.pathsep.join(map(str, jars))
+        settings = {**_settings(directory), **it.settings(), **overrides}
         self._process = HiveProcess(
             directory, java, sources, class_path, settings, loads_jars=False, heap="1g", zone=zone
         )
         path = [str(directory), str(self._process.classes), *map(str, jars)]
         converted = ListConverter().convert(path, self._process.gateway._gateway_client)
-        self._queries = self._process.jvm.Loader.load(converted)
+        self._queries = self._process.jvm.Loader.load(converted, self.QUERIES)
 
     def close(self) -> None:
         """End the Java process."""

@@ -82,6 +82,7 @@ class NameMapping:
     """Of each policy, and last of what no policy takes; `renames.index` gives the policy of an object."""
     copies: bool = False  # whether the locations of the files at the source are kept
     rewrite_format: str | None = None  # the format of re-encoding, if any
+    snapshots: bool = False  # whether transactional tables are re-encoded, too
     names_objects: bool = False
     """Whether changes have the names of their objects at the source, so that the marks hold them."""
 
@@ -98,6 +99,7 @@ class NameMapping:
             rewritings=tuple(map(Rewriting.of, each)),
             copies=settings.copy_files is not None,
             rewrite_format=settings.copy_files.rewrite if settings.copy_files else None,
+            snapshots=settings.transactional == "snapshot",
             names_objects=Direction.of(settings).names_objects,
         )
 
@@ -249,9 +251,8 @@ class NameMapping:
         is_archive = isinstance(item, hive.Partition) and location != item.sd.location
         if not self.rewrite_format or not moved or is_archive:
             return None
-        return form_of(
-            item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.rewrite_format
-        )
+        of_table = frame_of(item) if isinstance(item, hive.Table) else frame
+        return form_of(item.sd, item.parameters, of_table, self.rewrite_format, snapshots=self.snapshots)
 
     def _alter(self, item: Any) -> None:
         kind = type(item)

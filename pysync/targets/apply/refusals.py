@@ -20,6 +20,7 @@ from pysync.model.catalogs import catalog_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable, TableOperation
+from pysync.model.reencoding import transactional_kind
 from pysync.model.table_formats import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.targets.apply.owners import Ownership, ownership_for_drop
 from pysync.targets.base import Rejected
@@ -42,9 +43,11 @@ def refuse_catalog(settings: TargetSettings, name: str) -> None:
 
 
 def is_refused_as_transactional(settings: TargetSettings, table: Any) -> bool:
-    """Whether it is a transactional table (full ACID or insert-only), and the settings have such refused."""
-    is_transactional = (table.parameters or {}).get("transactional", "").lower() == "true"
-    return is_transactional and settings.transactional == "refuse"
+    """Whether it is a transactional table (full ACID or insert-only), and the settings have such refused.
+
+    With `transactional = "snapshot"` those are left that cannot be converted.
+    """
+    return bool(transactional_kind(table)) and settings.transactional != "metadata"
 
 
 def refuse_transactional(settings: TargetSettings, table: Any) -> None:
@@ -53,10 +56,16 @@ def refuse_transactional(settings: TargetSettings, table: Any) -> None:
     Only the transactions in its own metastore define which of its files count, and those are not replicated.
     """
     if is_refused_as_transactional(settings, table):
+        if settings.transactional == "snapshot":
+            raise Rejected(
+                f"table {table.dbName}.{table.tableName} is transactional and cannot be converted: its format, a type "
+                "of a column, or a location that is not mapped",
+                "see docs/acid.md",
+            )
         raise Rejected(
             f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
             "read it correctly",
-            'exclude the table, make it external, or set transactional = "metadata"',
+            'set transactional = "snapshot" (docs/acid.md), exclude the table, or make it external',
         )
 
 

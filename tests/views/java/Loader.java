@@ -10,12 +10,12 @@ public final class Loader {
     private Loader() {
     }
 
-    public static Object load(List<String> classPath) throws Exception {
+    public static Object load(List<String> classPath, String name) throws Exception {
         URL[] urls = new URL[classPath.size()];
         for (int place = 0; place < urls.length; place++) {
             urls[place] = Path.of(classPath.get(place)).toUri().toURL();
         }
         URLClassLoader loader = new URLClassLoader(urls, ClassLoader.getPlatformClassLoader());
-        return loader.loadClass("pysync.lab.HiveQueries").getConstructor().newInstance();
+        return loader.loadClass(name).getConstructor().newInstance();
     }
 }
