@@ -276,7 +276,7 @@ class Rereading:
             return self.source.snapshots([name])[name]
         except (MetastoreUnsupported, KeyError) as error:
             raise Rejected(
-                f"the metastore of {name} does not say which transactions are committed: its Hive is older than 3",
+                f"the metastore of {name} does not say which transactions are committed: its Hive is older than 3, or it is a dump",
                 "make the table external, or exclude it (docs/acid.md)",
             ) from error
 

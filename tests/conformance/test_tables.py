@@ -287,7 +287,7 @@ def test_transactional_tables_are_refused_unless_their_metadata_is_wanted(
     put, rename = source.put_table(definition), source.rename_table(TableName(name.database, "old"), definition)
     target.apply(source.put_table(table(TableName(name.database, "old"), location)))
     for refused in (put, rename):
-        with pytest.raises(Rejected, match=f'table {name} is transactional: .* or set transactional = "metadata"'):
+        with pytest.raises(Rejected, match=f'table {name} is transactional: .* set transactional = "snapshot"'):
             target.apply(refused)
     with pytest.raises(Rejected, match=f"table {name} is transactional"):
         target.differences(definition, None)
