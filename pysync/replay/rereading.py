@@ -276,7 +276,7 @@ class Rereading:
             return self.source.snapshots([name])[name]
         except (MetastoreUnsupported, KeyError) as error:
             raise Rejected(
-                f"which transactions of {name} are committed is not known: its Hive is older than 3, or it is in a dump",
+                f"nobody says which transactions of {name} are committed: its Hive is older than 3, or this is a dump",
                 "make the table external, or exclude it (docs/acid.md)",
             ) from error
 
