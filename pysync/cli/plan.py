@@ -101,9 +101,9 @@ def refresh(
 ) -> None:
     """Compare all targets with the current source, and repair them: some tables, or everything in scope.
 
-    The sidecar does this itself for a new target, and after it may have missed changes (`pysync status`: gaps). Exit
-    code 1 if a table is neither at the source nor at a target; with --wait also if a target holds drops, has parked
-    events or is paused.
+    The sidecar does this itself for a new target, and after it may have missed changes (`pysync status`: gaps). A table
+    that is neither at the source nor at a target is refused. With --wait: exit code 1 if a target holds drops, has
+    parked events or is paused.
     """
     answer = ask_about(config, None, "refresh", tables=[str(it) for it in tables or ()])
     if wait:

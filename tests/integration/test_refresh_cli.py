@@ -46,11 +46,11 @@ def create(uri: str, *names: str) -> None:
 def test_a_table_that_nobody_has(stage: Stage, database: str) -> None:
     for more in ([], ["--wait"]):
         done = pysync_here("refresh", f"{database}.nope", "-c", stage.config_file, *more)
-        assert_one_line(done, 1, f"table {database}.nope exists neither at the source nor at a target")
-    assert pysync_here("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 1
+        assert_one_line(done, 2, f"table {database}.nope exists neither at the source nor at a target")
+    assert pysync_here("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 2
     create(stage.source.uri, f"{database}.orders")
     misspelt = pysync_here("refresh", f"{database}.ordesr", "-c", stage.config_file)
-    assert_one_line(misspelt, 1, f"did you mean {database}.orders?")
+    assert_one_line(misspelt, 2, f"did you mean {database}.orders?")
 
 
 def test_a_table_that_only_a_target_has(stage: Stage, database: str) -> None:
