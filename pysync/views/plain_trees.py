@@ -9,6 +9,8 @@ from pysync.views.laterals import TABLE_FUNCTIONS
 
 _ROWS, _KEYS = "_rows", "_keys"
 _SEVERAL = ("rollup", "cube", "grouping_sets")
+_BEHIND_ROWS = ("group", "having", "order")
+"""The clauses that look at the rows which FROM and WHERE give."""
 
 
 def make_plain(node: exp.Select) -> None:
@@ -36,18 +38,20 @@ def _lateral_view(function: exp.Anonymous, name: str, columns: list[str]) -> exp
 
 def _make_columns_of_keys(node: exp.Select) -> None:
     """What rows are grouped by in several ways becomes columns of a lateral view: Trino takes nothing else."""
-    keys = [it for it in _keys_of_several(node) if not isinstance(it, exp.Column | exp.Literal)]
+    keys = [it.copy() for it in _keys_of_several(node) if not isinstance(it, exp.Column | exp.Literal)]
     keys = [it for place, it in enumerate(keys) if it not in keys[:place]]
     if not keys:
         return
-    fields = [it for place, key in enumerate(keys) for it in (exp.Literal.string(f"_k{place}"), key.copy())]
-    struct = exp.Anonymous(this="named_struct", expressions=fields)
-    rows = exp.Anonymous(this="inline", expressions=[exp.Anonymous(this="array", expressions=[struct])])
     for place, item in enumerate(node.expressions):
         if item in keys:  # it keeps the name that Hive gives it
             item.replace(exp.alias_(item.copy(), f"_c{place}"))
-    for it in [it for it in node.walk() if it in keys and it.find_ancestor(exp.Select) is node]:
-        it.replace(exp.column(exp.to_identifier(f"_k{keys.index(it)}"), table=_KEYS))
+    parts = [*node.expressions, *filter(None, (node.args.get(it) for it in _BEHIND_ROWS))]
+    of_node = [it for part in parts for it in part.walk() if it in keys and it.find_ancestor(exp.Select) is node]
+    for it, name in [(it, f"_k{keys.index(it)}") for it in of_node]:
+        it.replace(exp.column(exp.to_identifier(name), table=_KEYS))
+    fields = [it for place, key in enumerate(keys) for it in (exp.Literal.string(f"_k{place}"), key)]
+    struct = exp.Anonymous(this="named_struct", expressions=fields)
+    rows = exp.Anonymous(this="inline", expressions=[exp.Anonymous(this="array", expressions=[struct])])
     node.append("laterals", _lateral_view(rows, _KEYS, [f"_k{place}" for place in range(len(keys))]))
 
 

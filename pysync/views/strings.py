@@ -148,7 +148,7 @@ def _translate(value: Typed, old: Typed, new: Typed) -> Typed:
 
 
 def _space(count: Typed) -> Typed:
-    return Typed(text(" " * min(number(count, "a count of space"), _MOST_REPEATS)), STRING)
+    return _repeat(Typed("' '", STRING, " "), count)
 
 
 def _find_in_set(value: Typed, listed: Typed) -> Typed:

@@ -148,10 +148,10 @@ def _differing_part(text: str, columns_of: ColumnsOf, database: str, zone: str |
     for version in VERSIONS:
         scope = Scope(columns_of, database, rules_in(version, zone), trace=[])
         translated_query(text, scope)
-        traces.append(scope.trace or ())
-    for (node, sql), *others in zip(*traces, strict=False):
-        if any(other != sql for _, other in others):
-            return shortened(str(node.sql("hive", normalize_functions=False)), _LONGEST_PART)
+        traces.append({str(node.sql("hive", normalize_functions=False)): sql for node, sql in scope.trace or ()})
+    for part, sql in traces[0].items():
+        if any(other.get(part, sql) != sql for other in traces[1:]):
+            return shortened(part, _LONGEST_PART)
     return "ORDER BY with LIMIT"
 
 

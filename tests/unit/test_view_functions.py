@@ -18,7 +18,7 @@ from tests.support.hive_views import expression, refusal, sql_of, type_of
         ("trim(s)", "trim(BOTH ' ' FROM s)"),
         ("trim(leading from s)", "trim(LEADING ' ' FROM s)"),
         ("translate(s, 'ab', 'x')", "translate(s, 'ab', 'x')"),
-        ("concat(s, space(2))", "(s || '  ')"),
+        ("space(2)", "IF(' ' IS NOT NULL, array_join(repeat(' ', 2), ''))"),
         ("find_in_set(s, 'a,b')", "CAST(array_position(split('a,b', ','), s) AS integer)"),
         (
             "substring_index(s, '-', 2)",
@@ -94,6 +94,7 @@ def test_a_function_has_hives_type(hive: str, kind: str) -> None:
         ("nullif(f, 0)", "the function nullif of double and int"),
         ("next_day(dt, 'Montag')", "the function next_day to 'Montag'"),
         ("extract(century from dt)", "EXTRACT of century"),
+        ("space(10001)", "more than 10000 times"),
         ("trim(both 'x' from s)", "TRIM with EXPRESSION"),
         ("concat_ws(',', arr)", "the function concat_ws of array<int>"),
     ],
@@ -156,3 +157,13 @@ def test_rows_are_grouped_in_several_ways_by_an_expression() -> None:
     sql = sql_of("select year(dt), s, count(*) as n from t group by year(dt), s with rollup")
     assert sql.startswith('SELECT "_keys"."_k0" AS "_c0", s AS "s", count(*) AS "n" FROM "db"."t" AS "t" CROSS JOIN ')
     assert sql.endswith('AS "_keys" ("_k0") GROUP BY ROLLUP ("_keys"."_k0", s)')
+
+
+def test_a_key_within_another_key_is_a_column_of_its_own() -> None:
+    keys = "trim(s), concat(trim(s), 'a')"
+    sql = sql_of(
+        f"select concat(trim(s), 'a') as x, max(trim(v)) as m from t where trim(s) <> '' group by {keys} with cube"
+    )
+    assert sql.startswith('SELECT "_keys"."_k1" AS "x", max(trim(')
+    assert """WHERE (trim(BOTH ' ' FROM s) <> '')""" in sql
+    assert sql.endswith('GROUP BY CUBE ("_keys"."_k0", "_keys"."_k1")')
