@@ -340,6 +340,16 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select percentile(k, 0.5), percentile(k, array(0.5)) from h where k is null",
         "select percentile(k * 3, 0.7), percentile(i, 0.999) from h where i < 1000",
     ),
+    "rows and groups": (
+        "select x, y from (select stack(2, s, k, t, i) as (x, y) from h) q",
+        "select id, p.one, p.other from h lateral view stack(2, 'd', d, 'k') p as one, other",
+        "select id, p.x1, p.x2, p.x3 from h lateral view parse_url_tuple(concat('http://ex.com/', t, '?k=', s), "
+        "'PATH', 'QUERY:k', 'HOST') p as x1, x2, x3",
+        "select year(dt), k, count(*), grouping__id from h group by year(dt), k with rollup",
+        "select year(h.dt) as y, upper(h.v), sum(h.k), count(*) from h group by year(h.dt), upper(h.v) with cube",
+        "select extract(year from dt), extract(week from dt), extract(quarter from dt), extract(month from ts) from h",
+        "select extract(day from dt), extract(dayofweek from dt), extract(second from ts) from h",
+    ),
     "averages over windows": (
         "select id, avg(d) over (partition by k), avg(e) over (partition by ti) from h",
         "select id, avg(d) over (order by id rows 2 preceding), d - avg(d) over (partition by k) from h",
