@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import stat
 from collections.abc import Iterator
@@ -88,9 +89,23 @@ def assert_unreachable(path: Path, what: str = "the token file") -> None:
             raise UsageError(f"cannot read {directory}: {error.strerror}") from error
         if is_open(status) or _is_others(status):
             raise UsageError(
-                f"other users can replace {what} {path}: they can write to {directory}",
-                f"chmod go-w {directory}, chown the directory, or keep the file in another directory",
+                f"other users can replace {what} {path}: they can write to {directory}", _remedy(directory, status)
             )
+
+
+def _remedy(directory: Path, status: os.stat_result) -> str:
+    """What to do about a directory that others can write to: if only its owner can, root may become that user."""
+    if os.geteuid() == _ROOT and not is_open(status):
+        return f"run the command as its owner: runuser -u {owner_name(status.st_uid)} -- pysync …"
+    return f"chmod go-w {directory}, chown the directory, or keep the file in another directory"
+
+
+def owner_name(uid: int) -> str:
+    """The name of a user, or what stands for it where the system has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"'#{uid}'"
 
 
 def _parents(path: Path) -> Iterator[Path]:

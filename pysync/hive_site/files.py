@@ -20,6 +20,7 @@ from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Edited, PropertyChange
 
 BACKUP = ".pysync-backup"
+_ROOT = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,13 @@ def backups(path: Path) -> list[Path]:
 
 
 def assert_replaceable(path: Path) -> None:
-    """Raise UsageError if this user cannot replace the file, or cannot keep its owner."""
+    """Raise UsageError if this user cannot replace the file, or cannot keep its owner and its group."""
     with owners_rights(path) as real:
-        if os.geteuid() not in {0, real.stat().st_uid}:
+        status, user = real.stat(), os.geteuid()
+        if user not in {_ROOT, status.st_uid}:
             raise UsageError(f"{real} belongs to another user", "run the command as root, or as that user")
+        if user != _ROOT and status.st_gid not in {os.getegid(), *os.getgroups()}:
+            raise UsageError(f"{real} belongs to a group without you", "run the command as root, or as a member of it")
         if not os.access(real.parent, os.W_OK | os.X_OK, effective_ids=True):
             hint = "run the command as root, or make the directory writable"
             raise UsageError(f"cannot write to {real.parent}", hint)

@@ -12,7 +12,7 @@ import pytest
 from pysync.base.errors import PysyncError, UsageError
 from pysync.hive_site import files
 from pysync.hive_site.document import Document
-from pysync.hive_site.files import Rewrite
+from pysync.hive_site.files import Rewrite, assert_replaceable
 from pysync.hive_site.merge import Edited, merge
 from pysync.setup.removal import take_back
 from tests.support.hive_sites import APACHE, CDP
@@ -141,6 +141,19 @@ def fail_at_write(descriptor: int, mode: str) -> object:
         return open(descriptor, mode)
     os.close(descriptor)
     return open("/dev/full", mode, buffering=0)  # noqa: PTH123 - closed by who takes it
+
+
+def test_a_file_whose_group_cannot_be_kept_is_refused_before_anything_is_written(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: pysync init had made its directories when it failed with "Operation not permitted"."""
+    monkeypatch.setattr("pysync.hive_site.files._ROOT", -1)  # who runs this may be root
+    monkeypatch.setattr(os, "getegid", lambda: site.stat().st_gid + 1)
+    monkeypatch.setattr(os, "getgroups", list)
+    with pytest.raises(UsageError, match="belongs to a group without you; run the command as root, or as a member"):
+        assert_replaceable(site)
+    monkeypatch.setattr(os, "getgroups", lambda: [site.stat().st_gid])
+    assert_replaceable(site)
 
 
 def test_another_users_file_is_refused_before_anything_is_written(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

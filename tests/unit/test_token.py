@@ -107,8 +107,21 @@ def test_a_directory_of_another_user_is_refused(tmp_path, monkeypatch):
         return os.stat_result(found)
 
     monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(token, "_ROOT", -1)  # who runs this may be root
     with pytest.raises(UsageError, match=f"they can write to {tmp_path}; chmod go-w {tmp_path}, chown the directory"):
         read_token(file)
+
+
+def test_root_is_told_to_act_as_the_owner_of_a_directory(tmp_path, monkeypatch):
+    """Before: to take write access from others, who had none, or to chown what the sidecar needs."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(token, "_ROOT", 0)
+    monkeypatch.setattr(token, "_is_others", lambda _: True)
+    monkeypatch.setattr(token, "owner_name", lambda _: "hive")
+    file = tmp_path / "api-token"
+    with pytest.raises(UsageError, match=r"run the command as its owner: runuser -u hive -- pysync …$"):
+        write_token(file)
+    assert not file.exists()
 
 
 def test_the_directories_of_a_new_token_are_made_for_its_owner_alone(tmp_path):
