@@ -21,6 +21,7 @@ _NUMBERS = ("0", "1", "2", "-1", "7", "20", "1.5", "2e0", "null")
 _TEXTS = ("''", "' '", "'a'", "'7'", "'1.0'", "'ab'", "'MM'", "'YEAR'", "'yyyy-MM-dd'", "'2020-01-31'", "'2020-02-30'")
 _PATTERNS = ("'a$'", "'^a'", "'.'", "'^.$'", "'[0-9]+'", "'\\\\s'", "'\\\\s+$'", "'(.)$'", "'a|b'", "'[^a]$'", "','")
 _LIKES = ("'%a'", "'a%'", "'_'", "'%1%'", "'a%b'", "'a_b'", "'__'", "'%'")
+_MARKS, _OLD = ("'-'", "' '", "':'", "'.'"), ("'a2'", "'-:'", "'0a'", "'aba'")
 _OPERATORS = ("+", "-", "*", "/", "%", "div", "&", "|", "=", "<>", "<", ">=", "<=>", "||")
 _TYPES = ("tinyint", "int", "bigint", "double", "decimal(10,2)", "string", "varchar(3)", "char(3)", "date", "timestamp")
 # Where Hive cuts in silence what is an error at the target (docs/aws.md), only small values are of use.
@@ -49,6 +50,7 @@ def _all() -> Iterator[str]:
             f"{name}({one}, {other}, {third})"
             for one, other, third in product(("s", "c", "v"), (*_NUMBERS, *_TEXTS, *_PATTERNS, "k"), ("1", "'x'", "k"))
         )
+    yield from _with_constants()
     yield from (f"({one} {it} {other})" for one, it, other in product(values, _OPERATORS, values))
     yield from (f"({one} like {it})" for one, it in product(_NAMES, _LIKES))
     yield from (f"({one} rlike {it})" for one, it in product(_NAMES, _PATTERNS))
@@ -59,6 +61,22 @@ def _all() -> Iterator[str]:
     yield from (f"cast({one} as {kind})" for one, kind in product(values, _TYPES))
     yield from (f"{one}[{other}]" for one, other in product(("arr", "tags", "m"), values))
     yield from (f"-{one}" for one in _NAMES)
+
+
+def _with_constants() -> Iterator[str]:
+    """Functions that take constants of their own."""
+    texts, integers, doubles = ("s", "t", "v"), ("k", "sm", "ti"), ("f", "d", "k", "b", "e", "i", "1.5", "0", "2e0")
+    yield from (f"substring_index({one}, {by}, {it})" for one, by, it in product(texts, _MARKS, (1, 2, 3, -1, -2, 0)))
+    yield from (f"str_to_map({one}, {by}, {of})" for one, by, of in product(texts, _MARKS, ("'-'", "':'", "'='")))
+    yield from (f"translate({one}, {old}, {new})" for one, old, new in product(texts, _OLD, ("''", "'x'", "'xyz'")))
+    yield from (f"concat_ws({by}, {one}, tags)" for one, by in product(texts, ("','", "''", "'ab'", "t")))
+    yield from (f"concat_ws({by}, tags, {one}, 'z')" for one, by in product(texts, ("','", "''", "'ab'", "t")))
+    yield from (f"printf({it}, {one})" for one, it in product(texts, ("'%s'", "'%5s|'", "'%-12s|'", "'%%%s'")))
+    yield from (f"printf({it}, {one})" for one, it in product(integers, ("'%d'", "'%03d'", "'%8d'", "'%s'")))
+    yield from (f"next_day({one}, '{it}')" for one, it in product(("dt", "ts", "s"), ("MO", "Wed", "thursday", "SUN")))
+    yield from (f"round({one}, {it})" for one, it in product(("d", "e", "g"), (-1, -2, -3)))
+    yield from (f"greatest({one}, {it}, f)" for one, it in product(doubles, doubles))
+    yield from (f"least(f, {one}, {it})" for one, it in product(doubles, doubles))
 
 
 def _is_left_out(expression: str) -> bool:
