@@ -46,7 +46,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
-        stage.source.run("create database w")
+        hive: Any = stage.source
+        hive.run("create database w")
         yield stage
 
 
