@@ -44,8 +44,8 @@ class CommittedWrites(Trigger):
         self._reading = dict[TableName, Snapshot | None]()
 
     def due(self, last: Resync | None, now: float) -> ResyncRequest | None:
-        """The next one begins when the last one has ended."""
-        is_due = last is None or (last.ended_at_ms is not None and now >= last.began_at_ms / _MS + self._every)
+        """The next one begins when all of the last one is queued: one table that waits must not hold up the others."""
+        is_due = last is None or (not last.is_queueing and now >= last.began_at_ms / _MS + self._every)
         return ResyncRequest("writes to transactional tables may have been committed") if is_due else None
 
     def wanted(self, source: Reads, resync: Resync) -> Wanted:  # noqa: ARG002 - it always begins anew

@@ -82,9 +82,10 @@ def types_of(stage: Stage, name: str) -> list[str]:
 
 def what_differs(spark: SparkSession, stage: Stage, name: str, wanted: Sequence[Sequence[Any]]) -> str:
     try:
-        return difference(types_of(stage, name), wanted, rows_at_target(spark, stage, name))
+        differs = difference(types_of(stage, name), wanted, rows_at_target(spark, stage, name))
     except Exception as error:  # the table is not there yet, or a file has just been replaced
         return str(error)
+    return differs and f"{differs}; {stage.status()['targets'][0]['last_error']}"
 
 
 @pytest.mark.parametrize("name", STATES)

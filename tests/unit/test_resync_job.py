@@ -104,6 +104,19 @@ def test_transactional_tables_are_asked_for_when_something_was_committed(reopen:
     assert bench.turn(10) == []
 
 
+def test_a_table_that_waits_does_not_hold_up_the_commits_of_others(reopen: Reopener, source: Hms) -> None:
+    for name in ("web.acid", "web.waits"):
+        source.add(name, parameters={"transactional": "true"})
+    source.committed = {TableName("web", "acid"): Snapshot(1, NONE), TableName("web", "waits"): Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    bench.turn()
+    bench.pauses = True
+    source.committed[TableName("web", "waits")] = Snapshot(2, NONE)
+    assert bench.turn(10) == ["web.waits"]
+    source.committed[TableName("web", "acid")] = Snapshot(2, NONE)
+    assert bench.turn(10) == ["web.waits", "web.acid"]
+
+
 def test_a_commit_whose_refresh_could_not_be_queued_is_asked_for_again(reopen: Reopener, source: Hms) -> None:
     acid = TableName("web", "acid")
     source.add("web.acid", parameters={"transactional": "true"})
