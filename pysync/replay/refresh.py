@@ -118,7 +118,7 @@ class Refresher:
             return Outcome.UNCHANGED
         outcomes, held, partitions = set[Outcome](), list[Held](), 0
         with self._reading(self._source) as source, self.reads.of(refresh.key):
-            rereading = Rereading(source, target, self._translator, refresh)
+            rereading = Rereading(source, target, self._translator, refresh, snapshots=self.reads.snapshots)
             for operation in self._operations(rereading):
                 if not self._keep_pace():
                     raise Stopped

@@ -39,7 +39,8 @@ _READ_TOGETHER = 200
 class Rereading:
     """One refresh, from the source to the target; only reads both.
 
-    `left_out` gets the names of the objects that make no operation because they came from the target.
+    `left_out` gets the names of the objects that make no operation because they came from the target, `snapshots` those
+    of the transactional tables that it has read.
     """
 
     source: Reads
@@ -47,6 +48,7 @@ class Rereading:
     translator: Translator
     refresh: Refresh
     left_out: list[str] = field(default_factory=list)
+    snapshots: dict[TableName, Snapshot] = field(default_factory=dict)
 
     @property
     def origins(self) -> Origins:
@@ -273,12 +275,14 @@ class Rereading:
     def _snapshot(self, name: TableName) -> Snapshot:
         """Which rows of a transactional table count now. Raises Rejected where its metastore cannot say so."""
         try:
-            return self.source.snapshots([name])[name]
+            snapshot = self.source.snapshots([name])[name]
         except (MetastoreUnsupported, KeyError) as error:
             raise Rejected(
                 f"nobody says which transactions of {name} are committed: its Hive is older than 3, or this is a dump",
                 "make the table external, or exclude it (docs/acid.md)",
             ) from error
+        self.snapshots[name] = snapshot
+        return snapshot
 
     def _is_left_out(self, at_source: Any, new: TableName) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""

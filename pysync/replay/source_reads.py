@@ -12,13 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pysync.model.names import TableName
+from pysync.model.snapshot import Snapshot
+
 _MOST = 20_000
 
 
 class SourceReads:
     """When objects were read at the source last, by their keys at the target; from any thread. Bounded.
 
-    `clock` returns seconds that only grow.
+    `clock` returns seconds that only grow. `snapshots` are those that transactional tables were read at last, by their
+    names at the source.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,6 +30,7 @@ class SourceReads:
         self._last: OrderedDict[str, float] = OrderedDict()
         self._forgotten = -math.inf  # when the latest of those was read that are forgotten
         self._lock = threading.Lock()
+        self.snapshots: dict[TableName, Snapshot] = {}
 
     @contextmanager
     def of(self, key: str) -> Iterator[None]:

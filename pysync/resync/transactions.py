@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.metastore.reads import Reads
@@ -28,16 +28,24 @@ _MS = 1000
 class CommittedWrites(Trigger):
     """The tables with writes that were committed since the last time, each `every` seconds.
 
-    What was seen is in memory: after a start all transactional tables are read once. `timer` returns seconds that only
-    grow.
+    `taken` gives the snapshots that tables were read at, for events, too: so a new table is known. What was seen is in
+    memory: after a start all transactional tables are read once. `timer` returns seconds that only grow.
     """
 
     name = "transactions"
     is_frequent = True
 
-    def __init__(self, scope: RefreshScope, every: float, *, timer: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        scope: RefreshScope,
+        every: float,
+        *,
+        taken: Callable[[], Mapping[TableName, Snapshot]],
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._scope = scope
         self._every = every
+        self._taken = taken
         self._timer = timer
         self._listed_at = -math.inf
         self._seen = dict[TableName, Snapshot | None]()
@@ -52,7 +60,7 @@ class CommittedWrites(Trigger):
         """The tables with newer writes than were seen, and those that were not seen yet."""
         self._reading = {}
         if self._timer() - self._listed_at < _LIST_SECONDS:
-            return Wanted(self._newer(source, sorted(self._seen)))
+            return Wanted(self._newer(source, sorted({*self._seen, *list(self._taken())})))
         return Wanted(self._newer_of_all(source))
 
     def all_queued(self, resync: Resync) -> bool:  # noqa: ARG002
@@ -71,10 +79,16 @@ class CommittedWrites(Trigger):
             some = names[start : start + _TABLES_PER_CALL]
             snapshots = _snapshots(source, some)
             for name in some:
-                now, seen = snapshots.get(name), self._seen.get(name)
-                self._reading[name] = now
-                if name not in self._seen or (now is not None and (seen is None or now.is_newer_than(seen))):
+                self._reading[name] = now = snapshots.get(name)
+                if self._is_wanted(name, now):
                     yield table(source, name)
+
+    def _is_wanted(self, name: TableName, now: Snapshot | None) -> bool:
+        """Whether it is a table that was neither seen nor read, or has a write that both did not have."""
+        known = [it for it in (self._seen.get(name), self._taken().get(name)) if it is not None]
+        if now is None or not known:
+            return name not in self._seen
+        return all(map(now.is_newer_than, known))
 
 
 def _snapshots(source: Reads, names: Sequence[TableName]) -> dict[TableName, Snapshot]:

@@ -19,12 +19,14 @@ The first ones are the most urgent: a job interrupts a later one for them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from pysync.metastore.reads import Reads
 from pysync.metastore.source import known
+from pysync.model.names import TableName
+from pysync.model.snapshot import Snapshot
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.window.scope import Extent
@@ -104,7 +106,12 @@ class Resyncs:
         changed = ScopeChange(queue, refreshes, scope, settings, Extent(policy, translator.mapping))
         # Without a source views and new targets stay as they are: that is no error of the worker.
         first, compared = ([views] if translates and source else []), ([new] if source else [])
-        commits = [CommittedWrites(scope, settings.transactional_poll_seconds, timer=timer)] if snapshots else []
+
+        def taken() -> Mapping[TableName, Snapshot]:
+            return drain().reads.snapshots
+
+        every_seconds = settings.transactional_poll_seconds
+        commits = [CommittedWrites(scope, every_seconds, taken=taken, timer=timer)] if snapshots else []
         every = [*first, history, bootstrap, *compared, changed, *commits, *recurring_of(settings, policy, scope)]
         triggers: list[Trigger] = [bootstrap] if origin else every
         job = ResyncJob(

@@ -104,6 +104,18 @@ def test_transactional_tables_are_asked_for_when_something_was_committed(reopen:
     assert bench.turn(10) == []
 
 
+def test_a_table_that_an_event_had_read_is_asked_for_at_its_next_commit(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    assert bench.turn() == []
+    new = TableName("web", "acid")
+    source.add("web.acid", parameters={"transactional": "true"})
+    bench.drain.reads.snapshots[new] = source.committed[new] = Snapshot(1, NONE, open=(1,))
+    assert bench.turn(10) == []
+    source.committed[new] = Snapshot(1, NONE)
+    assert bench.turn(10) == ["web.acid"]
+    assert bench.turn(10) == []
+
+
 def test_a_table_that_waits_does_not_hold_up_the_commits_of_others(reopen: Reopener, source: Hms) -> None:
     for name in ("web.acid", "web.waits"):
         source.add(name, parameters={"transactional": "true"})

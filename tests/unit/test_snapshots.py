@@ -13,12 +13,14 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
 from pysync.model.snapshot import Snapshot, Transactions
+from pysync.replay.refresh import Refresher
 from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.translate import Translator
 from pysync.targets.apply.refusals import refuse_transactional
 from pysync.targets.base import Incomplete, Rejected
 from tests.support import partition, table
 from tests.support.events import settings
-from tests.support.refreshing import Hms, Target, apply
+from tests.support.refreshing import Hms, Target, apply, refreshing
 from tests.support.targets import FakeTarget
 
 ORC = ("org.apache.hadoop.hive.ql.io.orc.OrcInputFormat", "org.apache.hadoop.hive.ql.io.orc.OrcSerde")
@@ -56,6 +58,15 @@ def test_what_the_source_says_of_its_transactions_is_read_and_asked_with():
     assert Transactions(3).as_text() == "3:9223372036854775807::"
     found = idl.TableValidWriteIds(writeIdHighWaterMark=9, invalidWriteIds=[2, 4, 9], abortedBits=b"\x03")
     assert Snapshot.of(found, TRANSACTIONS) == Snapshot(9, TRANSACTIONS, open=(9,), aborted=(2, 4))
+
+
+def test_at_which_snapshot_a_table_was_read_is_remembered():
+    source, target = Hms("d.t"), Target()
+    source.found[T], source.committed = made(), {T: Snapshot(3, TRANSACTIONS)}
+    translator = Translator.of(snapshots())
+    refresher = Refresher(lambda: source, translator, lambda *_: None)
+    refresher.apply(target, refreshing(REFRESH, translator))
+    assert refresher.reads.snapshots == {T: Snapshot(3, TRANSACTIONS)}
 
 
 @pytest.mark.parametrize("properties", [{}, {"transactional_properties": "insert_only"}])
