@@ -96,8 +96,6 @@ STATES: Mapping[str, Sequence[Step]] = {
         run(f"alter table w.converted set {_FULL}"),
         run("delete from w.converted where id in (2,3)"),
         run("update w.converted set s='up' where id=1", "insert into w.converted values (6,'six')"),
-        compact("w.converted", "minor"),
-        clean(),
         compact("w.converted", "major"),
         clean(),
     ),
