@@ -153,7 +153,7 @@ class Reencoder:
         differences = self._survey([*pairs, *nowhere], self._prefix)
         forms = [it.form for it in pairs if it.form is not None]
         halves = differences[: len(pairs)], differences[len(pairs) :]
-        snapshots = [self._snapshot(pair) if it.exists else None for pair, it in zip(pairs, differences, strict=False)]
+        snapshots = [self._snapshot(pair) if it.exists else None for pair, it in zip(pairs, halves[0], strict=True)]
         return [ReencodingJob(*parts) for parts in zip(forms, *halves, snapshots, strict=True)]
 
     def _snapshot(self, pair: Pair) -> SnapshotFiles | None:

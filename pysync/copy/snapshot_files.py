@@ -75,14 +75,14 @@ def snapshot_files(listing: Iterable[FileStatus], snapshot: Snapshot) -> Snapsho
         raise SnapshotTooOld("its metastore knows of no writes, but there are directories of some")
     base = _base(by_directory, snapshot)
     deltas = _chosen(_deltas(by_directory, snapshot), snapshot, base.last if base is not None else 0)
-    if base is None and not deltas and not before and any(_is_being_compacted(it, snapshot) for it in by_directory):
-        raise SnapshotTooOld("there is nothing but what a compactor had not committed then")
     rows = [it for it in deltas if not it.name.startswith("delete_")]
     if base is not None:
         rows.insert(0, base)
     elif before:
         rows.insert(0, RowFiles("", 0, 0, 0, tuple(before)))
-    return SnapshotFiles(tuple(rows), tuple(it for it in deltas if it.name.startswith("delete_")), snapshot)
+    files = SnapshotFiles(tuple(rows), tuple(it for it in deltas if it.name.startswith("delete_")), snapshot)
+    _assert_inputs_remain(by_directory, files)
+    return files
 
 
 def _by_directory(listing: Iterable[FileStatus]) -> tuple[dict[str, list[FileStatus]], list[FileStatus]]:
@@ -129,9 +129,19 @@ def _is_visible(name: str, transaction: str | None, snapshot: Snapshot) -> bool:
     return snapshot.transactions.is_committed(int(transaction))
 
 
-def _is_being_compacted(name: str, snapshot: Snapshot) -> bool:
-    match = _BASE.fullmatch(name)
-    return match is not None and match[2] is not None and int(match[2]) in snapshot.transactions.open
+def _assert_inputs_remain(by_directory: Iterable[str], files: SnapshotFiles) -> None:
+    """Raise SnapshotTooOld where a compactor of Hive 4 was at work, and nothing of what it has read is there.
+
+    It may have committed since, and Hive may have removed what it has read.
+    """
+    for name in by_directory:
+        base, delta = _BASE.fullmatch(name), _DELTA.fullmatch(name)
+        first, last = (0, int(base[1])) if base else (int(delta[2]), int(delta[3])) if delta else (0, 0)
+        transaction = (base and base[2]) or (delta and delta[5])
+        if transaction is None or int(transaction) not in files.snapshot.transactions.open:
+            continue
+        if not any(first <= it.first and it.last <= last for it in (*files.rows, *files.deletes)):
+            raise SnapshotTooOld(f"{name} was not committed then, and what it was made of is gone")
 
 
 def _deltas(by_directory: dict[str, list[FileStatus]], snapshot: Snapshot) -> list[RowFiles]:

@@ -122,7 +122,6 @@ class Sidecar:
         if self.poller:
             watch.retire()
         self._copies = parts.copies(settings, config.queue.directory.absolute())
-        names = [it.name for it in settings]
         refreshes = Refreshes(self.queue, config.source.name)
         self.resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
@@ -130,9 +129,8 @@ class Sidecar:
         self._source_watch = self._source_watch_of(watch)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
-        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=names) for it in working]
-        source = partial(reading, self._source, _HASTY_SECONDS) if self._source else None
-        self._ends = EndsReader(source, seconds=_HASTY_SECONDS)
+        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=[*self.resyncs]) for it in working]
+        self._ends = self._ends_reader()
         self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
         self._receivers = parts.receivers(config, self.queue, self.journal, self.status) if bridge else []
         self._credentials = Credentials(config)
@@ -140,6 +138,10 @@ class Sidecar:
         self.answers = answers = self._commands()
         self._web = parts.page(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
+
+    def _ends_reader(self) -> EndsReader:
+        source = partial(reading, self._source, _HASTY_SECONDS) if self._source else None
+        return EndsReader(source, seconds=_HASTY_SECONDS)
 
     def start(self) -> int:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""

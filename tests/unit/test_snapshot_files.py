@@ -167,6 +167,17 @@ def test_a_base_that_a_later_transaction_may_have_made_needs_another_snapshot():
         chosen(Snapshot(1, Transactions(9, open=(7,))), "base_0000001_v0000007/bucket_00000")
 
 
+def test_what_a_compactor_has_read_must_be_there_until_it_has_committed():
+    snapshot = Snapshot(5, Transactions(9, open=(7,)))
+    compacted, base = "delta_0000003_0000005_v0000007/bucket_00000", "base_0000002/bucket_00000"
+    with pytest.raises(SnapshotTooOld, match="is gone"):
+        chosen(snapshot, base, compacted)
+    with pytest.raises(SnapshotTooOld, match="is gone"):
+        chosen(snapshot, base, "delete_" + compacted)
+    inputs = ["delta_0000003_0000003_0000/bucket_00000", "delta_0000005_0000005_0000/bucket_00000"]
+    assert chosen(snapshot, base, compacted, *inputs)[0] == ["base_0000002", *(it.split("/")[0] for it in inputs)]
+
+
 def test_an_aborted_overwrite_hides_nothing():
     names = ("delta_0000001_0000001_0000/bucket_00000", "base_0000002/bucket_00000")
     assert chosen(Snapshot(2, NONE, aborted=(2,)), *names)[0] == ["delta_0000001_0000001_0000"]
