@@ -19,10 +19,10 @@ _STEPS = {60: (DAY_HOURS + 1) * _HOUR, 1800: (MONTH_HOURS + 1) * _HOUR}
 """How long points are kept, by their steps; both in seconds."""
 
 _SCHEMA = (
-    """CREATE TABLE IF NOT EXISTS points (
+    """CREATE TABLE points (
         target TEXT NOT NULL, step INTEGER NOT NULL, at INTEGER NOT NULL, lag_seconds REAL NOT NULL,
         applied INTEGER NOT NULL, parked INTEGER NOT NULL, PRIMARY KEY (target, step, at)) WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS slowest (
+    """CREATE TABLE slowest (
         target TEXT NOT NULL, object TEXT NOT NULL, seconds REAL NOT NULL, at REAL NOT NULL,
         PRIMARY KEY (target, object)) WITHOUT ROWID""",
 )
@@ -65,7 +65,7 @@ def step_of(hours: int) -> int:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Create the tables in a file that does not have them."""
+    """Create the tables, within the caller's transaction."""
     for statement in _SCHEMA:
         connection.execute(statement)
 

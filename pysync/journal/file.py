@@ -109,9 +109,10 @@ def _begin(connection: sqlite3.Connection) -> int:
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
             connection.execute(statement)
+        curves.create(connection)
+        # Last: readers take a file with a version to have all its tables.
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    curves.create(connection)
     connection.execute("SELECT name, record FROM names LIMIT 1").fetchone()
     connection.execute(f"SELECT {COLUMNS} FROM records LIMIT 1").fetchone()  # noqa: S608
     return int(connection.execute("SELECT max(id) FROM records").fetchone()[0] or 0)

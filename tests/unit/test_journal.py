@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,26 @@ def test_a_reader_sees_what_was_written_while_the_journal_is_open_and_after(file
     journal.close()
     assert objects(file) == ["b.b", "a.a"], "the end writes what waits"
     assert {stat.S_IMODE(it.stat().st_mode) for it in file.parent.iterdir()} == {0o600}, "whatever a reader leaves"
+
+
+def test_a_file_can_be_read_at_every_moment_of_its_beginning(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: at one moment it had a version and no curves, and `history` failed."""
+    looks: list[int] = []
+
+    class Observed(sqlite3.Connection):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:
+            with pytest.MonkeyPatch.context() as unobserved:
+                unobserved.setattr(sqlite3, "connect", connect)
+                reader = Reader(file)
+                looks.append(len(reader.records(EVERYTHING, 1)))
+                assert (reader.points("dr", 60, 0), reader.slowest("dr")) == ([], [])
+            return super().execute(*arguments)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Observed))
+    with closing(opened(file)) as journal:
+        write(journal, record())
+    assert looks.index(1) > 10, "that many statements begin the file"
 
 
 def test_ids_go_on_after_a_restart(file: Path) -> None:
