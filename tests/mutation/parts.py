@@ -78,7 +78,17 @@ PARTS = {
             "resync",
             ("pysync/resync/*.py",),
             (
-                *_units("resync_job", "resync_history", "bootstrap", "healing", "left_scope", "overlaps", "refreshes"),
+                *_units(
+                    "resync_job",
+                    "resync_transactions",
+                    "resync_views",
+                    "resync_history",
+                    "bootstrap",
+                    "healing",
+                    "left_scope",
+                    "overlaps",
+                    "refreshes",
+                ),
                 *_units(
                     "refresh_properties", "scope", "ranges", "reconfiguring", "disabled", "last_ids", "load_places"
                 ),

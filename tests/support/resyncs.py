@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +22,22 @@ from pysync.targets.glue.settings import GlueSettings
 from tests.support.refreshing import Hms
 
 TARGET = "lake"
+NOON = datetime(2026, 4, 1, 12).timestamp()
+
+
+def source_with_views() -> Hms:
+    """The tables `sales.orders` and `web.visits`, and views of them."""
+    source = Hms("sales.orders", "web.visits")
+    add_view(source, "sales.recent", "select `id` from `sales`.`orders`")
+    add_view(source, "web.both", "select 1 from web.visits, Sales.Orders")
+    add_view(source, "web.only", "select 1 from visits")
+    return source
+
+
+def add_view(source: Hms, name: str, text: str) -> None:
+    """Add a view to the tables of the source."""
+    made = source.add(name)
+    made.tableType, made.viewExpandedText = "VIRTUAL_VIEW", text
 
 
 class Bench:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -13,45 +11,31 @@ from structlog.testing import capture_logs
 
 from pysync.base.errors import PysyncError
 from pysync.model.names import TableName
-from pysync.model.snapshot import Snapshot, Transactions
 from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue.queue_file import QueueFile
-from pysync.resync import views
 from pysync.resync.ranges import Range
-from pysync.resync.views import Redefined
 from pysync.resync.wanted import EVERYTHING, chosen
-from pysync.targets.base import Unavailable
-from pysync.targets.source_hive import SourceHive
 from tests.support import table
 from tests.support.events import create_table
 from tests.support.queues import Reopener, park
 from tests.support.refreshing import Hms
-from tests.support.resyncs import Away, Bench
+from tests.support.resyncs import NOON, Away, Bench, add_view, source_with_views
 
 ORDERS, VISITS = TableName("sales", "orders"), TableName("web", "visits")
 DELTA = {"spark.sql.sources.provider": "DELTA"}
 HOURLY = {"log_schemas_every": "1h"}
 LAST_90_DAYS = "day >= current_date - 90 days"
-NOON = datetime(2026, 4, 1, 12).timestamp()
 
 
 @pytest.fixture
 def source() -> Hms:
-    found = Hms("sales.orders", "web.visits")
+    found = source_with_views()
     found.add("sales.delta", parameters=DELTA)
     found.add("web.delta", parameters=DELTA)
     found.add("sales.keyed", "2026-01-01")
     found.add("web.keyed", "2026-01-01")
-    view(found, "sales.recent", "select `id` from `sales`.`orders`")
-    view(found, "web.both", "select 1 from web.visits, Sales.Orders")
-    view(found, "web.only", "select 1 from visits")
     return found
-
-
-def view(source: Hms, name: str, text: str) -> None:
-    made = source.add(name)
-    made.tableType, made.viewExpandedText = "VIRTUAL_VIEW", text
 
 
 # --- the table: a trigger, and what it asks for in the next turns, each so many seconds later
@@ -76,100 +60,6 @@ def test_some_tables_are_asked_for_when_the_time_has_come(
     bench = Bench(reopen(), source, NOON, **values)
     for after, asked in turns:
         assert bench.turn(after) == asked
-
-
-SNAPSHOTS = {
-    "locations": {"file:/x": "file:/y"},
-    "copy": {"rewrite": "orc"},
-    "transactional": "snapshot",
-    "transactional_poll_seconds": 10.0,
-}
-NONE = Transactions(0)
-
-
-def test_transactional_tables_are_asked_for_when_something_was_committed(reopen: Reopener, source: Hms) -> None:
-    for name in ("sales.acid", "web.acid", "web.idle"):
-        source.add(name, parameters={"transactional": "true"})
-    acid = TableName("web", "acid")
-    source.committed = {acid: Snapshot(1, NONE)}
-    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
-    assert bench.turn() == ["sales.acid", "web.acid", "web.idle"]
-    assert bench.turn(9) == []
-    source.committed[acid] = Snapshot(2, NONE, open=(2,))
-    assert bench.turn(1) == []
-    source.committed[acid] = Snapshot(3, NONE, aborted=(2, 3))
-    assert bench.turn(10) == []
-    source.committed[acid] = Snapshot(4, NONE, aborted=(2, 3))
-    assert bench.turn(10) == ["web.acid"]
-    assert bench.turn(10) == []
-
-
-def test_a_table_that_an_event_had_read_is_asked_for_at_its_next_commit(reopen: Reopener, source: Hms) -> None:
-    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
-    assert bench.turn() == []
-    new = TableName("web", "acid")
-    source.add("web.acid", parameters={"transactional": "true"})
-    bench.drain.reads.snapshots[new] = source.committed[new] = Snapshot(1, NONE, open=(1,))
-    assert bench.turn(10) == []
-    source.committed[new] = Snapshot(1, NONE)
-    assert bench.turn(10) == ["web.acid"]
-    assert bench.turn(10) == []
-
-
-def test_a_table_that_waits_does_not_hold_up_the_commits_of_others(reopen: Reopener, source: Hms) -> None:
-    for name in ("web.acid", "web.waits"):
-        source.add(name, parameters={"transactional": "true"})
-    source.committed = {TableName("web", "acid"): Snapshot(1, NONE), TableName("web", "waits"): Snapshot(1, NONE)}
-    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
-    bench.turn()
-    bench.pauses = True
-    source.committed[TableName("web", "waits")] = Snapshot(2, NONE)
-    assert bench.turn(10) == ["web.waits"]
-    source.committed[TableName("web", "acid")] = Snapshot(2, NONE)
-    assert bench.turn(10) == ["web.waits", "web.acid"]
-
-
-def test_a_commit_whose_refresh_could_not_be_queued_is_asked_for_again(reopen: Reopener, source: Hms) -> None:
-    acid = TableName("web", "acid")
-    source.add("web.acid", parameters={"transactional": "true"})
-    source.committed = {acid: Snapshot(1, NONE)}
-    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
-    bench.turn()
-    source.committed[acid] = Snapshot(2, NONE)
-    source.fails = PysyncError("away")
-    with pytest.raises(PysyncError):
-        bench.turn(10)
-    source.fails = None
-    assert bench.turn(20) == ["web.acid"]
-
-
-def test_a_table_that_became_transactional_is_looked_for_from_time_to_time(reopen: Reopener, source: Hms) -> None:
-    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
-    assert bench.turn() == []
-    source.found[VISITS].parameters["transactional"] = "true"
-    assert bench.turn(30) == []
-    assert bench.turn(600) == ["web.visits"]
-
-
-@pytest.mark.parametrize(
-    ("values", "redefined", "asked"),
-    [
-        ({}, [ORDERS], ["sales.recent", "web.both"]),
-        ({"exclude": ("web",)}, [ORDERS], ["sales.recent"]),
-        ({"databases": {"sales": "dr_sales"}}, [ORDERS], []),
-        ({"databases": {"sales": "dr_sales"}}, [TableName("dr_sales", "orders")], ["sales.recent", "web.both"]),
-        ({"tables": {"web.visits": "dr_web.seen"}}, [TableName("dr_web", "seen")], ["web.both", "web.only"]),
-        ({"views": "off"}, [ORDERS], []),
-        ({"mode": "shadow"}, [ORDERS], []),
-    ],
-)
-def test_the_views_that_read_a_redefined_table_are_asked_for(
-    reopen: Reopener, source: Hms, values: dict[str, Any], redefined: list[TableName], asked: list[str]
-) -> None:
-    bench = Bench(reopen(), source, **values)
-    bench.redefine(*redefined)
-    assert bench.turn(2.0) == asked
-    assert bench.turn(2.0) == []
 
 
 SALES = {"include": ["sales.o*"]}
@@ -322,7 +212,7 @@ def test_whatever_a_kill_interrupts_is_asked_for_in_the_end(
     source = Hms("sales.orders")
     for number in range(60):
         source.add(f"sales.t{number:03}", parameters=DELTA)
-    view(source, "sales.recent", "select `id` from `sales`.`orders`")
+    add_view(source, "sales.recent", "select `id` from `sales`.`orders`")
     first = Bench(reopen(), source, **({} if "exclude" in values else values))
     first.queue.intake.append("jvm", 1, "demo", encode_event(create_table("sales.orders")))
     first.turn()
@@ -472,148 +362,6 @@ def test_what_begins_by_itself_again_and_again_is_logged_when_it_asks_for_someth
     assert [(it["event"], it["target"], it["trigger"], it["refreshes"]) for it in logs] == [
         ("resync_queued", "lake", "views", 2)
     ]
-
-
-# --- tables that are redefined
-
-
-def test_a_burst_is_awaited_but_not_for_ever(reopen: Reopener, source: Hms) -> None:
-    bench = Bench(reopen(), source)
-    for _ in range(29):
-        bench.redefine(ORDERS)
-        assert bench.turn(1.0) == []
-    bench.redefine(ORDERS)
-    assert bench.turn(1.0) == ["sales.recent", "web.both"]
-
-
-def test_a_table_that_is_being_written_stays_due(reopen: Reopener, source: Hms) -> None:
-    """A refresh that is read before the write ends may see the old columns, so the views are refreshed after it."""
-    bench = Bench(reopen(), source)
-    with bench.resyncs.views.redefining([ORDERS]):
-        assert bench.turn(29.0) == []
-        assert bench.turn(1.0) == ["sales.recent", "web.both"]
-        assert bench.row("views")["upto"] is None
-    assert bench.turn(1.0) == []
-    assert bench.turn(1.0) == ["sales.recent", "web.both"]
-    assert bench.turn(2.0) == []
-    assert bench.row("views")["state"] == "finished"
-
-
-def test_a_write_that_fails_counts_as_one(reopen: Reopener, source: Hms) -> None:
-    """It may have been carried out."""
-    bench = Bench(reopen(), source)
-    with pytest.raises(OSError, match="reset"), bench.resyncs.views.redefining([VISITS]):
-        raise OSError("reset")
-    assert bench.turn(2.0) == ["web.both", "web.only"]
-
-
-def test_after_a_kill_all_views_are_refreshed(reopen: Reopener, source: Hms) -> None:
-    """It is on disk before the write begins."""
-    bench = Bench(reopen(), source)
-    with bench.resyncs.views.redefining([ORDERS]):
-        again = Bench(reopen(), source)
-    assert again.turn(2.0) == ["sales.recent", "web.both", "web.only"]
-    assert Bench(reopen(), source).turn(2.0) == []
-
-
-def test_a_stop_in_between_leaves_them_due(reopen: Reopener, source: Hms) -> None:
-    bench = Bench(reopen(), source)
-    bench.redefine(ORDERS)
-    bench.job.worker.stop()
-    assert bench.turn(2.0) == ["sales.recent", "web.both"]
-    assert Bench(reopen(), source).turn(2.0) == ["sales.recent", "web.both", "web.only"]
-
-
-def test_a_queue_that_cannot_be_written_delays_the_write(
-    reopen: Reopener, source: Hms, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The target waits then, as it does if its position cannot be written."""
-    bench = Bench(reopen(), source)
-
-    def full(*_: object) -> None:
-        raise PysyncError("the disk is full", "make room")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(bench.queue.target("lake").resyncs), "put", full)
-        with pytest.raises(Unavailable, match="the disk is full"), bench.resyncs.views.redefining([ORDERS]):
-            raise AssertionError("it is not on disk yet that views are due")
-    bench.redefine(VISITS)
-    assert bench.turn(2.0) == ["sales.recent", "web.both", "web.only"]
-
-
-ALL_VIEWS = ["sales.recent", "web.both", "web.only"]
-
-
-def test_a_version_of_hive_that_is_found_has_all_views_read_again_once(reopen: Reopener, source: Hms) -> None:
-    bench, found = Bench(reopen(), source), [None, "2.3.10"]
-    bench.settings.use_source_hive(SourceHive(found_version=lambda: found[-1]))
-    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
-    assert bench.row("views")["scope"] == {"hive_version": "2.3"}
-    found.append("2.3.9")
-    assert bench.turn(2.0) == []
-    found.append("3.1.3")
-    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
-
-
-@pytest.mark.parametrize("values", [{"views": "off"}, {"mode": "shadow"}])
-def test_where_no_view_is_translated_none_is_read_again(reopen: Reopener, source: Hms, values: dict[str, Any]) -> None:
-    bench = Bench(reopen(), source, **values)
-    bench.settings.use_source_hive(SourceHive("2.3"))
-    assert bench.turn(2.0) == []
-
-
-def test_views_that_another_sidecar_has_read_by_that_version_stay(reopen: Reopener, source: Hms) -> None:
-    """Whether it was stopped or killed; and a table that is redefined meanwhile hides no change of the version."""
-    for release, asked in (("2.3", ALL_VIEWS), ("2.3", []), ("3.1", ALL_VIEWS)):
-        bench = Bench(reopen(), source)
-        bench.settings.use_source_hive(SourceHive(release))
-        assert bench.turn(2.0) == asked
-        bench.redefine(VISITS)
-        assert bench.turn(2.0) == ["web.both", "web.only"]
-    bench.settings.use_source_hive(SourceHive("4"))
-    bench.redefine(VISITS)
-    assert [bench.turn(2.0), bench.turn(2.0)] == [ALL_VIEWS, []]
-
-
-def test_a_kill_while_all_views_are_due_leaves_them_due(reopen: Reopener, source: Hms) -> None:
-    bench = Bench(reopen(), source)
-    bench.settings.use_source_hive(SourceHive("2.3"))
-    assert bench.turn(0.0) == []  # it has begun, and waits for quiet
-    again = Bench(reopen(), source)
-    again.settings.use_source_hive(SourceHive("2.3"))
-    assert [again.turn(2.0), again.turn(2.0)] == [ALL_VIEWS, []]
-
-
-def test_very_many_tables_are_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "_MOST", 2)
-    found = Redefined()
-    found.add([ORDERS, VISITS])
-    assert (found.every, bool(found)) == (False, True)
-    found.add([TableName("a", "b")])
-    found.add([ORDERS])
-    assert (found.every, found.tables) == (True, set())
-
-
-def test_lanes_redefine_at_once(reopen: Reopener, source: Hms) -> None:
-    """What a lane still writes does not become forgotten by what another has written."""
-    bench = Bench(reopen(), source)
-    begun, ends = threading.Barrier(9), threading.Event()
-
-    def write(number: int) -> None:
-        with bench.resyncs.views.redefining([ORDERS, TableName("other", f"t{number}")]):
-            begun.wait(10)
-            ends.wait(10)
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    begun.wait(10)
-    bench.redefine(ORDERS)
-    assert bench.turn(2.0) == [], "they are being written"
-    ends.set()
-    for thread in threads:
-        thread.join()
-    assert bench.turn(2.0) == ["sales.recent", "web.both"]
 
 
 # --- which tables have their schemas in a log
