@@ -44,6 +44,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope, scope_status
 from pysync.resync.triggers import Resyncs
+from pysync.sections import QueueConfig
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.credentials import Credentials
@@ -102,12 +103,7 @@ class Sidecar:
         token = read_token(config.bridge.token_file) if bridge and config.source.capture != NOTIFICATION_LOG else None
         settings = [it for it in config.targets if not only or it.name in only]
         translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
-        self.queue = EventQueue(
-            config.queue.directory,
-            min_free_bytes=config.queue.min_free_mb * _MIB,
-            quarantine=quarantine,
-            lock_timeout=_LOCK_SECONDS,
-        )
+        self.queue = _queue_of(config.queue, quarantine=quarantine)
         self._settle_names(file)
         self.reloads = Reloads(config, file, self.queue, parts) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
@@ -419,3 +415,8 @@ class Sidecar:
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")
+
+
+def _queue_of(config: QueueConfig, *, quarantine: bool) -> EventQueue:
+    least = config.min_free_mb * _MIB
+    return EventQueue(config.directory, min_free_bytes=least, quarantine=quarantine, lock_timeout=_LOCK_SECONDS)
