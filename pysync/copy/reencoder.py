@@ -6,24 +6,22 @@ empty file says what was read and what was written, so that the same job again h
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import time
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 import structlog
 
 from pysync.copy.copier import Copier, classified
-from pysync.copy.copy_round import Copied, Removed, Step, is_hidden, notes
-from pysync.copy.requests import REENCODED_MARKER, CopyRefused, differences, encode, files_missing, is_reencoded
+from pysync.copy.copy_round import Copied, Removed, Step, is_hidden
+from pysync.copy.reencoding_job import Increment, ReencodingJob
+from pysync.copy.requests import CopyRefused, differences, encode, files_missing
 from pysync.copy.snapshot_files import SnapshotFiles, SnapshotTooOld, snapshot_files
 from pysync.copy.snapshot_reading import read_snapshot
 from pysync.copy.spark_reading import prepared, read
 from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
-from pysync.model.locations import Form
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
 
@@ -37,72 +35,6 @@ _ROUNDS = 10
 _UNFINISHED = ".pysync-copy-"  # as the Java class knows it
 # Faults of the network or the file system, which say nothing about the files.
 _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apache.hadoop.ipc.")
-
-
-@dataclass(frozen=True, slots=True)
-class ReencodingJob:
-    """A directory to be rewritten: what a survey found of its source, and what is at the target.
-
-    `at_target` has the files of the target as those that a source without any does not have. `snapshot` are the files
-    with the rows of a transactional table; None: all files of the source have rows.
-    """
-
-    form: Form
-    source: FileDifference
-    at_target: FileDifference
-    snapshot: SnapshotFiles | None = None
-
-    @property
-    def pair(self) -> Pair:
-        """Where from, where to."""
-        return self.source.pair
-
-    @property
-    def files(self) -> list[FileStatus]:
-        """All files at the target."""
-        return [*self.at_target.extras, *self.at_target.foreign]
-
-    @property
-    def links(self) -> list[str]:
-        """The symbolic links at both ends, which are left."""
-        return list(dict.fromkeys([*self.source.links, *self.at_target.links]))
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the source's files (names, sizes, times) and of how they are read and written."""
-        source = self.source.fingerprint if self.snapshot is None else self.snapshot.fingerprint
-        return _digest([source, repr(replace(self.form, snapshot=None))])
-
-    def is_of_job(self, name: str) -> bool:
-        """Whether a file at the target was written by the job that is to be done."""
-        return f"-{self.fingerprint}." in name
-
-    def is_done(self) -> bool:
-        """Whether all that this job would write is there already."""
-        written = [file for file in self.files if self.is_of_job(file.name)]
-        return any(file.name == self.marker(written) for file in self.files)
-
-    def marker(self, written: Iterable[FileStatus]) -> str:
-        """The name of the hidden file that names this job and the files that it has written."""
-        return f"{REENCODED_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
-
-    def superseded(self, current: Iterable[str]) -> list[str]:
-        """What to remove once `current` are there: files of earlier jobs, and copied files if the pair says so."""
-        copied = {file.name for file in self.at_target.extras} if self.pair.removes_extras else set()
-        names = {file.name for file in self.files} - set(current)
-        return sorted(name for name in names if is_reencoded(name) or name in copied)
-
-    @property
-    def foreign(self) -> tuple[str, ...]:
-        """The locations of files at the target that neither a job nor a copy has written."""
-        return tuple(file.target for file in self.at_target.foreign)
-
-    def removals(self, names: Sequence[str]) -> list[Step]:
-        """Steps that remove files at the target."""
-        top = self.pair.target
-        copied = {file.name for file in self.at_target.extras}.intersection(names)
-        deletes: list[Step] = [("delete", below(top, name), top) for name in names]
-        return [*deletes, *notes("forget", self.pair, sorted(copied))]
 
 
 class Reencoder:
@@ -150,61 +82,61 @@ class Reencoder:
     def _jobs_of(self, pairs: Sequence[Pair]) -> list[ReencodingJob]:
         """What is at both ends; also removes what jobs that were killed have left."""
         nowhere = [Pair(below(it.source, f"{self._prefix}nowhere"), it.target) for it in pairs]
-        differences = self._survey([*pairs, *nowhere], self._prefix)
-        forms = [it.form for it in pairs if it.form is not None]
-        halves = differences[: len(pairs)], differences[len(pairs) :]
-        snapshots = [self._snapshot(pair) if it.exists else None for pair, it in zip(pairs, halves[0], strict=True)]
-        return [ReencodingJob(*parts) for parts in zip(forms, *halves, snapshots, strict=True)]
+        transactional = [it for it in pairs if it.form is not None and it.form.snapshot is not None]
+        number = len(pairs)
+        answers = self._survey([*pairs, *nowhere, *map(self._all_of, transactional)], self._prefix)
+        listings = zip(transactional, answers[2 * number :], strict=True)
+        snapshots = {pair: _snapshot_files(pair, it.copies) for pair, it in listings}
+        return [
+            ReencodingJob(pair.form, source, target, snapshots.get(pair))
+            for pair, source, target in zip(pairs, answers[:number], answers[number : 2 * number], strict=True)
+            if pair.form is not None
+        ]
 
-    def _snapshot(self, pair: Pair) -> SnapshotFiles | None:
-        """The files with the rows of a transactional table. Raises Unavailable if a newer snapshot is needed."""
-        if pair.form is None or pair.form.snapshot is None:
-            return None
-        try:
-            return snapshot_files(self._listing(pair.source, below(pair.target, self._prefix)), pair.form.snapshot)
-        except SnapshotTooOld as error:
-            raise Unavailable(f"the snapshot of {pair.source} is too old: {error}") from error
-        except CopyRefused as error:
-            raise CopyRefused(f"cannot read {pair.source}: {error.message}") from error
+    def _all_of(self, pair: Pair) -> Pair:
+        """A pair whose survey lists all files of the source: nothing is at the second place."""
+        return Pair(pair.source, below(pair.target, f"{self._prefix}nowhere"))
 
     def _do(self, job: ReencodingJob, began: float, removed: Removed) -> Copied | None:
         """Write one directory again if need be; None where its source changed meanwhile."""
-        if job.is_done():
-            written = [it for it in job.files if job.is_of_job(it.name)]
+        if (written := job.done()) is not None:
             old = job.superseded([*(it.name for it in written), job.marker(written)])
             self._publish(job, [], old, removed)
             return _came_to(job, old, Copied(same=len(written)))
         hidden = below(job.pair.target, f"{self._prefix}{next(self._jobs)}")
-        files = self._files(job, hidden)
+        increment = job.increment()
+        files = increment.files.files if increment is not None else self._files(job)
         try:
             size = sum(file.size for file in files)
             with self._copier.tally.under_way(len(files), size):
-                self._write(job, files, hidden)
+                self._write(job, increment, files, hidden)
                 self._copier.tally.copied(len(files), size)
             if not self._is_settled(job, began):
                 return None
-            return self._place(job, hidden, removed)
+            return self._place(job, increment, hidden, removed)
         finally:
             # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
 
-    def _files(self, job: ReencodingJob, hidden: str) -> list[FileStatus]:
+    def _files(self, job: ReencodingJob) -> list[FileStatus]:
         """The files with rows in them, as Spark sees them."""
         if job.snapshot is not None:
             return job.snapshot.files
-        return [it for it in self._listing(job.pair.source, hidden) if it.size and not is_hidden(it.name)]
+        return [it for it in self._listing(job.pair) if it.size and not is_hidden(it.name)]
 
-    def _listing(self, location: str, hidden: str) -> list[FileStatus]:
-        """All files below a location; nothing is at the `hidden` one."""
-        (difference,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
+    def _listing(self, pair: Pair) -> list[FileStatus]:
+        """All files of the source."""
+        (difference,) = self._survey([self._all_of(pair)], self._prefix)
         return difference.copies
 
-    def _write(self, job: ReencodingJob, files: Sequence[FileStatus], hidden: str) -> None:
+    def _write(self, job: ReencodingJob, increment: Increment | None, files: Sequence[FileStatus], hidden: str) -> None:
         session = self._workers.host.session()
         number = max(1, -(-sum(file.size for file in files) // FILE_BYTES))
         try:
             child_session = prepared(session)
-            if job.snapshot is not None:
+            if increment is not None:
+                rows = read_snapshot(child_session, job.form, increment.files, increment.arrived)
+            elif job.snapshot is not None:
                 rows = read_snapshot(child_session, job.form, job.snapshot)
             else:
                 rows = read(child_session, job.form, [file.source for file in files])
@@ -230,11 +162,11 @@ class Reencoder:
 
     def _is_same(self, job: ReencodingJob) -> bool:
         if job.snapshot is not None:
-            return self._snapshot(job.pair) == job.snapshot
+            return _snapshot_files(job.pair, self._listing(job.pair)) == job.snapshot
         (again,) = self._survey([job.pair], self._prefix)
         return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
 
-    def _place(self, job: ReencodingJob, hidden: str, removed: Removed) -> Copied:
+    def _place(self, job: ReencodingJob, increment: Increment | None, hidden: str, removed: Removed) -> Copied:
         """Give the new files their names, then the marker its own, then remove the old: in one call."""
         out = f"{hidden}/out"
         # What was just written is looked for below the source, too: if it is there, both are one directory.
@@ -244,14 +176,17 @@ class Reencoder:
             raise CopyRefused(
                 f"cannot re-encode files into {job.pair.target}: it is the directory of the source, {job.pair.source}"
             )
-        data = [file for file in output.copies if not is_hidden(file.name) and file.size]
+        # Of no rows Spark makes a file that has none.
+        has_rows = increment is None or increment.files.rows
+        data = [file for file in output.copies if not is_hidden(file.name) and file.size and has_rows]
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
-        written = [FileStatus(job.pair, names[it.name], it.size, it.time) for it in data]
-        marker = job.marker(written)
+        current = [FileStatus(job.pair, names[it.name], it.size, it.time) for it in data]
+        current += increment.data if increment is not None else ()
+        marker = job.marker(current)
         top = job.pair.target
         steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
         steps.append(("rename", below(out, "_SUCCESS"), below(top, marker), top))
-        old = job.superseded([*names.values(), marker])
+        old = job.superseded([*(it.name for it in current), marker])
         if self._publish(job, steps, old, removed):
             raise Unavailable(
                 f"the re-encoded files of {job.pair.target} have disappeared",
@@ -274,6 +209,21 @@ class Reencoder:
         return differences(pairs, self._workers.call("survey", request))
 
 
+def _snapshot_files(pair: Pair, listing: Sequence[FileStatus]) -> SnapshotFiles | None:
+    """The files with the rows of a transactional table, out of all files of it; None for another table.
+
+    Raises Unavailable if a newer snapshot is needed.
+    """
+    if pair.form is None or pair.form.snapshot is None:
+        return None
+    try:
+        return snapshot_files(listing, pair.form.snapshot, pair.form.transactional)
+    except SnapshotTooOld as error:
+        raise Unavailable(f"the snapshot of {pair.source} is too old: {error}") from error
+    except CopyRefused as error:
+        raise CopyRefused(f"cannot read {pair.source}: {error.message}") from error
+
+
 def _came_to(job: ReencodingJob, old: Sequence[str], done: Copied) -> Copied:
     """What a job came to, which has also removed `old`; logs what is not its own."""
     if job.foreign:
@@ -284,7 +234,3 @@ def _came_to(job: ReencodingJob, old: Sequence[str], done: Copied) -> Copied:
 
 def _first(job: ReencodingJob, old: Sequence[str]) -> str:
     return below(job.pair.target, old[0]) if old else ""
-
-
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pysync.copy.copy_round import is_hidden
 from pysync.copy.requests import CopyRefused
 from pysync.model.file_differences import FileStatus
+from pysync.model.locations import Transactional
 from pysync.model.snapshot import Snapshot
 
 _BASE = re.compile(r"base_([0-9]{1,18})(?:_v([0-9]{1,18}))?")
@@ -65,8 +66,8 @@ class SnapshotFiles:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def snapshot_files(listing: Iterable[FileStatus], snapshot: Snapshot) -> SnapshotFiles:
-    """Choose from all files below the directory of a table or partition, hidden ones among them.
+def snapshot_files(listing: Iterable[FileStatus], snapshot: Snapshot, kind: Transactional) -> SnapshotFiles:
+    """Choose from all files below the directory of a table or partition of this kind, hidden ones among them.
 
     Raises SnapshotTooOld, and CopyRefused for what no reader can choose from.
     """
@@ -82,6 +83,8 @@ def snapshot_files(listing: Iterable[FileStatus], snapshot: Snapshot) -> Snapsho
         rows.insert(0, RowFiles("", 0, 0, 0, tuple(before)))
     files = SnapshotFiles(tuple(rows), tuple(it for it in deltas if it.name.startswith("delete_")), snapshot)
     _assert_inputs_remain(by_directory, files)
+    if kind == "insert_only":
+        _assert_no_later_rows(files)
     return files
 
 
@@ -142,6 +145,14 @@ def _assert_inputs_remain(by_directory: Iterable[str], files: SnapshotFiles) -> 
             continue
         if not any(first <= it.first and it.last <= last for it in (*files.rows, *files.deletes)):
             raise SnapshotTooOld(f"{name} was not committed then, and what it was made of is gone")
+
+
+def _assert_no_later_rows(files: SnapshotFiles) -> None:
+    """Raise SnapshotTooOld where a compactor has brought in rows of later writes: no row says what write it is of."""
+    snapshot = files.snapshot
+    for it in files.rows:
+        if it.last > snapshot.highest or any(it.first <= write_id <= it.last for write_id in snapshot.open):
+            raise SnapshotTooOld(f"{it.name} has rows of later writes")
 
 
 def _deltas(by_directory: dict[str, list[FileStatus]], snapshot: Snapshot) -> list[RowFiles]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from pysync.copy.increments import Arrived
 from pysync.copy.requests import CopyRefused
 from pysync.copy.snapshot_files import RowFiles, SnapshotFiles
 from pysync.copy.spark_reading import ONE_SPLIT, literally, no_rows, read, spark_type
@@ -32,9 +33,10 @@ _BY_PLACE = re.compile(r"_col[0-9]{1,9}")  # how Hive 2 names all columns
 _VERSION_OF_BUCKET = 1 << 29  # BucketCodec.V1 of Hive: the number of the bucket is 16 bits further down
 
 
-def read_snapshot(session: SparkSession, form: Form, files: SnapshotFiles) -> DataFrame:
+def read_snapshot(session: SparkSession, form: Form, files: SnapshotFiles, arrived: Arrived | None = None) -> DataFrame:
     """The rows, with the columns of `form`; nothing runs yet. `session` was `prepared`.
 
+    `files` of an increment (`files_added`) are read without the rows of the writes that have `arrived`.
     Raises CopyRefused for files that nobody can read by what their names say; what runs fails on rows of Hive 2's
     format.
     """
@@ -49,6 +51,8 @@ def read_snapshot(session: SparkSession, form: Form, files: SnapshotFiles) -> Da
     if not parts:
         return no_rows(session, form)
     rows = reduce(lambda one, other: one.unionByName(other), parts).where(_is_in(files.snapshot))
+    if arrived is not None:
+        rows = rows.where(~_is_among(arrived))
     deleted = [file for it in files.deletes for file in it.files]
     if deleted:
         keys = _of_writes(session, deleted, _DELETE).where(_is_in(files.snapshot)).select(*_KEY).distinct()
@@ -122,6 +126,13 @@ def _is_in(snapshot: Snapshot) -> Column:
     without = [*snapshot.open, *snapshot.aborted]
     is_early = sql.col(_WRITE) <= snapshot.highest
     return is_early & ~sql.col(_WRITE).isin(without) if without else is_early
+
+
+def _is_among(arrived: Arrived) -> Column:
+    from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
+
+    is_between = sql.col(_WRITE).between(arrived.lowest, arrived.highest)
+    return is_between & ~sql.col(_WRITE).isin(list(arrived.without)) if arrived.without else is_between
 
 
 def _values(form: Form, names: Sequence[str], prefix: str) -> Column:

@@ -57,6 +57,10 @@ class Table(Place):
         place.mkdir(exist_ok=True)
         next(made.glob("part-*")).rename(place / name)
 
+    def data(self) -> list[str]:
+        """The files with rows at the target."""
+        return [it for it in self.names() if it.startswith("part-")]
+
     def arrives(self, snapshot: Snapshot) -> Copied:
         form = Form("orc", "parquet", COLUMNS, transactional="full", snapshot=snapshot)
         return self.anew(form)
@@ -91,6 +95,57 @@ def test_a_write_elsewhere_changes_no_file(table: Table) -> None:
     before = table.names()
     assert table.arrives(snapshot(7, open=(5,))).same == 1
     assert table.names() == before
+
+
+def test_new_rows_come_beside_those_that_are_there(table: Table) -> None:
+    table.insert(1, 10, 11)
+    table.delete(2, (1, 0))
+    table.insert(4, 40)
+    table.arrives(snapshot(4, open=(3,)))
+    (first,) = table.data()
+    table.insert(3, 30)
+    table.insert(5, 50)
+    assert table.arrives(snapshot(5)).files == 1
+    assert (first in table.data(), len(table.data())) == (True, 2)
+    assert [row[0] for row in table.rows()] == [11, 30, 40, 50]
+    assert table.arrives(snapshot(5)).same == 2
+
+
+def test_a_compaction_brings_nothing_and_hides_nothing(table: Table) -> None:
+    table.insert(1, 10)
+    table.insert(2, 20)
+    table.arrives(snapshot(2))
+    before = table.data()
+    rows = [(INSERT, it, BUCKET, 0, it, (it * 10, f"s{it * 10}")) for it in (1, 2, 3)]
+    table.write("delta_0000001_0000002", "bucket_00000", rows[:2], SCHEMA)
+    table.arrives(snapshot(2))
+    assert table.data() == before
+    table.write("delta_0000001_0000003", "bucket_00000", rows, SCHEMA)
+    table.arrives(snapshot(3))
+    assert len(table.data()) == 2
+    assert [row[0] for row in table.rows()] == [10, 20, 30]
+
+
+def test_what_a_killed_run_has_added_has_the_rows_written_anew(table: Table) -> None:
+    table.insert(1, 10)
+    table.arrives(snapshot(1))
+    table.insert(2, 20)
+    table.arrives(snapshot(2))
+    (marker,) = (it for it in table.names() if it not in table.data())
+    (table.there / marker).unlink()
+    table.insert(3, 30)
+    table.arrives(snapshot(3))
+    assert [row[0] for row in table.rows()] == [10, 20, 30]
+    assert len(table.data()) == 1
+
+
+def test_many_increments_become_one_file(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pysync.copy.reencoding_job._MOST_SMALL_FILES", 2)
+    for write in range(1, 4):
+        table.insert(write, write * 10)
+        table.arrives(snapshot(write))
+    assert [row[0] for row in table.rows()] == [10, 20, 30]
+    assert len(table.data()) == 1
 
 
 def test_rows_from_before_have_keys_by_their_places(table: Table) -> None:

@@ -14,8 +14,10 @@ from pysync.base.errors import UsageError
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
-from pysync.copy.reencoder import Reencoder, ReencodingJob
+from pysync.copy.reencoder import Reencoder
+from pysync.copy.reencoding_job import ReencodingJob
 from pysync.copy.requests import decode, encode
+from pysync.copy.snapshot_files import snapshot_files
 from pysync.copy.spark_reading import schema
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
@@ -26,6 +28,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
 from pysync.model.reencoding import Frame, alter, form_of, frame_of
+from pysync.model.snapshot import Snapshot
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import Rejected
@@ -33,6 +36,7 @@ from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table
 from tests.support.refreshing import Hms, T, Target, apply
 from tests.support.targets import FakeTarget
+from tests.support.transactional_tables import NONE, listing
 
 ORC = ("org.apache.hadoop.hive.ql.io.orc.OrcInputFormat", "org.apache.hadoop.hive.ql.io.orc.OrcSerde")
 PARQUET = (
@@ -272,12 +276,43 @@ def written(of, sizes=(3, 4)):
 
 def test_the_same_files_read_the_same_way_are_nothing_to_do():
     done = written(job())
-    assert job(there=done).is_done()
-    assert not job(there=done[1:]).is_done(), "a file is missing"
-    assert not job(there=[(done[0][0], 1), *done[1:]]).is_done(), "a file has another size"
-    assert job(there=[*done, *written(job("f0"))]).is_done(), "what is left of an earlier job is not of this one"
-    assert not job("f2", done).is_done(), "the source has changed"
-    assert not job(there=done, form=Form("text", "parquet", (("id", "bigint"),), ",", "\\N")).is_done()
+    names = [name for name, _ in done[:-1]]
+    assert [it.name for it in job(there=done).done()] == names
+    assert job(there=done[1:]).done() is None, "a file is missing"
+    assert job(there=[(done[0][0], 1), *done[1:]]).done() is None, "a file has another size"
+    beside_earlier = job(there=[*done, *written(job("f0"))]).done()
+    assert [it.name for it in beside_earlier] == names, "what is left of an earlier job is not of this one"
+    assert job("f2", done).done() is None, "the source has changed"
+    assert job(there=done, form=Form("text", "parquet", (("id", "bigint"),), ",", "\\N")).done() is None
+
+
+ACID = Form("orc", "parquet", (("id", "int"),), transactional="full")
+
+
+def inserted(highest, there=(), form=ACID, **values):
+    """A job whose source has a delta for each of these writes."""
+    names = [f"delta_{it:07}_{it:07}_0000/bucket_00000" for it in range(1, highest + 1)]
+    files = snapshot_files(listing(*names), Snapshot(highest, NONE, **values), "full")
+    return replace(job(there=there, form=form), snapshot=files)
+
+
+def test_an_increment_adds_to_what_the_marker_names():
+    first = inserted(2)
+    there = written(first)
+    increment = inserted(3, there).increment()
+    assert [it.last for it in increment.files.rows] == [3]
+    assert [it.name for it in increment.data] == [name for name, _ in there[:-1]]
+    assert inserted(3, there[:-1]).increment() is None, "without a marker nobody knows what is there"
+    assert inserted(3, [*there, ("part-00009-0123456789abcdef.snappy.parquet", 5)]).increment() is None
+    assert inserted(3, there, replace(ACID, columns=(("id", "bigint"),))).increment() is None
+    assert inserted(3, there, replace(ACID, by_place=True)).increment() is None
+
+
+def test_an_increment_is_replaced_where_its_marker_cannot_say_what_arrived():
+    first = inserted(60, aborted=tuple(range(2, 60)))
+    marker = first.marker([])
+    assert len(marker) < 100
+    assert inserted(61, written(first)).increment() is None
 
 
 def test_an_earlier_jobs_files_go_also_where_drops_are_suppressed_and_others_stay():
