@@ -99,10 +99,10 @@ class Reencoder:
 
     def _do(self, job: ReencodingJob, began: float, removed: Removed) -> Copied | None:
         """Write one directory again if need be; None where its source changed meanwhile."""
-        if (written := job.done()) is not None:
-            old = job.superseded([*(it.name for it in written), job.marker(written)])
+        if (current := job.done()) is not None:
+            old = job.superseded(it.name for it in current)
             self._publish(job, [], old, removed)
-            return _came_to(job, old, Copied(same=len(written)))
+            return _came_to(job, old, Copied(same=len(current) - 1))
         hidden = below(job.pair.target, f"{self._prefix}{next(self._jobs)}")
         increment = job.increment()
         files = increment.files.files if increment is not None else self._files(job)

@@ -70,21 +70,27 @@ class ReencodingJob:
         return [it for it in self.files if is_reencoded(it.name) and not it.name.startswith(REENCODED_MARKER)]
 
     def done(self) -> list[FileStatus] | None:
-        """The files with the rows of the source, if all that this job would write is there already."""
-        of_job = [it for it in self.data if f"-{self.fingerprint}." in it.name]
-        names = {file.name for file in self.files}
-        return next((it for it in (of_job, self.data) if self.marker(it) in names), None)
+        """The files with the rows of the source and their marker, if all that this job would write is there already."""
+        for data in ([it for it in self.data if f"-{self.fingerprint}." in it.name], self.data):
+            name = self._marker_without_writes(data)
+            # Writes to other partitions change nothing here, but what is known of the writes.
+            if marker := next((it for it in self.files if it.name == name or it.name.startswith(f"{name}-")), None):
+                return [*data, marker]
+        return None
 
     def marker(self, data: Iterable[FileStatus]) -> str:
         """The name of the hidden file that names this job and the files with its rows.
 
         It ends with what a later job must know to add rows to them, unless that is too long for a name.
         """
-        name = f"{REENCODED_MARKER}{self.fingerprint}-{_digest_of(data)}"
+        name = self._marker_without_writes(data)
         if self.snapshot is None:
             return name
         longer = f"{name}-{self._form_digest}-{Arrived.of(self.snapshot).as_text()}"
         return longer if len(longer) <= _LONGEST_NAME else name
+
+    def _marker_without_writes(self, data: Iterable[FileStatus]) -> str:
+        return f"{REENCODED_MARKER}{self.fingerprint}-{_digest_of(data)}"
 
     def increment(self) -> Increment | None:
         """What to add to the files at the target; None: they are to be replaced.

@@ -276,7 +276,7 @@ def written(of, sizes=(3, 4)):
 
 def test_the_same_files_read_the_same_way_are_nothing_to_do():
     done = written(job())
-    names = [name for name, _ in done[:-1]]
+    names = [name for name, _ in done]
     assert [it.name for it in job(there=done).done()] == names
     assert job(there=done[1:]).done() is None, "a file is missing"
     assert job(there=[(done[0][0], 1), *done[1:]]).done() is None, "a file has another size"
