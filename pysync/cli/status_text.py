@@ -176,6 +176,9 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     yield Line(f"source {status['source']}: {version}")
     if status["source_last_contact"] is not None:
         yield Line(f"source's metastore: last contact {ago(status['source_last_contact'], now)}")
+    for it in status["receivers"]:
+        contact = "no contact yet" if it["last_contact"] is None else f"last contact {ago(it['last_contact'], now)}"
+        yield Line(f"receiver {it['name']}: {contact}, {it['behind']:,} not sent yet")
     yield from _configuration(status["config"])
     bridge = status["bridge"]
     yield Line(capture(bridge, status["notification_log"]))

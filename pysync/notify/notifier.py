@@ -6,6 +6,7 @@ sent again, and none left out.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,6 +32,8 @@ MOST_WAITING = 200
 """Gaps, beginnings and ends of problems that wait for a receiver that is away."""
 REFUSED_SECONDS = 300.0
 """For how long an event that the receiver refuses is sent again."""
+CONTACT_SECONDS = 30.0
+"""After so long without an answer an idle receiver is asked for one, as idle targets are."""
 
 _EVERY_SECONDS = 1.0
 _COMPARE_SECONDS = 5.0
@@ -126,6 +129,7 @@ class Notifier:
         self._saved, self._saved_at, self._compared_at = "", 0.0, -_COMPARE_SECONDS
         self._counts = dict.fromkeys(("delivered", "failed", "skipped"), 0)
         self._trouble, self._grace_ends_at = _Trouble(), clock() + grace + _COMPARE_SECONDS
+        self._answered_at = -math.inf  # by `clock`
 
     def status(self) -> dict[str, Any]:
         """As in `pysync status --json`."""
@@ -133,7 +137,9 @@ class Notifier:
         if known is not None:
             behind = len(known.waiting)
             behind += max(0, self._newest() - known.record) if "changes" in self._settings.events else 0
-        return {"name": self._settings.name, **self._counts, "behind": behind}
+        age = self._clock() - self._answered_at
+        contact = None if math.isinf(age) else round(self._now() - age, 3)
+        return {"name": self._settings.name, **self._counts, "behind": behind, "last_contact": contact}
 
     def close(self, *, complete: bool) -> None:
         """After the worker has ended: note that nothing is missing, if the journal is `complete`."""
@@ -143,7 +149,10 @@ class Notifier:
                 self._save(self._known)
 
     def turn(self) -> None:
-        """Compare the problems, and send what there is. Raises PysyncError where disk or journal do not answer."""
+        """Compare the problems, and send what there is; ask an idle receiver whether it is there.
+
+        Raises PysyncError where disk, journal or receiver do not answer.
+        """
         progress = self._progress()
         self._compare_problems(progress)
         if (dropped := self._dropped()) > self._dropped_before:
@@ -156,6 +165,9 @@ class Notifier:
                 self._trouble.failures = 0
                 if self._clock() - self._saved_at > _SAVE_SECONDS:
                     self._save(progress)
+            if self._clock() - self._answered_at >= CONTACT_SECONDS:
+                self._receiver.probe()
+                self._answered_at, self._trouble.failures = self._clock(), 0
         except PysyncError:
             self._trouble.failures += 1
             self._trouble.due = self._clock() + min(_LONGEST_WAIT, 2.0 ** min(self._trouble.failures, 10))
@@ -263,8 +275,10 @@ class Notifier:
         trouble = self._trouble
         try:
             self._receiver.send(events)
+            self._answered_at = self._clock()
             self._counts["delivered"] += len(events)
         except EventsRefused as error:
+            self._answered_at = self._clock()
             self._counts["failed"] += 1
             if trouble.refused_since is None:
                 trouble.refused_since = self._clock()

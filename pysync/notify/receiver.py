@@ -1,4 +1,4 @@
-"""One receiver: a signed POST, and what its answer means.
+"""One receiver: a signed POST, and what its answer means; and whether it is there, while there is nothing to send.
 
 Events are sent in CloudEvents' batched mode: one event a request would let through no more than twenty a second to a
 receiver that is 50 ms away, and a backlog is applied faster than that.
@@ -100,14 +100,31 @@ class Receiver:
         body = json.dumps(events, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
         headers = {"Content-Type": _CONTENT, **signature(read_token(self._settings.secret_file), body, self._clock())}
         request = urllib.request.Request(self._settings.url, body, headers, method="POST")  # noqa: S310 - checked
+        code = self._status(request)
+        if not 200 <= code < 300:
+            refuses = 300 <= code < 500 and code not in _PASSES
+            raise (EventsRefused if refuses else PysyncError)(f"receiver {self._settings.name} answers {code}")
+
+    def probe(self) -> None:
+        """Return once its server answers, whatever that is. Raises as `send`, but for EventsRefused.
+
+        `OPTIONS *` asks a server whether it is there, and none of its addresses: no workflow begins that is started by
+        any request to the receiver's own. So it does not show that events will be taken.
+        """
+        read_token(self._settings.secret_file)
+        request = urllib.request.Request(self._settings.url, method="OPTIONS")  # noqa: S310 - checked
+        request.selector = "*"
+        self._status(request)
+
+    def _status(self, request: urllib.request.Request) -> int:
+        """The status of the answer; its body is not read. Raises PysyncError if none comes."""
         name = f"receiver {self._settings.name}"
         try:
-            # The status is all that counts: the body of an answer is not read.
-            self._opener.open(request, timeout=_TIMEOUT_SECONDS).close()
+            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
+                return int(answer.status)
         except urllib.error.HTTPError as error:
             error.close()
-            refuses = 300 <= error.code < 500 and error.code not in _PASSES
-            raise (EventsRefused if refuses else PysyncError)(f"{name} answers {error.code}") from None
+            return error.code
         except urllib.error.URLError as error:
             raise PysyncError(f"{name} cannot be reached: {_why(error.reason)}") from None
         except (OSError, http.client.HTTPException, UnicodeError) as error:

@@ -189,6 +189,15 @@ def _receivers(receivers: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
     for it in receivers:
         behind.add_metric([it["name"]], it["behind"])
     yield behind
+    contacts = GaugeMetricFamily(
+        "pysync_notify_last_contact_timestamp_seconds",
+        "When the receiver's server has answered last, in seconds since 1970.",
+        labels=["receiver"],
+    )
+    for it in receivers:
+        if it["last_contact"] is not None:
+            contacts.add_metric([it["name"]], it["last_contact"])
+    yield contacts
 
 
 def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:

@@ -102,3 +102,22 @@ def test_a_receiver_that_hangs_holds_up_neither_replay_nor_the_end(
         wait_for(running, queued=0, parked=0)
         assert receiver.events == []
         assert running.stop() == 0
+
+
+def test_a_receiver_that_is_down_is_a_problem_although_nothing_happens(
+    place: FaultyPlace, receiver: WebhookReceiver
+) -> None:
+    receiver.close()
+    place.file.write_text(f'status_grace = "1s"\n{place.file.read_text()}events = ["changes"]\n')
+
+    def problems() -> list[str]:
+        return [it["text"] for it in running.status()["problems"] if it["about"] == "notify-hook"]
+
+    with sidecar(place) as running:
+        wait_until(problems, what="the problem")
+        assert "receiver hook cannot be reached: Connection refused" in problems()[0]
+        assert running.status()["receivers"][0]["last_contact"] is None
+        with closing(WebhookReceiver(receiver.port)) as back:
+            wait_until(lambda: not problems(), what="its end")
+            assert running.status()["receivers"][0]["last_contact"]
+            assert (set(back.probed), back.events) == ({"*"}, [])

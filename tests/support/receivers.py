@@ -22,13 +22,17 @@ def takes_all(_: list[dict[str, Any]]) -> int:
 
 
 class WebhookReceiver:
-    """Keeps the events of all requests that it has answered with 204, those that are signed wrongly in `forged`."""
+    """Keeps the events of all requests that it has answered with 204, those that are signed wrongly in `forged`.
+
+    `probed` has what it was asked for without events; `answer` answers that, too.
+    """
 
     def __init__(self, port: int = 0) -> None:
         self.answer: Answer = takes_all
         self.events: list[dict[str, Any]] = []
         self.refused: list[list[dict[str, Any]]] = []
         self.forged = 0
+        self.probed: list[str] = []
         self.ends = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -64,7 +68,13 @@ def _handler(receiver: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if not is_signed(self.headers, body):
                 receiver.forged += 1
-            status = receiver.take(json.loads(body))
+            self._answer(receiver.take(json.loads(body)))
+
+        def do_OPTIONS(self) -> None:
+            receiver.probed.append(self.path)
+            self._answer(receiver.answer([]))
+
+        def _answer(self, status: int | None) -> None:
             if status is None:
                 receiver.ends.wait(60)
                 self.close_connection = True

@@ -78,6 +78,7 @@ def status(*targets: dict[str, Any], **values: Any) -> dict[str, Any]:
         "listeners": [listener()],
         "no_listener_since": None,
         "source_last_contact": None,
+        "receivers": [],
         "queue": queue,
         "workers": [],
         "gaps": [],

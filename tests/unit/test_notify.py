@@ -15,78 +15,14 @@ from structlog.testing import capture_logs
 
 from pysync.base.errors import PysyncError
 from pysync.base.health import Problem
-from pysync.journal import Journal, Reader, Record
-from pysync.notify import EventsRefused, Notifier, ReceiverNotes, notifier, receiver
+from pysync.journal import Journal
+from pysync.notify import EventsRefused, ReceiverNotes, notifier, receiver
 from pysync.notify.receiver import Receiver
-from pysync.queue import EventQueue
 from pysync.sections import NotifyConfig
+from tests.support.notifiers import GRACE, World
 from tests.support.receivers import SECRET, WebhookReceiver
 
-GRACE = 300.0
 HOUR = 3600.0
-
-
-class World:
-    """A journal, a queue and a receiver; the notifier is not started: its turns are taken by hand."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.receiver = WebhookReceiver()
-        self.queue = EventQueue(directory / "queue", min_free_bytes=0)
-        self.journal = Journal(directory / "journal.db", keep=1e12, max_bytes=10**9)
-        self.secret = directory / "secret"
-        self.secret.write_text(SECRET)
-        self.secret.chmod(0o600)
-        self.problems: list[Problem] = []
-        self.seconds = 0.0
-        self.dropped = 0
-        self.names = ["hook"]
-        self.notifier = self.begin()
-
-    def begin(self, **settings: Any) -> Notifier:
-        """Another sidecar; the one before was killed, unless it was closed."""
-        values = {"name": "hook", "url": self.receiver.url, "secret_file": self.secret, **settings}
-        self.notifier = Notifier(
-            NotifyConfig(**values),
-            "onprem",
-            ReceiverNotes(self.queue, self.names),
-            Reader(self.journal.file),
-            lambda: self.problems,
-            grace=GRACE,
-            newest=lambda: self.journal.last,
-            dropped=lambda: self.dropped,
-            clock=lambda: self.seconds,
-            now=lambda: 1000.0 + self.seconds,
-        )
-        return self.notifier
-
-    def restart(self, **settings: Any) -> None:
-        self.notifier.close(complete=True)
-        self.begin(**settings)
-
-    def turn(self, seconds: float = 10.0) -> None:
-        """A turn after so many seconds, as the worker takes it."""
-        self.seconds += seconds
-        with suppress(PysyncError):
-            self.notifier.turn()
-
-    def write(self, *names: str, **values: Any) -> None:
-        for name in names:
-            known: dict[str, Any] = {"operation": "PutTable", "outcome": "applied", "target": "dr"}
-            self.journal.append(Record(**{"at": 1.5, **known, "object": name, "source_object": name, **values}))
-        self.journal.write()
-
-    def changed(self) -> list[str]:
-        """The tables whose changes were received."""
-        return [it["object"] for it in self.receiver.of("change.applied")]
-
-    def gaps(self) -> list[str]:
-        return [it["reason"] for it in self.receiver.of("gap")]
-
-    def close(self) -> None:
-        self.receiver.close()
-        self.journal.close()
-        self.queue.close()
 
 
 @pytest.fixture
@@ -420,13 +356,14 @@ def test_a_receiver_that_is_removed_is_forgotten_and_the_others_are_not(world: W
 def test_the_status_counts_what_was_sent_and_what_was_not(world: World) -> None:
     world.write("db.a", "db.b")
     world.turn()
-    assert world.notifier.status() == {"name": "hook", "delivered": 2, "failed": 0, "skipped": 0, "behind": 0}
+    counts = {"name": "hook", "delivered": 2, "failed": 0, "skipped": 0, "behind": 0}
+    assert world.notifier.status() == {**counts, "last_contact": 1020.0}
     world.receiver.answer = lambda _: 500
     world.write("db.c")
     world.problems = [Problem("queue_full", "critical", "full")]
     world.turn()
     world.turn(HOUR)
-    assert world.notifier.status() == {"name": "hook", "delivered": 2, "failed": 2, "skipped": 0, "behind": 2}
+    assert world.notifier.status() == {**counts, "failed": 2, "behind": 2, "last_contact": 1020.0}
     world.receiver.answer = lambda _: 400
     for _ in range(4):
         world.turn(HOUR)

@@ -298,6 +298,13 @@ def test_it_tells_what_is_read_of_the_notification_log() -> None:
     assert capture(None, None) == "no changes are captured"
 
 
+@pytest.mark.parametrize(("at", "contact"), [(None, "no contact yet"), (NOW - 12, "last contact 12 s ago")])
+def test_a_receiver_has_its_last_contact(at: float | None, contact: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver = {"name": "hook", "behind": 1200, "last_contact": at}
+    lines = printed(overview(status(receivers=[receiver]), NOW), 80, monkeypatch)
+    assert f"receiver hook: {contact}, 1,200 not sent yet" in lines
+
+
 def test_without_a_listener_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = printed(overview(status(listeners=[], no_listener_since=NOW), NOW), 80, monkeypatch)
     assert "no listener reports" in lines

@@ -96,7 +96,9 @@ def a_status(**values: Any) -> dict[str, Any]:
             "unreadable": 0,
         },
         "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 2, "dropped": 9},
-        "receivers": [{"name": "hook", "delivered": 12, "failed": 3, "skipped": 1, "behind": 40}],
+        "receivers": [
+            {"name": "hook", "delivered": 12, "failed": 3, "skipped": 1, "behind": 40, "last_contact": START - 6}
+        ],
         "credentials": [
             {"used_for": "source", "kind": "certificate", "expires_at": 2e9},
             {"used_for": "target dr", "kind": "ticket", "expires_at": None},
@@ -154,6 +156,7 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_notify_failed_requests_total", receiver="hook") == 3
     assert value("pysync_notify_skipped_events_total", receiver="hook") == 1
     assert value("pysync_notify_behind", receiver="hook") == 40
+    assert value("pysync_notify_last_contact_timestamp_seconds", receiver="hook") == START - 6
     assert value("pysync_well") == 0
     assert value("pysync_worker_state", worker="gap-resync", state="waiting") == 1
     assert value("pysync_worker_state", worker="gap-resync", state="running") == 0

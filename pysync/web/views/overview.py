@@ -148,6 +148,8 @@ def source_stage(status: Status, now: float) -> StageView:
         ("last change", "none yet" if last is None else ago(last, now)),
         ("changes received", number(sum(it["received"] for it in instances))),
     ]
+    if (contact := status.get("source_last_contact")) is not None:
+        facts.append(("last contact", ago(contact, now)))
     log = status.get("notification_log")
     if log:
         facts.append(("captured by", "notification log"))
