@@ -117,6 +117,11 @@ def test_a_target_is_as_urgent_as_the_worst_of_its_problems() -> None:
     assert tones == {"dr": WARN, "lake": WARN, "archive": BAD}, "archive has been away for longer than the grace"
 
 
+def test_the_source_has_its_last_contact_once_there_was_one() -> None:
+    facts = [dict(overview(a_status(source_last_contact=at), NOW).stages[0].facts) for at in (None, NOW - 7)]
+    assert [it.get("last contact") for it in facts] == [None, "7 s ago"]
+
+
 def test_lost_events_are_told() -> None:
     spool = overview(a_status(listeners=[listener(lost=3)]), NOW).stages[1]
     assert (spool.tone, dict(spool.facts)["lost events"]) == (BAD, "3")
