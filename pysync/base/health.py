@@ -15,7 +15,8 @@ from pysync.base.errors import PysyncError
 from pysync.base.text import count, duration, size
 
 REFUSED_SECONDS = 60.0
-"""A listener that is locked out tries every other second; a refusal that is older is over."""
+"""A listener that is locked out tries every other second; a refusal that is older is over. A metastore that refuses to
+read its notification log for so long is not merely starting, or without its database for a moment."""
 
 DISABLED = "disabled"
 """The state of a target that pysync.toml has disabled."""
@@ -41,6 +42,8 @@ _WORKERS_OF_TARGETS = (
     "trash-",
     "verify-",
 )
+_LOG = "notification-log"
+"""The name of the worker that reads the notification log."""
 _RECEIVERS = "notify-"
 """How the names of workers begin that serve receivers of webhooks: no target needs them."""
 _OF_WORKERS = frozenset({"worker_failing", "worker_waiting"})
@@ -197,6 +200,8 @@ def is_full(queue: Status) -> bool:
 def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
     """The workers that wait, without the drains of targets that wait so long themselves: that is reported once."""
     reported = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
+    if any(_refused_log(status, grace, now)):
+        reported.add(_LOG)
     for it in status["workers"]:
         if it["name"] not in reported and _is_late(it, grace, now):
             text = f"worker {it['name']} {waits_text(it, now)}"
@@ -208,7 +213,16 @@ def listening(status: Status, grace: float, now: float | None = None) -> list[Pr
     now = time.time() if now is None else now
     problems = [problem for it in status["listeners"] for problem in _listener(it, status["source"], grace, now)]
     # Without a bridge the notification log is polled, and no listener is expected.
-    return problems if status["bridge"] is None else [*problems, *_bridge(status, grace, now)]
+    how = _refused_log if status["bridge"] is None else _bridge
+    return [*problems, *how(status, grace, now)]
+
+
+def _refused_log(status: Status, grace: float, now: float) -> Iterator[Problem]:
+    """That passes by itself only if the metastore, or its database, has just begun."""
+    log = status["notification_log"]
+    if log and log["refused_since"] is not None and now - log["refused_since"] > min(grace, REFUSED_SECONDS):
+        text = f"no change of the source is read{_why(log)}"
+        yield Problem("log_refused", "critical", text, hint="pysync check")
 
 
 def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:

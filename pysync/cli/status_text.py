@@ -53,7 +53,7 @@ def overview(status: Status, now: float, most: int | None = None) -> Iterator[Pa
     """Yield the parts of `pysync status`; `now` is in seconds since 1970. At most `most` problems are named."""
     problems = Problem.read(status)
     yield from verdict(problems, most)
-    yield from () if problems else _waiting(status["targets"], now)
+    yield from () if problems else _waiting(status, now)
     yield Line()
     yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in sorted(status["targets"], key=_badness)])
     if status["listeners"]:
@@ -74,11 +74,14 @@ def verdict(problems: Sequence[Problem], most: int | None = None) -> Iterator[Li
         yield Line(f"and {len(problems) - most:,} more: see pysync status", label="  ")
 
 
-def _waiting(targets: Sequence[Status], now: float) -> Iterator[Line]:
-    """Yield a line for each target that waits, for less than `status_grace`: it has not all that OK promises."""
-    for it in targets:
+def _waiting(status: Status, now: float) -> Iterator[Line]:
+    """Yield a line for each target and worker that waits for less than `status_grace`: OK is not all of it then."""
+    drains = {f"drain-{it['name']}" for it in status["targets"]}
+    targets = [(f"target {it['name']}", it) for it in status["targets"]]
+    workers = [(f"worker {it['name']}", it) for it in status["workers"] if it["name"] not in drains]
+    for name, it in [*targets, *workers]:
         if it["waiting_since"] is not None:
-            yield Line(f"not yet a problem: target {it['name']} {waits_text(it, now)}", "warning", label="  ")
+            yield Line(f"not yet a problem: {name} {waits_text(it, now)}", "warning", label="  ")
 
 
 def capture(bridge: Status | None, log: Status | None) -> str:

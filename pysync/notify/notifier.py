@@ -42,7 +42,7 @@ _LONGEST_WAIT = 60.0
 _BY_TIME = frozenset(
     {
         *("target_waiting", "worker_waiting", "worker_failing", "no_listener"),
-        *("listener_lost", "listener_undelivered", "bridge_refuses"),
+        *("listener_lost", "listener_undelivered", "bridge_refuses", "log_refused"),
     }
 )
 """Problems of what does not answer for long: a sidecar that has just started cannot know whether they are over."""

@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,18 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt
 from thrift.Thrift import TApplicationException
 
-from pysync.capture.notifications import LEFT_OUT, Notification, NotificationLogRefused, Poller, Position, poller
+from pysync.capture.notifications import (
+    LEFT_OUT,
+    Notification,
+    NotificationLogRefused,
+    Poller,
+    Position,
+    look_back,
+    poller,
+)
 from pysync.capture.switch import note_capture
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.model.change import decode_change
@@ -283,6 +292,7 @@ def test_the_last_ids_are_read_again_until_the_log_has_been_quiet_for_a_while(qu
     turn(one, source)
     assert queued(queue) == [2, 2]
     clock[0] += 61
+    turn(one, source)
     asked = len(source.asked)
     turn(one, source)
     assert len(source.asked) == asked, "a quiet log is asked for its current id alone"
@@ -320,6 +330,32 @@ def test_pages_that_are_too_large_for_an_answer_become_smaller(queue, error):
     for _ in range(60):
         retrying(one._turn, source)
     assert queued(queue) == list(range(2, 60))
+
+
+def test_a_refusal_is_noted_from_its_first_time_until_something_else_happens(queue):
+    source, one = MemoryLog([row(1)]), made(queue)
+
+    def tried(*errors: Exception) -> float | None:
+        faults = deque(errors)
+
+        def current() -> int:
+            if faults:
+                raise faults.popleft()
+            return 1
+
+        source.current = current
+        kinds = (NotificationLogRefused, MetastoreUnavailable)
+        retrying = Retrying(retry=retry_if_exception_type(kinds), before_sleep=one._waits, sleep=lambda _: None)
+        retrying.stop = stop_after_attempt(len(errors) + 1 if len(errors) < 3 else 3)
+        with suppress(RetryError):
+            retrying(one._turn, source)
+        return one.status()["refused_since"]
+
+    refused = NotificationLogRefused("not allowed")
+    assert tried(refused) is None, "it was read then"
+    assert (since := tried(refused, refused, refused)) is not None
+    assert tried(refused, refused, refused) == since
+    assert tried(refused, MetastoreUnavailable("away"), MetastoreUnavailable("away")) is None
 
 
 def test_two_pollers_at_once_lose_nothing(queue):
@@ -410,13 +446,13 @@ _MORE = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), min
 
 
 @settings(max_examples=40, deadline=None)
-@given(faults=_FAULTS, more=_MORE, page=st.integers(1, 5))
-def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page):
+@given(faults=_FAULTS, more=_MORE, page=st.integers(1, 5), costly=st.sampled_from([-1, 2**60]))
+def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page, costly):
     """`more`: how many rows are committed, whether the last has a twin, and whether the poller starts anew then."""
     with tempfile.TemporaryDirectory() as directory, EventQueue(Path(directory), min_free_bytes=0) as queue:
         queue.target("dr").register()
         source, faulty = MemoryLog([row(1)]), _Faulty(queue, deque())
-        with patch.object(poller, "PAGE", page):
+        with patch.object(poller, "PAGE", page), patch.object(look_back, "_COSTLY_CHARACTERS", costly):
             one = made(faulty)
             _persist(one, source)
             faulty._faults.extend(faults)
@@ -424,6 +460,7 @@ def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(f
                 _commit(source, number, twin)
                 _persist(one, source)
                 one = made(faulty) if restart else one
+            one.begin_call()
             _persist(one, source)
         reported = [decode_event(found.data) for found in queue.target("dr").window(10_000, 10**9)]
         assert [event.sequence for event in reported] == list(range(1, len(reported) + 1)), "sequences have holes"

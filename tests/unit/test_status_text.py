@@ -276,6 +276,9 @@ def test_a_target_that_waits_and_is_no_problem_yet_stands_below_ok(monkeypatch: 
         "  not yet a problem: target lake has been waiting for 1m 30s: connection refused",
         "",
     ]
+    worker = {**waiting, "name": "notification-log", "waiting_since": NOW - 3, "last_error": error("it refuses")}
+    lines = printed(overview(status(workers=[worker]), NOW), 100, monkeypatch)[:2]
+    assert lines == ["OK", "  not yet a problem: worker notification-log has been waiting for 3.0 s: it refuses"]
     late = printed(overview(status({**waiting, "waiting_since": NOW - 900}), NOW), 100, monkeypatch)
     assert (late[0], [line for line in late if "not yet" in line]) == ("1 problem:", [])
     gap, full = Problem("gap_open", "warning", "a gap is open"), Problem("queue_full", "critical", "full", hint="df")

@@ -222,6 +222,24 @@ def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
     assert problem_texts(listeners=[], no_listener_since=NOW - 10) == []
 
 
+def test_a_log_that_nobody_may_read_is_a_problem_after_a_minute_and_told_once() -> None:
+    """Before: OK for five minutes."""
+    error = {"reason": "refused to read", "at": NOW, "over": False}
+
+    def found(refused: float | None, waits: float) -> list[Problem]:
+        log = {"refused_since": refused and NOW - refused, "last_error": error}
+        since = {"state": "waiting", "waiting_since": NOW - waits, "last_error": error}
+        workers = [worker(name="notification-log", **since)]
+        return problems(a_status(bridge=None, listeners=[], notification_log=log, workers=workers), GRACE, NOW)
+
+    assert found(59, 59) == found(None, 59) == []
+    for seconds in (61, GRACE + 1):
+        (problem,) = found(seconds, seconds)
+        assert (problem.code, problem.severity) == ("log_refused", "critical")
+        assert problem.text == "no change of the source is read: refused to read"
+    assert [it.code for it in found(None, GRACE + 1)] == ["worker_waiting"]
+
+
 def test_an_open_gap_is_a_problem_for_its_reason() -> None:
     gaps = [{"state": "open", "reason": "it ended", "target": None}]
     assert problem_texts(gaps=gaps) == ["a gap is open: it ended"]

@@ -76,6 +76,8 @@ class NotificationLog:
 
     def __init__(self, metastore: Metastore) -> None:
         self.metastore = metastore
+        self.refused = 0
+        """Requests so far whose answer would have been too large, or had a row that the metastore cannot send."""
 
     def current(self) -> int:
         """The id of the newest event that was ever written; 0 where there was none."""
@@ -119,6 +121,7 @@ class NotificationLog:
                 is_too_large = isinstance(error, AnswerTooLarge)
                 if not is_too_large and (most > 1 or (page == 1 and not self._cannot_send(since))):
                     raise  # whoever reads tries smaller pages
+                self.refused += 1
                 if page == 1:
                     since, page, alone = since + 1, most, None
                 elif alone is not None:  # what follows it does not fit beside it

@@ -6,7 +6,6 @@ told (rows the log has forgotten, a message that cannot be read) is reported as 
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -26,6 +25,7 @@ from tenacity import (
 from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
+from pysync.capture.notifications.look_back import LookBack, Turn
 from pysync.capture.notifications.reader import NewRows, Position, begin, read
 from pysync.capture.notifications.rows import LogRows
 from pysync.metastore.access import MetastoreRef
@@ -37,8 +37,6 @@ from pysync.worker import Worker
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 30.0
 _BUG_WAIT_SECONDS = 5.0
-_SETTLE_SECONDS = 60.0
-"""For so long after the last event the last ids are read again: an event may yet come that shares one of them."""
 
 _PASSING = (MetastoreError, NotificationLogRefused, QueueFull, QueueFailed, TException)
 
@@ -75,13 +73,15 @@ class Poller:
         self._on_gap = on_gap
         self._poll_seconds = poll_seconds
         self._position: Position | None = None
-        self._page = PAGE
-        self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
+        self._look_back = LookBack()
+        self._looks_back = True  # whether the last read did
+        self._pages = {True: PAGE, False: PAGE}  # how many rows are asked for, by whether a read looks back
         self._rows = LogRows(queue.intake.keep_unreadable, source, self.instance, catalogs)
         self._counts = {"events": 0, "ignored": 0, "unread": 0, "gaps": 0}
         self._left_out: Counter[str] = Counter()
-        self._begun = self._caught_up = 0  # numbers of turns: of the last one, and of the last that left nothing
-        self._complete_since = -math.inf  # when the last turn began that left nothing
+        self._refused_since: float | None = None  # in seconds since 1970
+        self._begun = 0  # the number of the last turn
+        self._complete = Turn()  # the last one since which nothing was left
         self.worker = Worker(
             "notification-log",
             self._session,
@@ -111,6 +111,7 @@ class Poller:
             "instance": self.instance,
             "position": position and position.last,
             "state": worker["state"],
+            "refused_since": self._refused_since,
             "counts": dict(self._counts),
             "left_out": dict(self._left_out),
             "last_error": worker["last_error"],
@@ -118,15 +119,17 @@ class Poller:
 
     def begin_call(self) -> int:
         """The number of the next turn: when `caught_up` is there, all that the log has now is in the queue."""
-        return self._begun + 1
+        turn = self._begun + 1
+        self._look_back.ask(turn)
+        return turn
 
     def caught_up(self) -> int:
         """The number of the last turn that read the log to its end."""
-        return self._caught_up
+        return self._complete.number
 
     def has_read(self, moment: float) -> bool:
         """Whether all that the log had at that moment (monotonic seconds) is in the queue."""
-        return self._complete_since >= moment
+        return self._complete.began >= moment
 
     # --- in its own thread
 
@@ -144,25 +147,28 @@ class Poller:
         )
         with Metastore(self._where) as metastore:
             source = NotificationLog(metastore)
-            self._settled_at = time.monotonic() + _SETTLE_SECONDS
+            self._look_back.event_came()  # a start, too, looks for what comes late
             while not self.worker.stopping.is_set():
                 if not retrying(self._turn, source):
                     self.worker.stopping.wait(self._poll_seconds)
 
     def _turn(self, source: NotificationLog) -> bool:
         """One read; True if there is more at once."""
-        self._begun, began = self._begun + 1, time.monotonic()
-        turn = self._begun
+        self._begun += 1
+        turn = Turn(self._begun, time.monotonic())
         position = self._position = self._position or self._known(source)
         try:
             current = source.expected() if not position.last else source.current()
         except NotificationLogEmpty as error:
             self.worker.waits(str(error))
             return False
-        more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
+        is_over = self._look_back.is_over(position.last, current)
+        self._looks_back = self._look_back.is_due(position.last, current)
+        more = (self._looks_back or current != position.last) and self._read(source, current, turn)
         self.worker.succeeded()
+        self._refused_since = None
         if not more:
-            self._caught_up, self._complete_since = turn, began
+            self._complete = turn if is_over else self._look_back.latest
         return more
 
     def _known(self, source: NotificationLog) -> Position:
@@ -173,7 +179,7 @@ class Poller:
                 return Position.from_json(noted)
         except ValueError:
             self._gap("the position in the notification log was lost")
-        position = begin(source, self._page)
+        position = begin(source, self._pages[True])
         # Read first: what changes from here on is new. An empty note is a switch, which has opened its gap.
         if noted is None and self._queue.last:
             self._gap(f"the notification log is read from event {position.last} on; earlier changes may be missing")
@@ -181,12 +187,14 @@ class Poller:
         log.info("polling_started", source=self._source, position=position.last)
         return position
 
-    def _read(self, source: NotificationLog, current: int) -> bool:
-        position = self._position or Position(0)
-        batch = read(source, position, current, self._page)
-        self._page = min(PAGE, self._page * 2)
+    def _read(self, source: NotificationLog, current: int, turn: Turn) -> bool:
+        position, looks_back, refused = self._position or Position(0), self._looks_back, source.refused
+        batch = read(source, position, current, self._pages[looks_back], looks_back=looks_back)
+        self._pages[looks_back] = min(PAGE, self._pages[looks_back] * 2)
+        if looks_back:
+            self._look_back.done(turn, position.last, batch.characters, source.refused - refused)
         if batch.after != position:
-            self._settled_at = time.monotonic() + _SETTLE_SECONDS
+            self._look_back.event_came()
             self._take(source, batch)
         return batch.more
 
@@ -217,7 +225,9 @@ class Poller:
         error = attempt.outcome.exception() if attempt.outcome else None
         if isinstance(error, MetastoreCallFailed | NotificationLogRefused):
             # A page of huge messages may take longer than an answer may, or more memory than the source has.
-            self._page = max(1, self._page // 4)
+            self._pages[self._looks_back] = max(1, self._pages[self._looks_back] // 4)
+        is_refused = isinstance(error, NotificationLogRefused)
+        self._refused_since = (self._refused_since or time.time()) if is_refused else None
         self.worker.waits(str(error))
 
 

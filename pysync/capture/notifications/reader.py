@@ -37,6 +37,11 @@ class Position:
         """After which id to read."""
         return max(0, self.last - LOOK_BACK)
 
+    @property
+    def newest(self) -> int:
+        """After which id to read what is new, and the row before it that shows whether it is the same log."""
+        return self.last - 1 if any(number == self.last for number, _ in self.seen) else self.last
+
     def past(self, rows: Sequence[Notification]) -> Position:
         """The position when these rows were seen too."""
         seen = self.seen | {(row.id, row.digest) for row in rows}
@@ -65,13 +70,15 @@ class Position:
 class NewRows:
     """What one read found: `fresh` rows in the order of the log, and the position after them.
 
-    `gap` says what is missing before or among them; `more`: there is more to read at once.
+    `gap` says what is missing before or among them; `more`: there is more to read at once. `characters` counts those of
+    all messages that came, also of rows that were seen before.
     """
 
     fresh: Sequence[Notification]
     after: Position
     gap: str | None = None
     more: bool = False
+    characters: int = 0
 
 
 def begin(log: NotificationLog, page: int = PAGE) -> Position:
@@ -82,13 +89,15 @@ def begin(log: NotificationLog, page: int = PAGE) -> Position:
     return here.past([row for row in log.scan(here.since, page) if row.id <= current])
 
 
-def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> NewRows:
+def read(
+    log: NotificationLog, position: Position, current: int, page: int = PAGE, *, looks_back: bool = True
+) -> NewRows:
     """What the log holds that has not been seen, a page at most; `current` is its current id, asked just before.
 
     Changes nothing: the same again until `after` is used. A log that was begun again is taken up where it is now, with
-    a gap.
+    a gap. With `looks_back=False`, for a `current` that is not below the position, only what follows it is read.
     """
-    rows, full = _rows(log, position, page)
+    rows, full, characters = _rows(log, position, position.since if looks_back else position.newest, page)
     if not rows and current < position.last:
         return _after_reset(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
     if rows and _is_another(rows, position, full):
@@ -96,13 +105,20 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
-    return NewRows(fresh, after if full else after.at(current), missing, full)
+    return NewRows(fresh, after if full else after.at(current), missing, full, characters)
 
 
-def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
-    """The first page with a row that was not seen, and whether it is full; an older page is not kept in memory."""
-    pages = log.pages(position.since, page)
-    return next(it for it in pages if not it[1] or any((row.id, row.digest) not in position.seen for row in it[0]))
+def _rows(log: NotificationLog, position: Position, since: int, page: int) -> tuple[list[Notification], bool, int]:
+    """The first page with a row that was not seen, whether it is full, and the characters of all messages so far.
+
+    An older page is not kept in memory.
+    """
+    characters = 0
+    for rows, full in log.pages(since, page):
+        characters += sum(len(row.message) for row in rows)
+        if not full or any((row.id, row.digest) not in position.seen for row in rows):
+            break
+    return rows, full, characters
 
 
 def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:
