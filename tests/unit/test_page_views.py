@@ -168,7 +168,7 @@ def test_a_resync_says_what_it_is_of_how_far_how_fast_and_until_when(
 
 
 def test_without_a_listener_the_log_is_shown() -> None:
-    log = {"instance": "x", "position": 4, "state": "waiting", "counts": {}, "last_error": None}
+    log = {"instance": "x", "position": 4, "state": "waiting", "counts": {}, "last_error": None, "refused_since": None}
     source, spool, _ = overview(a_status(notification_log=log, bridge=None, listeners=[]), NOW).stages
     assert (source.tone, source.state, ("captured by", "notification log") in source.facts) == (WARN, "waiting", True)
     assert (spool.state, spool.tone) == ("not used", IDLE)
