@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pysync.base.text import error_text
+from pysync.base.timed_answers import TIMEOUTS_OF_CALL
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.channel import Channel, SocketChannel
@@ -25,8 +26,6 @@ _HTTP = b"HTTP/"
 MOST_IN_ANSWER = 64 * 1024 * 1024
 """Bytes of an answer; its objects need several times as much memory. Nothing that Hive can store needs more, but for
 the names of more than a million partitions: what is read in numbers is asked for in parts (`Metastore.in_parts`)."""
-TIMEOUTS_OF_CALL = 10
-"""A call takes so many times the longest wait for a part of its answer, at most: a link may be slow, not endless."""
 _MOST_AT_ONCE = 1024 * 1024  # a socket reserves what it is asked for
 
 

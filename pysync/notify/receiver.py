@@ -10,9 +10,7 @@ import base64
 import hashlib
 import hmac
 import http.client
-import io
 import json
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -21,13 +19,13 @@ from typing import Any
 
 from pysync.base.errors import PysyncError
 from pysync.base.text import error_text
+from pysync.base.timed_answers import TimedAnswer
 from pysync.base.token import read_token
 from pysync.notify.events import CloudEvent
 from pysync.sections import NotifyConfig
 
 _CONTENT = "application/cloudevents-batch+json; charset=utf-8"
 _TIMEOUT_SECONDS = 10.0  # for each part of a request and of its answer
-_MOST_SECONDS = 30.0  # for an answer, in however many parts it comes
 _PASSES = frozenset({408, 429})
 
 
@@ -42,32 +40,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _TimedBytes(io.RawIOBase):
-    """What comes on a socket until the deadline (by the monotonic clock), when reading raises TimeoutError."""
+class _TimedAnswer(TimedAnswer):
+    """An answer of 30 seconds at most."""
 
-    def __init__(self, connected: socket.socket, deadline: float) -> None:
-        self._bytes, self._deadline = connected.makefile("rb", buffering=0), deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        if time.monotonic() > self._deadline:
-            raise TimeoutError("the answer takes too long")
-        return self._bytes.readinto(buffer)
-
-    def close(self) -> None:
-        self._bytes.close()
-        super().close()
-
-
-class _TimedAnswer(http.client.HTTPResponse):
-    """An answer that has to come in time, whether it drips or says `100 Continue` without end."""
-
-    def __init__(self, connected: socket.socket, *arguments: Any, **options: Any) -> None:
-        super().__init__(connected, *arguments, **options)
-        self.fp.close()
-        self.fp = io.BufferedReader(_TimedBytes(connected, time.monotonic() + _MOST_SECONDS))
+    timeouts = 3
 
 
 class _TimedConnections(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):

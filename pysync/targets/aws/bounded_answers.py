@@ -1,4 +1,4 @@
-"""Answers of AWS's services are read up to a bound: botocore reads whatever comes."""
+"""Answers of AWS's services are read up to a bound, and for a limited time: botocore reads whatever comes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from botocore import exceptions as boto
-from botocore.awsrequest import AWSResponse
+from botocore.awsrequest import AWSHTTPConnection, AWSHTTPSConnection, AWSResponse
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from pysync.base.text import size
+from pysync.base.timed_answers import TimedAnswer
 
 MOST_IN_ANSWER = 64 * 1024 * 1024
 """Bytes. AWS's own answers have a few MiB at most."""
-_OF_CREDENTIALS = frozenset({"sts", "sso", "sso-oidc", "signin"})
+METADATA = "metadata"
+"""The name of what tells a machine or a container about itself, in place of a service's."""
+_OF_CREDENTIALS = frozenset({"sts", "sso", "sso-oidc", "signin", METADATA})
 """Services that botocore asks for credentials."""
+
+# For all connections of botocore: it makes some by itself, as those to the metadata of a machine.
+for _kind in (AWSHTTPConnection, AWSHTTPSConnection):
+    _kind.response_class = TimedAnswer
 
 
 class AwsAnswerTooLarge(boto.BotoCoreError):  # type: ignore[misc]

@@ -23,6 +23,7 @@ from botocore.exceptions import NoCredentialsError
 from pysync import __version__
 from pysync.base.errors import PysyncError
 from pysync.targets.aws.bounded_answers import BoundedHttp
+from pysync.targets.aws.credential_sources import bound
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.settings import TargetSettings
@@ -103,10 +104,12 @@ def _build(settings: AwsSettings, service: str) -> Any:
 class _BoundedSession(botocore.session.Session):  # type: ignore[misc]
     """Its clients wait for a limited time, and read answers up to a bound.
 
-    Also those that botocore makes by itself, when a profile gets its credentials from STS or by a single sign-on.
+    Also those that botocore makes by itself, when a profile gets its credentials from STS or by a single sign-on; and
+    what else gives credentials has its time and bounds, too.
     """
 
     def __init__(self, settings: AwsSettings) -> None:
+        self._seconds = settings.timeout_seconds
         super().__init__(profile=settings.profile)
         config = Config(
             connect_timeout=_CONNECT_SECONDS,
@@ -123,6 +126,9 @@ class _BoundedSession(botocore.session.Session):  # type: ignore[misc]
         # of its own, which would not have the endpoint's proxies and certificates.
         built._endpoint.http_session = BoundedHttp(built._endpoint.http_session, service_name)
         return built
+
+    def _create_credential_resolver(self) -> Any:
+        return bound(super()._create_credential_resolver(), self._seconds)
 
 
 def _session(settings: AwsSettings) -> Any:
