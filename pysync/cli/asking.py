@@ -28,11 +28,15 @@ def ask_or_do(config: Path, target: str, command: str, **arguments: Any) -> dict
 
     def here(_: NoSidecar) -> dict[str, Any]:
         from pysync.base import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
+        from pysync.cli.ends import assert_ends_answer  # noqa: PLC0415
         from pysync.config import load_config  # noqa: PLC0415
         from pysync.jobs.alone import alone  # noqa: PLC0415
+        from pysync.sidecar import trash  # noqa: PLC0415
 
         loaded = load_config(config)
         logs.configure("error", loaded.log.format)
+        if command in trash.COMMANDS:
+            assert_ends_answer(loaded, [it for it in loaded.targets if it.name == target], source=False)
         return alone(loaded, target, command, arguments)
 
     return by_sidecar_or_here(lambda: ask_about(config, target, command, **arguments), here)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from pysync.base import logs
 from pysync.base.text import duration, plain
 from pysync.cli.asking import by_sidecar_or_here, until_sidecar_is_done, until_stopped
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, echo, one_target, print_json, print_table
 from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out, refusals
 from pysync.config import load_config
@@ -65,7 +66,9 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
 def _here(config: Path, target: str | None) -> Mapping[str, Any]:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress bar shows the rest
-    names = [it.name for it in chosen(config, target, loaded.targets)]
+    targets = chosen(config, target, loaded.targets)
+    assert_ends_answer(loaded, targets)
+    names = [it.name for it in targets]
     with until_stopped(), shown() as show:
         return run_once(loaded, names, show)
 

@@ -20,6 +20,7 @@ from pysync.base.text import count, size
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.asking import until_stopped
 from pysync.cli.bootstrap import shown
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import (
     MOST_NAMES,
     AsJson,
@@ -158,6 +159,7 @@ def dump(
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
     wanted = DumpRequest(_within(policy), since, to, limit, files, _within(replace), tuple(data_under or ()))
+    assert_ends_answer(loaded, [])
     with until_stopped(), table_bar() as on_progress:
         manifest = dump_once(loaded, directory, wanted, on_progress)
     if as_json:
@@ -210,6 +212,7 @@ def load(
     loaded = load_config(config, live_source=False)
     logs.configure("error", loaded.log.format)
     names = targets_of(config, loaded, target)
+    assert_ends_answer(loaded, [it for it in loaded.targets if it.name in names], source=False)
     if dry_run:
         with opened_dump(directory) as dump:
             plans = load_plans(loaded, dump, names, files=files)

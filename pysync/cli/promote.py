@@ -12,6 +12,7 @@ import typer
 from pysync.base import logs
 from pysync.base.text import count
 from pysync.cli.arguments import path, period
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import AsJson, ConfigFile, TargetName, echo, print_json, print_table, progress_bar, write_private
 from pysync.jobs.promoting import HandedOver, Promotion
 from pysync.verify.compare import ComparedObject
@@ -58,6 +59,7 @@ def promote(
     """
     logs.configure("error", "console")
     promotion = Promotion.of(config, target)
+    assert_ends_answer(promotion.config, [promotion.settings])
     if dry_run:
         with progress_bar() as on_progress:
             drift, handed = promotion.differences(on_progress), promotion.hand_over(on_progress, dry_run=True)

@@ -24,6 +24,7 @@ from pysync.cli.dump import (
     table_bar,
     targets_of,
 )
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import AsJson, ConfigFile, echo, one_target, print_json
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
@@ -102,6 +103,7 @@ def _dump(call: _Call, statement: ReplDump) -> None:
     logs.configure("error", loaded.log.format)
     root, ignored = root_of(loaded, statement, call.root), dump_options(statement.settings).ignored
     _warn(ignored)
+    assert_ends_answer(loaded, [])
     # Before the dump, which may need the room; and printed before it, which may fail.
     cleaned = clean_root(loaded, statement, root)
     for name in cleaned.removed:
@@ -124,6 +126,7 @@ def _load(call: _Call, statement: ReplLoad) -> None:
     names = targets_of(call.config, loaded, call.target)
     files, ignored = load_options(statement.settings)
     _warn(ignored)
+    assert_ends_answer(loaded, [it for it in loaded.targets if it.name in names], source=False)
     with until_stopped(), opened_dump(local_path(statement.directory, "REPL LOAD")) as dump:
         assert_loads_into(loaded, statement, dump, names)
         with shown() as on_progress:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pysync.base import logs
 from pysync.base.text import count
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import MOST_NAMES, assert_target, echo, name_rows, print_json, print_lacks, print_table
 from pysync.config import load_config
 from pysync.jobs.plans import scope_plans
@@ -17,6 +18,7 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
     assert_target(config, target, [it.name for it in loaded.targets])
+    assert_ends_answer(loaded, [it for it in loaded.targets if target == it.name or (target is None and it.enabled)])
     plans = scope_plans(loaded, target)
     if as_json:
         print_json({"targets": plans})

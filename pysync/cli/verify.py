@@ -13,6 +13,7 @@ from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count, duration, nearest
 from pysync.cli.arguments import database_or_table, path
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import (
     AsJson,
     ConfigFile,
@@ -100,6 +101,7 @@ def verify(
         targets = _copying(config, targets)
     if fix:
         ask(loaded.queue.directory, "status")  # there must be a sidecar to do it: fail now, not after the comparison
+    assert_ends_answer(loaded, targets)
     reports = [_verified(Verification(loaded, it, data=data), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:

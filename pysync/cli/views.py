@@ -12,6 +12,7 @@ from pysync.base import logs
 from pysync.base.errors import UsageError
 from pysync.base.text import count
 from pysync.cli.arguments import database_or_table
+from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import AsJson, ConfigFile, chosen, echo, offered_tables, one_target, print_json, print_table
 from pysync.config import Config, load_config
 from pysync.targets.settings import TargetSettings
@@ -55,6 +56,7 @@ def views(
     targets = _translating(config, loaded, target)
     from pysync.jobs.view_trial import try_views  # noqa: PLC0415 - it needs an extra, as these targets do
 
+    assert_ends_answer(loaded, [])
     answer = try_views(loaded, targets, Selection.parse(names or []))
     if as_json:
         print_json(answer)

@@ -55,7 +55,6 @@ class Finding:
 
 def check_config(config: Partial) -> list[Finding]:
     """Look at every part of a configuration that can be read."""
-    capture = _bridge if config.listens else _notification_log
     findings = [_finding(what, check) for what, check in needs(config, ALL_PARTS).items()]
     return [
         *(Finding("configuration", False, it, by_file=True) for it in config.problems),
@@ -63,7 +62,7 @@ def check_config(config: Partial) -> list[Finding]:
         *findings,
         # A queue is opened only in a directory that will do.
         *(_queue(config) if all(it.ok for it in findings if it.what == "queue directory") else ()),
-        *capture(config),
+        *(_bridge(config) if config.listens else ()),
         *_web(config),
         *_ends(config),
     ]
@@ -89,12 +88,6 @@ def _bridge(config: Partial) -> Iterator[Finding]:
         wrong = listening(answer, config.status_grace)
         listeners = f"{count(len(answer['listeners']), 'listener')} reporting"
         yield Finding("listeners", ok=not wrong, detail="\n".join(map(str, wrong)) or listeners)
-
-
-def _notification_log(config: Partial) -> Iterator[Finding]:
-    access = config.source.access() if config.source else None
-    if access is not None:
-        yield _finding("notification log", lambda: _logged(access))
 
 
 def _logged(access: MetastoreAccess) -> str:
@@ -167,6 +160,8 @@ def _ends(config: Partial) -> Iterator[Finding]:
     """Source and targets, asked at the same time: one that hangs keeps nobody waiting for the others."""
     checks: dict[str, Callable[[], str]] = {}
     access = config.source.access() if config.source else None
+    if access is not None and not config.listens:
+        checks["notification log"] = partial(_logged, access)
     if access is not None:
         checks["source metastore"] = partial(_reach, access)
     checks |= {f"target {it.name}": partial(_target, config.source, it) for it in config.targets}

@@ -124,3 +124,40 @@ def test_check_waits_for_all_ends_together(running: Sidecar, monkeypatch: pytest
     assert [found[it] for it in ("source metastore", "target dr")] == [
         f"{it} did not answer within 0.2 s" for it in ("source metastore", "target dr")
     ]
+
+
+ALONE: Mapping[str, list[str]] = {
+    "verify": ["the source", "target dr"],
+    "plan --scope": ["the source", "target dr"],
+    "bootstrap": ["the source", "target dr"],
+    "dump {directory}/dump": ["the source"],
+    "repl {statement} --root {directory}": ["the source"],
+    "promote dr --out {directory}/out.toml --yes": ["the source", "target dr"],
+    "trash list dr": ["target dr"],
+    "trash restore dr t__1": ["target dr"],
+}
+"""The commands that ask source or target by themselves where no sidecar runs, and the ends that they ask first."""
+
+
+@pytest.fixture(scope="module")
+def resting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A place whose ends hang, without a sidecar."""
+    with ExitStack() as stack:
+        ports = [stack.enter_context(silent_port()) for _ in range(2)]
+        place = HangingPlace(tmp_path_factory.mktemp("resting"), *ports)
+        place.queue.mkdir(mode=0o700)
+        yield place
+
+
+@pytest.mark.parametrize("line", ALONE)
+def test_a_command_without_a_sidecar_says_for_whom_it_waits_and_ends(
+    resting: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """Before: 31 to 121 s, and no word until then."""
+    monkeypatch.setattr("pysync.cli.ends._SECONDS", 0.2)
+    monkeypatch.setattr("pysync.cli.ends._SILENT_SECONDS", 0.1)
+    words = [it.format(directory=tmp_path, statement="REPL DUMP db") for it in line.split()]
+    done = pysync_here(*words, "-c", resting.file)
+    text = " ".join(done.stderr.split())
+    assert (done.returncode, f"waiting for {' and '.join(ALONE[line])}" in text) == (1, True), text
+    assert f"{ALONE[line][0]} did not answer within 0.2 s" in text
