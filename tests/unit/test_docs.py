@@ -79,6 +79,32 @@ def test_every_fault_is_shown(kind):
     assert f'kind = "{kind}"' in CONF
 
 
+def with_json(command: Any, path: str = "") -> Iterator[str]:
+    """The commands that can print JSON."""
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from with_json(command.get_command(None, name), f"{path} {name}".strip())
+    elif any("--json" in it.opts for it in command.params):
+        yield path
+
+
+@pytest.mark.parametrize("command", [it for it in with_json(typer.main.get_command(app)) if it != "demo"])
+def test_the_page_on_json_says_where_the_keys_of_each_command_are(command):
+    """Those of the demo are not promised (docs/versions.md)."""
+    page = (ROOT / "docs" / "status.md").read_text()
+    index = page.partition("## JSON: types and errors")[2].partition("\n## ")[0]
+    headings = re.findall(r"^## `pysync ([\w ]+?)(?: --dry-run)? --json`$", page, re.MULTILINE)
+    rest = page.partition("## Other commands with `--json`")[2]
+    named = {
+        *headings,
+        *re.findall(r"`([\w -]+)`", index),
+        *re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", rest, re.MULTILINE),
+    }
+    homes = {word for it in named for word in it.replace("`", "").split(", ")}
+    family, _, verb = command.partition(" ")
+    assert {command, family} & homes or (family == "target" and verb in homes)
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
