@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any
 
 import pytest
 import typer
@@ -95,11 +97,8 @@ def test_the_page_on_json_says_where_the_keys_of_each_command_are(command):
     index = page.partition("## JSON: types and errors")[2].partition("\n## ")[0]
     headings = re.findall(r"^## `pysync ([\w ]+?)(?: --dry-run)? --json`$", page, re.MULTILINE)
     rest = page.partition("## Other commands with `--json`")[2]
-    named = {
-        *headings,
-        *re.findall(r"`([\w -]+)`", index),
-        *re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", rest, re.MULTILINE),
-    }
+    cells = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", rest, re.MULTILINE)
+    named = {*headings, *re.findall(r"`([\w -]+)`", index), *cells}
     homes = {word for it in named for word in it.replace("`", "").split(", ")}
     family, _, verb = command.partition(" ")
     assert {command, family} & homes or (family == "target" and verb in homes)
