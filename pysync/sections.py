@@ -35,7 +35,7 @@ from pysync.metastore.settings import (
     assert_one_login,
 )
 from pysync.targets.settings import Name
-from pysync.targets.source_hive import Release, SourceHive
+from pysync.targets.source_hive import Known, SourceHive
 from pysync.targets.spark_request import SparkConfig
 
 
@@ -83,11 +83,11 @@ class SourceConfig(_Section):
         default="listener",
         description="Where changes come from: the listener, or the notification log, which is polled.",
     )
-    hive_version: Release | None = Field(
+    hive_version: Known | None = Field(
         default=None,
         description="The version of Hive that runs the queries of views. Versions read strings as numbers and dates, "
-        "and order NULLs, in ways of their own. Default: that of the metastore, as the listener reports it; if it is "
-        "not known, views that all versions read alike are translated for Athena.",
+        "and order NULLs, in ways of their own. Default: that of the metastore, as the listener reports it. If it is "
+        'not known, or "unknown", only views that all versions read alike are translated for Athena.',
     )
     hive_time_zone: TimeZone | None = Field(
         default=None,

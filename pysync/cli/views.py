@@ -15,6 +15,7 @@ from pysync.cli.arguments import database_or_table
 from pysync.cli.ends import assert_ends_answer
 from pysync.cli.output import AsJson, ConfigFile, chosen, echo, offered_tables, one_target, print_json, print_table
 from pysync.config import Config, load_config
+from pysync.metastore.source import reading
 from pysync.targets.settings import TargetSettings
 from pysync.verify.findings import Selection
 
@@ -46,18 +47,20 @@ def views(
     """List the views of the source, and what becomes of each at targets that translate views.
 
     States: translated (it has the rows that it has in Hive), accepted (its rows may differ as views_accept allows),
-    refused (Athena cannot read it; the reason and what helps are shown), kept (it is a view of Trino or Athena). The
-    last lines say how many more views one setting would bring. Tables have the columns that the target gets.
+    refused (Athena cannot read it; the reason and what helps are shown), kept (it is a view of Trino or Athena). A view
+    that Athena fails at some values of says so. The last lines say how many more views one setting would bring. Tables
+    have the columns that the target gets.
 
     It reads pysync.toml and the source. Neither a sidecar nor AWS has to answer. JSON format: docs/aws.md.
     """
     loaded = load_config(config)
     logs.configure("error", "console")
     targets = _translating(config, loaded, target)
-    from pysync.jobs.view_trial import try_views  # noqa: PLC0415 - it needs an extra, as these targets do
+    from pysync.sidecar.view_trial import try_views  # noqa: PLC0415 - it needs an extra, as these targets do
 
     assert_ends_answer(loaded, [])
-    answer = try_views(loaded, targets, Selection.parse(names or []))
+    with reading(loaded.source_access()) as source:
+        answer = try_views(source, targets, Selection.parse(names or []))
     if as_json:
         print_json(answer)
         return
@@ -83,12 +86,15 @@ def _print(summary: Json, rows: list[Json]) -> None:
         )
     states = ", ".join(f"{summary[it]} {it}" for it in _STYLES if summary[it])
     echo(f"{name}: {count(summary['views'], 'view')}{': ' if states else ''}{states}")
+    if summary["failing"]:
+        echo(f"{name}: {count(summary['failing'], 'view')} of them fail in Athena at some values (docs/aws.md)")
     for line in _gains(summary):
         echo(f"{name}: {line}")
 
 
 def _row(view: Json) -> tuple[str | None, ...]:
-    what = view["reason"] or ", ".join(view["differences"])
+    fails = f"Athena fails at values of {', '.join(view['fails_without'])}" if view["fails_without"] else ""
+    what = view["reason"] or "; ".join(filter(None, [", ".join(view["differences"]), fails]))
     return view["state"], view["view"], what, view["helps"]
 
 

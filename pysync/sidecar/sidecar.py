@@ -58,6 +58,7 @@ from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
+from pysync.sidecar.viewing import ViewsOfSource
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
 from pysync.sidecar.wiring import is_early, listens, missed_in_log, open_watched, poller_of
@@ -321,6 +322,8 @@ class Sidecar:
         commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, ends=self._ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads | {"names": partial(names_beginning, self._ends)}
+        if translating := [it for it in self._config.targets if it.translates_views]:
+            more["views"] = ViewsOfSource(self._ends, translating)
         return commands.by_name(more | {"history": self._curves.history})
 
     def _capture(self) -> Capture:

@@ -11,6 +11,8 @@ from typing import Literal, get_args
 Release = Literal["2.3", "3.1", "4"]
 RELEASES: tuple[Release, ...] = get_args(Release)
 """The releases of Hive whose views can be translated by the rules of that release."""
+Known = Literal[Release, "unknown"]
+"""What pysync.toml may say: also that nobody knows, as where several releases run the queries."""
 
 _RELEASE = re.compile(r"(2\.3|3\.1|4)(?![0-9])")
 
@@ -27,19 +29,32 @@ def _not_found() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SourceHive:
-    """`version` is that in pysync.toml; without it `found_version` gives the version that the source reports.
+    """`version` is what pysync.toml says; without it `found_version` gives the version that the source reports.
 
     `time_zone` is that of the sessions that run views, if pysync.toml says it.
     `found_version` may raise PysyncError, and so do the methods then.
     """
 
-    version: Release | None = None
+    version: Known | None = None
     time_zone: str | None = None
     found_version: Callable[[], str | None] = field(default=_not_found, compare=False)
 
     def release(self) -> Release | None:
         """By which rules views are read now; None if that is not known."""
-        return self.version or release_of(self.found_version() or "")
+        if self.version is None:
+            return release_of(self.found_version() or "")
+        return None if self.version == "unknown" else self.version
+
+    def unexpected(self) -> str | None:
+        """Why the release is not known, in words, if pysync.toml does not say that it is not."""
+        if self.version is not None or self.release() is not None:
+            return None
+        found = self.found_version()
+        return (
+            f"the source's Hive is {found}, whose views are not known"
+            if found
+            else "the version of the source's Hive is not known"
+        )
 
     def as_json(self) -> str:
         """All that views are read by now, as a JSON object. Views that were read by another are to be read again."""

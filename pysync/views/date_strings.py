@@ -1,4 +1,4 @@
-"""Strings as dates: what each version of Hive reads in them, as expressions of Trino.
+"""Strings as dates and times: what each version of Hive reads in them, as expressions of Trino.
 
 Each pattern covers a whole string: its groups are the parts of a date, and a last branch, without groups, is for
 anything else. `regexp_replace` puts the date in the place of the string, or nothing, which is NULL. A day that a month
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pysync.views.casts import as_string
 from pysync.views.typed_expressions import Typed, repeated
-from pysync.views.types import DATE
+from pysync.views.types import DATE, TIMESTAMP, HiveType
 
 _BLANKS = r"[\x00-\x20]*"
 _ANYTHING_ELSE = r"|[\s\S]+"
@@ -22,12 +22,14 @@ _WRITTEN = "".join(
     (
         rf"\A{_BLANKS}({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}",
         rf"(?: {_SIGNED}:{_SIGNED}:{_SIGNED}",
-        rf"(?:\.{_DIGIT}{{1,9}}{_BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
+        rf"(?:\.({_DIGIT}{{1,3}}){_DIGIT}{{0,6}}{_BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
         rf"{_BLANKS}\z{_ANYTHING_ELSE}",
     )
 )
 _SECONDS = " + ".join(f"TRY_CAST(x[{it}] AS integer) * bigint '{of}'" for it, of in ((4, 3600), (5, 60), (6, 1)))
 _DAYS = f"IF(x[4] IS NULL, 0, CAST(floor(({_SECONDS}) / 86400e0) AS bigint))"
+_MILLISECONDS = f"IF(x[4] IS NULL, 0, ({_SECONDS}) * 1000) + COALESCE(CAST(rpad(x[7], 3, '0') AS bigint), 0)"
+_TIME = f"date_add('millisecond', {_MILLISECONDS}, CAST({_DAY} AS timestamp(3)))"
 _IS_DAY = "CAST(x[2] AS bigint) BETWEEN 1 AND 12 AND CAST(x[3] AS bigint) BETWEEN 1 AND 31"
 
 _NUMBER = rf"[ \t]*(-?(?:{_DIGIT}+(?:E-?{_DIGIT}+)?|\u221e)|NaN)"
@@ -43,12 +45,15 @@ _ISO = rf"\A{_BLANKS}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE}){
 _STRICT = rf"\A{_BLANKS}(-?[0-9]{{1,4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?![0-9])"
 
 
-def _date(value: Typed, pattern: str, day: str = _DAY) -> Typed:
-    """The date `day` of the groups; a year before Christ, also that of 0000-00-00, is written without saying so."""
+def _date(value: Typed, pattern: str, day: str = _DAY, kind: HiveType = DATE) -> Typed:
+    """The date `day` of the groups, or a timestamp.
+
+    A year before Christ, also that of 0000-00-00, is written without saying so.
+    """
     matched = f"regexp_replace({as_string(value).sql}, '{pattern}', x -> CAST({day} AS varchar))"
     year_of_era = "lpad(CAST(COALESCE(CAST(x[1] AS bigint), 0) + 1 AS varchar), 4, '0')"
     of_era = f"regexp_replace({matched}, '\\A(?:-([0-9]+)|0000)(?=-)', x -> {year_of_era})"
-    return Typed(f"CAST(NULLIF({of_era}, '') AS date)", DATE)
+    return Typed(f"CAST(NULLIF({of_era}, '') AS {kind.trino})", kind)
 
 
 def date_of_2(value: Typed) -> Typed:
@@ -59,6 +64,11 @@ def date_of_2(value: Typed) -> Typed:
     each 86,400 seconds are a day more, and a fraction, in which anything may stand behind nine digits.
     """
     return _date(value, _WRITTEN, f"IF({_IS_DAY}, date_add('day', {_DAYS}, {_DAY}))")
+
+
+def time_of_2(value: Typed) -> Typed:
+    """A string as the timestamp that CAST makes of it: the same texts, at midnight without a time."""
+    return _date(value, _WRITTEN, f"IF({_IS_DAY}, {_TIME})", TIMESTAMP)
 
 
 def parsed_date_of_2(value: Typed) -> Typed:

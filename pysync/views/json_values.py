@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from pysync.hiveql.differences import accepts
+from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
 from pysync.views.typed_expressions import Typed, repeated, text, written
@@ -45,7 +45,7 @@ _HAS_OTHER_DIGITS = rf"regexp_like({_WITHOUT_STRINGS}, '(?=[0-9]+\.)[0-9.]{{17,}
 
 def _refused(words: str) -> str:
     """What fails with these words."""
-    return f"CAST(CAST('{words} (see json-text of views_accept): ' || v[2] AS bigint) AS varchar)"
+    return f"CAST({fails_without('json-text', words, 'v[2]')} AS varchar)"
 
 
 def _as_text() -> str:

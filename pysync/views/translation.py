@@ -32,7 +32,7 @@ CATALOG = "awsdatacatalog"
 
 _Translated = tuple[str, Columns]
 
-_UNKNOWN = "source.hive_version is not set"
+_UNKNOWN = "the version is not known: source.hive_version"
 _LONGEST_PART = 80  # characters of an expression in a reason
 
 
@@ -76,11 +76,15 @@ def accepted_in(text: str | None) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A query of Trino that gives the rows of a view but for `differences` (ids), and the columns of the view."""
+    """A query of Trino that gives the rows of a view but for `differences` (ids), and the columns of the view.
+
+    It fails at some values unless the differences `failing` (ids) are accepted.
+    """
 
     sql: str
     columns: Columns
     differences: frozenset[str] = frozenset()
+    failing: frozenset[str] = frozenset()
 
 
 def translate(
@@ -96,9 +100,9 @@ def translate(
     known: a key of VERSIONS. `accepted` are the ids of differences that its rows may have. `zone` is the time zone of
     its sessions, if that is known.
     """
-    with accepting(accepted) as differences:
+    with accepting(accepted) as (differences, failing):
         sql, columns = _translated(view, columns_of, hive, zone)
-        return Translation(sql, columns, frozenset(differences))
+        return Translation(sql, columns, frozenset(differences), frozenset(failing))
 
 
 def _translated(view: Any, columns_of: ColumnsOf, hive: str | None, zone: str | None) -> _Translated:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
 from pysync.views.typed_expressions import Typed, repeated, text, written
@@ -40,9 +41,10 @@ def _parse_url(value: Typed, part: Typed, key: Typed | None = None) -> Typed:
         sql = f"lower({sql})"
     if name in _NEVER_MISSING:
         sql = f"IF(regexp_like(u, {text(_URL)}), COALESCE({sql}, ''))"
-    refused = "CAST(CAST('a URL of IPv6, jar or mailto, or with a wrong host: ' || u AS bigint) AS varchar)"
-    known = f"IF(regexp_like(u, {text(_OTHERS)}), {refused}, {sql})"
-    whole = f"element_at(transform(ARRAY[{as_string(value).sql}], u -> {known}), 1)"
+    if not accepts("odd-url"):
+        error = fails_without("odd-url", "a URL of IPv6, jar or mailto, or with a wrong host", "u")
+        sql = f"IF(regexp_like(u, {text(_OTHERS)}), CAST({error} AS varchar), {sql})"
+    whole = f"element_at(transform(ARRAY[{as_string(value).sql}], u -> {sql}), 1)"
     return repeated(Typed(whole if key is None else _value_of(whole, key), STRING), 1)
 
 

@@ -9,7 +9,7 @@ from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
-from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3
+from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3, time_of_2
 from pysync.views.moments import MOMENTS, date_format, date_format_of_java_util, moved
 from pysync.views.months import MONTHS
 from pysync.views.numbers import ANGLES_OR_NULL
@@ -118,7 +118,8 @@ class Hive2Rules(HiveRules):
         if to == DATE and _is_unread(value):
             return self.date_of(value)
         if to == TIMESTAMP and value.type.is_text and (value.literal is None or is_day(str(value.literal))):
-            return SessionTimes(self._zone, self.is_java_util).time_of(value)
+            times = SessionTimes(self._zone, self.is_java_util)
+            return times.on_clock(time_of_2(value)) if self.is_java_util else times.time_of(value)
         return HiveRules.cast(self, self.decimal_as_text(value) if to == STRING else value, to)
 
     def move(self, value: Typed, count: int, unit: str) -> Typed:

@@ -1,7 +1,8 @@
 """Functions whose result depends on the time zone of Hive's session, with that zone written into Trino's text.
 
-What is not known to be the same is an error in Trino when the view is read, with the value in its message: times before
-1900, for which Java has two sorts of offsets, and after 9999.
+What is not known to be the same is an error in Trino when the view is read, with the value in its message, unless a
+person accepts `odd-time`: times before 1900, for which Java has two sorts of offsets, in UTC those before October 1582,
+and times after 9999.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pysync.base.zones import time_zones
+from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_string, cast
 from pysync.views.moments import formatted
@@ -23,9 +25,9 @@ DEPENDENT = OF_SECONDS | {"current_date", "current_timestamp", "from_utc_timesta
 DEPENDS_ON_ZONE = "its result depends on the time zone of the session"
 
 _SECOND = "yyyy-MM-dd HH:mm:ss"
-_FIRST, _LAST = -2208902400, 253402214400  # 1900-01-02 and 9999-12-31, so in every zone
-_FIRST_TIME, _LAST_TIME = "timestamp '1900-01-02 00:00:00'", "timestamp '9999-12-31 00:00:00'"
-_OTHER_TIMES = "Hive may have another time for "
+_UTC = frozenset({"UTC", "GMT"})
+_LAST_TIME = "timestamp '9999-12-31 23:59:59.999'"
+_ODD, _OTHER_TIME = "odd-time", "Hive may have another time"
 
 _MONTH_DAY = ("(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])")
 _DAY = f"[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]}"
@@ -50,21 +52,42 @@ Functions = Mapping[str, Callable[..., Typed]]
 
 
 def _failing(value: str, kind: HiveType) -> str:
-    """An error that names the value; NULL if the value is."""
-    to = BIGINT if kind == STRING else kind  # what a text cannot always be
-    error = f"CAST(concat('{_OTHER_TIMES}', CAST({value} AS varchar)) AS {to.trino})"
-    return error if to == kind else f"CAST({error} AS {kind.trino})"
+    """An error that names the value; NULL if the value is, or if that is accepted."""
+    if accepts(_ODD):
+        return f"CAST(NULL AS {kind.trino})"
+    error = fails_without(_ODD, _OTHER_TIME, f"CAST({value} AS varchar)")
+    return f"CAST({f'from_unixtime({error})' if kind == TIMESTAMP else error} AS {kind.trino})"
 
 
-def _within(value: str, sql: str, kind: HiveType, first: object = _FIRST_TIME, last: object = _LAST_TIME) -> Typed:
-    """`sql`, if the value is between two others; else an error, or NULL."""
-    return Typed(f"IF({value} BETWEEN {first} AND {last}, {sql}, {_failing(value, kind)})", kind)
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """The times that Hive and Trino show alike in some zones: as seconds since 1970, and as timestamps of Trino."""
+
+    seconds: tuple[int, int]
+    times: tuple[str, str]
+
+
+_IN_UTC = _Bounds((-12_219_292_800, 253_402_300_799), ("timestamp '1582-10-15 00:00:00'", _LAST_TIME))
+_IN_ZONES = _Bounds(
+    (-2_208_902_400, 253_402_214_400), ("timestamp '1900-01-02 00:00:00'", "timestamp '9999-12-31 00:00:00'")
+)
+
+
+def _bounds_in(*zones: str) -> _Bounds:
+    return _IN_UTC if _UTC.issuperset(zones) else _IN_ZONES
+
+
+def _within(value: str, sql: str, kind: HiveType, bounds: tuple[object, object]) -> Typed:
+    """`sql`, if the value is between two others; else an error, or, if that is accepted, what Trino has."""
+    if accepts(_ODD):
+        return Typed(f"TRY({sql})", kind)
+    return Typed(f"IF({value} BETWEEN {bounds[0]} AND {bounds[1]}, {sql}, {_failing(value, kind)})", kind)
 
 
 def _zone_of(value: Typed) -> str:
     """A zone that is written there, if Java and Trino mean the same by it."""
     name = written(value, "a time zone")
-    if name not in {"UTC", "GMT"} and ("/" not in name or name not in time_zones()):
+    if name not in _UTC and ("/" not in name or name not in time_zones()):
         raise CannotTranslate(f"the time zone {name!r}")
     return name
 
@@ -101,6 +124,10 @@ class SessionTimes:
             return time
         return f"CAST(with_timezone({time}, {text(self._known_zone('a time'))}) AS timestamp(3))"
 
+    def on_clock(self, time: Typed) -> Typed:
+        """A timestamp that clocks of the session show: what they skip is later. Raises CannotTranslate."""
+        return Typed(self.shown(time.sql), TIMESTAMP)
+
     def time_of(self, value: Typed) -> Typed:
         """A text as a timestamp: NULL for what is no time for certain, an error for what may be one in some version."""
         source = repeated(as_string(value), 4).sql
@@ -126,7 +153,7 @@ class SessionTimes:
             later = f"date_add('second', {count * _SECONDS_OF[unit]}, {instant})"
         else:
             later = f"with_timezone(date_add('{unit}', {count}, {_clock(instant, 'UTC')}), 'UTC')"
-        return _within(time, _clock(later, zone), TIMESTAMP)
+        return _within(time, _clock(later, zone), TIMESTAMP, _IN_ZONES.times)
 
     def _known_zone(self, what: str) -> str:
         if self.zone is None:
@@ -163,7 +190,8 @@ class ZonedFunctions:
             raise CannotTranslate(f"the function from_unixtime of {seconds.type}")
         java = _SECOND if pattern is None else written(pattern, "a pattern of from_unixtime")
         time = f"from_unixtime({seconds.sql}, {text(self.zone)})"
-        return _within(repeated(seconds, 4).sql, formatted(time, java, "from_unixtime"), STRING, _FIRST, _LAST)
+        bounds = _bounds_in(self.zone).seconds
+        return _within(repeated(seconds, 4).sql, formatted(time, java, "from_unixtime"), STRING, bounds)
 
     def _unix_timestamp(self, value: Typed | None = None, pattern: Typed | None = None) -> Typed:
         if value is None:
@@ -173,7 +201,7 @@ class ZonedFunctions:
         if pattern is not None:
             raise CannotTranslate(f"the function unix_timestamp of {value.type} with a pattern")
         time = self._timestamp(value, "unix_timestamp")
-        return _within(time, self._seconds(time), BIGINT)
+        return _within(time, self._seconds(time), BIGINT, self._read_bounds)
 
     def _of_text(self, value: Typed, java: str) -> Typed:
         """A text that is no time for certain is NULL; one that Java may read in some way of its own is an error."""
@@ -183,18 +211,26 @@ class ZonedFunctions:
         source = repeated(as_string(value), 8).sql
         time = f"TRY(date_parse(regexp_extract({source}, '{form[0]}'), '{form[1]}'))"
         failing = f"IF(regexp_like({source}, '{_NO_TIME}'), NULL, {_failing(source, BIGINT)})"
-        read = f"IF(x BETWEEN {_FIRST_TIME} AND {_LAST_TIME}, {self._seconds('x')}, {failing})"
+        first, last = self._read_bounds
+        read = f"IF(x BETWEEN {first} AND {last}, {self._seconds('x')}, {failing})"
         return Typed(f"element_at(transform(ARRAY[{time}], x -> {read}), 1)", BIGINT)
 
     def _from_utc_timestamp(self, value: Typed, to: Typed) -> Typed:
         time = self._timestamp(value, "from_utc_timestamp")
-        clock = _clock(f"with_timezone({self._shown(time)}, 'UTC')", _zone_of(to))
-        return _within(time, self._shown(clock), TIMESTAMP)
+        zone = _zone_of(to)
+        clock = _clock(f"with_timezone({self._shown(time)}, 'UTC')", zone)
+        return _within(time, self._shown(clock), TIMESTAMP, _bounds_in(self.zone, zone).times)
 
     def _to_utc_timestamp(self, value: Typed, of: Typed) -> Typed:
         time = self._timestamp(value, "to_utc_timestamp")
-        clock = _clock(_instant(self._shown(time), _zone_of(of), later=self.is_java_util), "UTC")
-        return _within(time, self._shown(clock), TIMESTAMP)
+        zone = _zone_of(of)
+        clock = _clock(_instant(self._shown(time), zone, later=self.is_java_util), "UTC")
+        return _within(time, self._shown(clock), TIMESTAMP, _bounds_in(self.zone, zone).times)
+
+    @property
+    def _read_bounds(self) -> tuple[str, str]:
+        """Of times of which only the seconds since 1970 count."""
+        return _bounds_in(self.zone).times[0], _LAST_TIME
 
     def _timestamp(self, value: Typed, what: str) -> str:
         # Where clocks are put back at midnight, Hive 2.3 gives a date the time of the query.
@@ -220,5 +256,7 @@ def in_both(read: Sequence[Typed], written: Sequence[Typed], zone: str) -> Typed
     for it in (ZonedFunctions("UTC", is_java_util=False), ZonedFunctions(zone, is_java_util=False)):
         functions = it.by_name()
         times.append(functions["from_unixtime"](functions["unix_timestamp"](*read), *written).sql)
+    if accepts(_ODD):
+        return Typed(times[0], STRING)
     same = f"IF(x[1] IS NOT DISTINCT FROM x[2], x[1], {_failing('x[1]', STRING)})"
     return repeated(Typed(f"element_at(transform(ARRAY[ARRAY[{', '.join(times)}]], x -> {same}), 1)", STRING), 1)

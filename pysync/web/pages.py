@@ -21,6 +21,7 @@ from pysync.web.views.tables import FILTERS as TABLE_FILTERS
 from pysync.web.views.tables import SORTS, TONES, filter_of, tables_page, tables_request
 from pysync.web.views.target import target_view
 from pysync.web.views.tones import BAD, OUTCOMES
+from pysync.web.views.translations import translations_page
 from pysync.web.views.verify import VerifyView, of_database, verify_view
 from pysync.web.words import segment
 
@@ -48,6 +49,7 @@ class Pages:
             Route("/tables/{table:path}", self._signed_in(self.table)),
             Route("/verify", self._signed_in(self.verify)),
             Route("/verify/{target}/{database:path}", self._signed_in(self.verify_database)),
+            Route("/views", self._signed_in(self.views)),
         ]
 
     def overview(self, request: Request) -> Response:
@@ -191,6 +193,12 @@ class Pages:
         drifted = [it.source for it in objects if it.link and it.tone == BAD]
         values: dict[str, Any] = {"view": view, "objects": objects, "drifted": drifted}
         return self._site.render(request, "verify_database.html", target=name, database=database, **values)
+
+    def views(self, request: Request) -> Response:
+        """What Athena has of the views of the source, and which setting brings most."""
+        answer = self._site.ask("views")
+        page = translations_page(answer.value, request.query_params) if answer.value else None
+        return self._site.render(request, "views.html", page=page, problem=answer.problem)
 
     def _verified(self, target: str) -> VerifyView | None:
         answer = self._site.ask("verified", target=target)

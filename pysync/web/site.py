@@ -120,6 +120,7 @@ class Site:
             # A live update takes no message away from the page that follows an act.
             "messages": session.taken() if session and LIVE not in request.headers else [],
             "may_sign_in": self.passwords is not None,
+            "has_views": "views" in self.commands,
             "theme": theme_of(request),
             "here": address_of(request),
             "now": self.clock(),

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 Serve = Callable[[FakeSidecar], Served]
 
-WHOLE = ("overview", "target", "actions", "parked", "table", "verify")
+WHOLE = ("overview", "target", "actions", "parked", "table", "verify", "views")
 VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "overview-quiet": (a_status, "/"),
     "overview-trouble": (in_trouble, "/"),
@@ -41,6 +41,8 @@ VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
     "tables-parked": (a_status, "/tables?state=parked&target=dr&name=orders"),
     "verify": (a_status, "/verify"),
     "verify-database": (a_status, "/verify/dr/shop"),
+    "views": (a_status, "/views"),
+    "views-refused": (a_status, "/views?state=refused&target=lake"),
     "login": (a_status, "/login"),
     "not-signed-in": (in_trouble, "/"),
     "sign-in-first": (in_trouble, "/actions"),

@@ -87,7 +87,15 @@ def test_views_are_listed_with_their_fate_and_what_helps(source: EmbeddedMetasto
         'views_accept = ["double-text"]': 2,
         **{f'[source] hive_version = "{it}"': 1 for it in ("2.3", "3.1", "4")},
     }
-    assert summary == {"target": "lake", "views": 6, "translated": 2, "accepted": 0, "refused": 4, "kept": 0}
+    assert summary == {
+        "target": "lake",
+        "views": 6,
+        "translated": 2,
+        "accepted": 0,
+        "refused": 4,
+        "kept": 0,
+        "failing": 0,
+    }
 
 
 def test_accepted_differences_are_named(source: EmbeddedMetastore, tmp_path: Path) -> None:

@@ -428,6 +428,36 @@ def verified(target: str, now: float = NOW) -> dict[str, Any]:
     }
 
 
+_FATES: Mapping[str, tuple[int, dict[str, Any]]] = {
+    "translated": (150, {}),
+    "failing": (12, {"fails_without": ["json-text"], "helps": 'accept "json-text" in views_accept'}),
+    "accepted": (8, {"differences": ["double-text", "percentile"]}),
+    "refused": (
+        30,
+        {
+            "reason": "the function unix_timestamp: its result depends on the time zone of the session",
+            "helps": "set [source] hive_time_zone",
+        },
+    ),
+    "kept": (2, {}),
+}
+
+
+def some_views(now: float) -> dict[str, Any]:
+    """The answer of `views`: two hundred of one target, in all states, with names that are hard to show."""
+    rows = []
+    for state, (number, values) in _FATES.items():
+        for place in range(number):
+            name = (EVIL, LONG)[place] if state == "refused" and place < 2 else f"mart.{state}_{place:03}"
+            row = {"target": "lake", "view": name, "object": name, "differences": [], "fails_without": []}
+            row |= {"reason": None, "difference": None, "helps": None, **values}
+            rows.append({**row, "state": "translated" if state == "failing" else state})
+    counts = Counter(it["state"] for it in rows)
+    settings = [{"setting": "[source] hive_time_zone", "views": 21}, {"setting": 'views_accept = ["odd"]', "views": 4}]
+    summary = {"target": "lake", "views": len(rows), **counts, "failing": 12, "settings": settings}
+    return {"views": rows, "targets": [summary], "as_of": now - 12}
+
+
 class FakeSidecar:
     """A status and commands that remember what they were asked; both can be changed."""
 
@@ -446,6 +476,7 @@ class FakeSidecar:
             "tables": lambda it: some_tables(it, [it["name"] for it in self.answer["targets"]], self.now),
             "plan": lambda it: a_plan(it["target"]),
             "verified": lambda it: verified(it["target"], self.now),
+            "views": lambda _: some_views(self.now),
             "parked list": lambda it: parked_answer(it["target"], self.tables),
             "parked show": self._parked_show,
             "parked retry": lambda _: released,

@@ -52,7 +52,12 @@ def logged_changes(bench: Bench, source: Source, definition: Any, **settings: An
     return " ".join(change for line in logs for change in line.get("changes", ()))
 
 
-@pytest.mark.parametrize(("settings", "is_hinted"), [({}, True), ({"hive": "3.1"}, False), ({"views": "off"}, False)])
+@pytest.mark.parametrize(
+    ("settings", "is_hinted"),
+    [
+        *[({}, True), ({"hive": "3.1"}, False), ({"views": "off"}, False), ({"hive": "unknown"}, False)],
+    ],
+)
 def test_check_hints_at_the_version_of_hive(bench: Bench, settings: dict[str, Any], is_hinted: bool) -> None:
     assert bench.target(**settings).check().endswith("read alike are translated") == is_hinted
 

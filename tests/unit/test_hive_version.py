@@ -68,6 +68,24 @@ def test_what_is_set_overrides_what_is_found() -> None:
     assert SourceHive().as_json() == "{}"
 
 
+def test_it_may_be_said_that_the_version_is_not_known() -> None:
+    """As where several releases run the queries: what the listener reports does not count then."""
+    hive = SourceHive("unknown", found_version=lambda: "2.3.10")
+    assert (hive.release(), hive.as_json(), hive.unexpected()) == (None, "{}", None)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ("3.1.3", None),
+        (None, "the version of the source's Hive is not known"),
+        ("1.2.1", "the source's Hive is 1.2.1, whose views are not known"),
+    ],
+)
+def test_a_version_of_no_known_release_is_named(found: str | None, words: str | None) -> None:
+    assert SourceHive(found_version=lambda: found).unexpected() == words
+
+
 @pytest.mark.parametrize("value", [None, 4, ["2.3"], "", "Unknown", "2.3 10", "2" * 65, "3.1\n", "\uff13.1"])
 def test_what_is_no_version_is_not_believed(value: object) -> None:
     assert valid_version(value) == ""

@@ -31,7 +31,7 @@ RIGHT = "correct horse battery"
 OPEN = ("/", "/targets/dr", "/targets/lake", "/login")
 CLOSED = (
     *("/actions", "/targets/lake/parked", f"/targets/lake/parked/{quote(EVIL, safe='')}", "/verify", "/verify/dr/shop"),
-    *("/tables", "/tables?state=parked&name=orders"),
+    *("/tables", "/tables?state=parked&name=orders", "/views", "/views?state=refused&target=lake&from=100"),
     *(f"/tables/{quote(EVIL, safe='')}", f"/tables/{quote(LONG)}", "/actions?target=dr&outcome=parked"),
 )
 

@@ -108,7 +108,7 @@ def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, st
 def test_what_versions_of_hive_read_in_their_own_ways_is_translated_for_a_known_one(expression: str, kind: str) -> None:
     text, columns = f"select {expression} as x from t", {"x": kind}
     assert len({translated(text, columns, version).sql for version in VERSIONS}) > 1
-    reason = f"versions of hive give different rows for {expression}; source.hive_version is not set"
+    reason = f"versions of hive give different rows for {expression}; the version is not known: source.hive_version"
     assert refused(text, columns).lower() == reason
     refused(text, columns, hive="2.3", parameters={**NAMED, "spark.sql.create.version": "3.0.1"})
 
@@ -129,7 +129,9 @@ def test_what_hive_4_does_differently_needs_the_version(expression: str, kind: s
 
 def test_a_reason_that_only_one_version_has_names_the_version() -> None:
     reason = refused("select f + 0 as x from t", {"x": "double"})
-    assert reason == "a double plus 0, which Hive 4 leaves -0.0 (in Hive 4; source.hive_version is not set)"
+    assert (
+        reason == "a double plus 0, which Hive 4 leaves -0.0 (in Hive 4; the version is not known: source.hive_version)"
+    )
 
 
 def test_the_deviation_of_one_row_is_null_in_views_of_spark_since_3_1() -> None:

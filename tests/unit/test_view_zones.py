@@ -98,7 +98,7 @@ def test_hive_3_1_reads_and_writes_a_time_where_utc_and_the_zone_agree() -> None
 def test_java_time_knows_no_zone_in_casts_and_intervals(hive: str) -> None:
     assert translated("ts + interval 2 hour", hive, None).startswith('SELECT date_add(\'hour\', 2, "t"."ts")')
     assert translated("dt - interval 1 day", hive, None).startswith('SELECT date_add(\'day\', -1, CAST("t"."dt" AS')
-    assert "Hive may have another time for " in translated("cast(s as timestamp)", hive, None)
+    assert "Hive may have another time (see odd-time" in translated("cast(s as timestamp)", hive, None)
 
 
 @pytest.mark.parametrize("expression", ["cast(s as timestamp)", "ts + interval 1 month", "ts - interval 3 second"])
@@ -115,7 +115,7 @@ def test_hive_2_3_adds_months_to_a_timestamp_in_utc() -> None:
 
 def test_a_version_that_is_not_known_needs_the_same_text_of_all() -> None:
     assert translated("from_unixtime(n)", None, "UTC") == translated("from_unixtime(n)", "2.3", "UTC")
-    assert "source.hive_version is not set" in refused("unix_timestamp(ts)", None, "UTC")
+    assert "is not known: source.hive_version" in refused("unix_timestamp(ts)", None, "UTC")
 
 
 def test_the_pattern_u_is_the_day_of_the_week_before_hive_4() -> None:

@@ -120,8 +120,24 @@ def _are_near(one: Any, other: Any) -> bool:
     return isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=0.1, abs_tol=1)
 
 
+def _are_texts(one: Any, other: Any) -> bool:
+    return {type(one), type(other)} <= {str, type(None)}
+
+
 def _are_zeros(one: Any, other: Any) -> bool:
     return isinstance(one, float) and one == other == 0
+
+
+_YEAR = re.compile(r"\+?(-?[0-9]+)-[0-9]{2}-[0-9]{2}")
+_FIRST, _LAST = -2_208_902_400, 253_402_214_400  # seconds at the beginning of 1900 and at the end of 9999
+
+
+def _is_odd_time(one: Any, other: Any) -> bool:
+    """Whether Hive's time is of a year before 1900 or after 9999, or Trino has none."""
+    if isinstance(one, int):
+        return other is None or not _FIRST <= one <= _LAST
+    year = _YEAR.match(str(one))
+    return other is None or (year is not None and not 1900 <= int(year[1]) <= 9999)
 
 
 ALIKE: Mapping[str, Alike] = {
@@ -130,7 +146,9 @@ ALIKE: Mapping[str, Alike] = {
     "double-text": _have_the_same_numbers,
     "json-text": lambda one, other: _have_the_same_numbers(one, other) or _have_the_same_characters(one, other),
     "negative-zero": _are_zeros,
+    "odd-time": _is_odd_time,
+    "odd-url": _are_texts,
     "percentile": _are_near,
-    "regexp-group": lambda one, other: {type(one), type(other)} <= {str, type(None)},
+    "regexp-group": _are_texts,
 }
 """By the id of a difference: whether a value of Hive and one of Trino differ in nothing else."""

@@ -183,7 +183,7 @@ FAILING = frozenset(
     '{"a":{"z":1,"b":2},"b":{"x":1,"x":2}}',
 }
 """JSON that Athena fails at, unless `json-text` is accepted: where its `a` is taken out."""
-_OTHER_URLS = "s is null or not (s like '%[%' or s like 'mailto:%' or s like 'jar:%' or s rlike '\\\\\\\\')"
+OTHER_URLS = "s is null or not (s like '%[%' or s like 'mailto:%' or s like 'jar:%' or s rlike '\\\\\\\\')"
 
 
 def rows(texts: Sequence[str | None]) -> Iterator[str]:
@@ -219,9 +219,9 @@ KNOWN = f"(select * from j where id not in ({_places(FAILING | OF_ARRAYS)})) j"
 """The texts that have one translation."""
 URL_VIEWS: Sequence[str] = (
     *(
-        f"select id, parse_url(s, '{part}') from (select * from u where {_OTHER_URLS}) u"
+        f"select id, parse_url(s, '{part}') from (select * from u where {OTHER_URLS}) u"
         for part in ("PROTOCOL", "HOST", "PATH", "QUERY", "REF")
     ),
-    f"select id, parse_url(s, 'QUERY', 'x'), parse_url(s, 'QUERY', 'xx') from (select * from u where {_OTHER_URLS}) u",
+    f"select id, parse_url(s, 'QUERY', 'x'), parse_url(s, 'QUERY', 'xx') from (select * from u where {OTHER_URLS}) u",
     "select id, parse_url(concat('http://h/', id, '?k=', id), 'QUERY', 'k') from u",
 )

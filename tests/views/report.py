@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from tests.support.presto_views import decoded
 from tests.views.world import Outcome
 
+KINDS = ("equal", "accepted", "refused", "wrong", "unread")
+"""What becomes of views, as it is told."""
+
 
 def tell(title: str, outcomes: Iterable[Outcome]) -> Counter[str]:
     """Print what is not equal, as it comes, and the counts; return these."""
@@ -19,7 +22,7 @@ def tell(title: str, outcomes: Iterable[Outcome]) -> Counter[str]:
             print(f"  {it.kind}: {it.name}: {it.reason}", flush=True)
         if it.kind == "wrong":
             print(f"    {(decoded(it.text) or {}).get('originalSql')}", flush=True)
-    print(f"{title}: {', '.join(f'{counts[kind]} {kind}' for kind in ('equal', 'refused', 'wrong', 'unread'))}")
+    print(f"{title}: {', '.join(f'{counts[kind]} {kind}' for kind in KINDS)}", flush=True)
     if counts["of one version"]:
         print(f"  {counts['of one version']} of the equal ones with hive_version alone")
     return counts

@@ -13,6 +13,7 @@ from tests.views.json_and_urls import (
     JSON_VIEWS,
     JSON_VIEWS_WITHOUT_ID,
     KNOWN,
+    OTHER_URLS,
     TEXTS,
     URL_VIEWS,
     URLS,
@@ -32,6 +33,7 @@ def test_json_and_urls_give_the_same_texts_or_an_error(world: World, tmp_path: P
     plain = [it.format(j=KNOWN) for it in (*JSON_VIEWS, *JSON_VIEWS_WITHOUT_ID)] + [*URL_VIEWS]
     assert_equal(world, "without differences", plain, "")
     assert_equal(world, "with json-text", [it.format(j="j") for it in JSON_VIEWS], "json-text")
+    assert_equal(world, "with odd-url", [it.replace(OTHER_URLS, "true") for it in URL_VIEWS[:-1]], "odd-url")
     assert_errors(world)
 
 

@@ -11,7 +11,7 @@ from tests.views import zones
 from tests.views.report import tell
 from tests.views.world import SETTINGS, Outcome, World
 
-OTHER_TIME = "Hive may have another time for"
+OTHER_TIME = "Hive may have another time (see odd-time of views_accept): "
 
 
 @pytest.mark.parametrize("zone", zones.ZONES)
@@ -28,11 +28,16 @@ def test_views_in_a_zone_give_the_same_rows_or_are_refused(judge: str, zone: str
             for subject, queries in zones.VIEWS.items()
             for number, query in enumerate(queries, 1)
         ]
-        failing = [world.try_view("shop", f"failing_{number}", it) for number, it in enumerate(zones.FAILING)]
+        views += [(f"view_utc_{number}", it) for number, it in enumerate(zones.IN_UTC if zone == "UTC" else (), 1)]
+        failing = {it: world.try_view("shop", f"failing_{at}", it) for at, it in enumerate(zones.FAILING)}
+        odd = [it for it in failing if failing[it].kind != "refused"]
+        tried = (world.try_accepted("shop", f"odd_{at}", it, "odd-time") for at, it in enumerate(odd))
+        accepted = tell(f"in {zone}, with odd-time, by {judge}", tried)
         outcomes = (said(judge, world.try_view("shop", *it)) for it in views)
         counts = tell(f"in {zone}, by {judge}", outcomes)
     assert counts["wrong"] == 0
-    assert [it for it in failing if it.kind != "refused" and OTHER_TIME not in it.reason] == []
+    assert accepted["equal"] == len(odd)
+    assert [it for it in failing.values() if it.kind != "refused" and OTHER_TIME not in it.reason] == []
 
 
 def said(judge: str, outcome: Outcome) -> Outcome:

@@ -38,10 +38,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, HasColumnStatistics, HasFunctions, Store
 
 _FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
-_UNKNOWN = (
-    "the version of the source's Hive is not known (set source.hive_version): only views that Hive 2.3, 3.1 and 4 read "
-    "alike are translated"
-)
+_ALIKE = "(set source.hive_version): only views that Hive 2.3, 3.1 and 4 read alike are translated"
 
 
 class CatalogStore(Store, HasFunctions, HasColumnStatistics):
@@ -95,8 +92,8 @@ class CatalogStore(Store, HasFunctions, HasColumnStatistics):
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`, and what to set for more views to be translated."""
         databases = f"{count(len(self.databases()), 'database')} in {self._place}"
-        is_unknown = self._glue.translates_views and self._source_hive.release() is None
-        return f"{databases}; {_UNKNOWN}" if is_unknown else databases
+        unexpected = self._source_hive.unexpected() if self._glue.translates_views else None
+        return f"{databases}; {unexpected} {_ALIKE}" if unexpected else databases
 
     def close(self) -> None:
         """Close idle connections."""

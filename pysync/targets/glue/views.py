@@ -22,7 +22,7 @@ from pysync.targets.aws.texts import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.targets.source_hive import SourceHive
-from pysync.views.translation import MARKS, accepted_in, encoded, is_of_hive, is_presto
+from pysync.views.translation import MARKS, Translation, accepted_in, encoded, is_of_hive, is_presto
 from pysync.views.types import UTC_TIMESTAMP, Columns, parse_type
 
 _DENIED = "AccessDeniedException"
@@ -55,11 +55,11 @@ class Views:
         """
         if self._mode == "off" or item.tableType != VIEW:
             return item, ()
-        if is_presto(item.viewOriginalText):
+        if is_of_athena(item):
             return item, _accepted_words(accepted_in(item.viewOriginalText))
         try:
-            view, differences = self.translated(item)
-            return view, _accepted_words(differences)
+            view, translation = self.translated(item)
+            return view, _accepted_words(translation.differences)
         except CannotTranslate as reason:
             if self._mode == "strict":
                 raise Rejected(
@@ -68,8 +68,8 @@ class Views:
                 ) from None
             return item, [f"view: not translated: {reason}"]
 
-    def translated(self, view: Any) -> tuple[Any, Collection[str]]:
-        """The view as Athena reads it, and the accepted differences that it has. Raises CannotTranslate."""
+    def translated(self, view: Any) -> tuple[Any, Translation]:
+        """The view as Athena reads it, and what is known of its translation. Raises CannotTranslate."""
         from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
 
         refuse_other_dialects(view.parameters)
@@ -84,7 +84,7 @@ class Views:
         expected.parameters = {**parameters, **MARKS}
         if len(text) > VIEW_TEXT.longest:
             raise CannotTranslate("a translation that is too long for Glue")
-        return expected, translation.differences
+        return expected, translation
 
     def _columns(self, name: TableName, *, is_moved: bool) -> Columns:
         """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it.
@@ -112,6 +112,11 @@ class Views:
                 if code(error) == _DENIED:
                     raise CannotTranslate(f"the table {name}, which pysync may not read") from error
                 raise
+
+
+def is_of_athena(view: Any) -> bool:
+    """Whether it is a view of Presto, Trino or Athena, which needs no translation."""
+    return is_presto(view.viewOriginalText)
 
 
 def _accepted_words(differences: Collection[str]) -> Sequence[str]:

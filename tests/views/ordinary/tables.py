@@ -6,7 +6,8 @@ rows there are NULLs (`\\N`), empty texts, duplicates, days at which clocks chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 STAGING: Mapping[str, str] = {
     "stg_customers": "customer_no string, first_name string, last_name string, email string, phone string, "
@@ -284,3 +285,22 @@ SE-8|-0.5|-0.25|Nowhere|3G
 def lines(table: str) -> str:
     """The rows of a table, as its text file has them."""
     return LINES[table].removeprefix("\n")
+
+
+def tables(directory: Path) -> Iterator[tuple[str, str]]:
+    """A name and a statement each: those of the staging area as text, in files here, those of the warehouse as ORC."""
+    for name, columns in {**STAGING, **WAREHOUSE}.items():
+        files = directory / f"lines_{name}"
+        files.mkdir()
+        (files / "lines").write_text(lines(name))
+        text = name if name in STAGING else f"lines_{name}"
+        yield text, _of_text(text, columns, files)
+        if name in WAREHOUSE:
+            yield name, f"create table {name} stored as orc as select * from {text}"
+
+
+def _of_text(name: str, columns: str, files: Path) -> str:
+    return (
+        f"create external table {name} ({columns}) row format delimited fields terminated by '|' "
+        f"collection items terminated by ',' map keys terminated by ':' location 'file:{files}'"
+    )

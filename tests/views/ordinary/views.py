@@ -12,3 +12,9 @@ VIEWS: Mapping[str, Sequence[str]] = {
     for category, queries in views.VIEWS.items()
 }
 """Each a SELECT over the tables of `tables`, on one line."""
+
+
+def named(category: str) -> list[tuple[str, str]]:
+    """Those of a category, each with a name."""
+    head = category.replace(" ", "_").replace("-", "_")
+    return [(f"{head}_{number}", query) for number, query in enumerate(VIEWS[category], 1)]

@@ -11,11 +11,9 @@ from typing import Any
 
 from pysync.base.errors import UsageError
 from pysync.base.text import nearest
-from pysync.config import Config
 from pysync.hiveql.differences import DIFFERENCES
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.metastore.reads import Reads
-from pysync.metastore.source import reading
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.replay.window.translate import Translator
@@ -23,11 +21,10 @@ from pysync.targets.aws import spark_sources
 from pysync.targets.aws.inputs import translated
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.base import Rejected
-from pysync.targets.glue.views import Views
+from pysync.targets.glue.views import Views, is_of_athena
 from pysync.targets.settings import TargetSettings
 from pysync.targets.source_hive import RELEASES, SourceHive
 from pysync.verify.findings import Selection
-from pysync.views.translation import is_presto
 
 STATES = ("translated", "accepted", "refused", "kept")
 """What becomes of a view: translated, with accepted differences, refused; or it is Athena's as it stands."""
@@ -36,17 +33,16 @@ _PER_CALL = 100  # views that are read at once
 Fields = Mapping[str, Any]
 
 
-def try_views(config: Config, targets: Sequence[TargetSettings], selection: Selection | None) -> dict[str, Any]:
+def try_views(source: Reads, targets: Sequence[TargetSettings], selection: Selection | None = None) -> dict[str, Any]:
     """Each view in scope with its fate at each target, and what one setting would change, as JSON values (docs/aws.md).
 
     Columns are those of the source's tables, as a target gets them. Raises PysyncError for a source that cannot be
     read, UsageError for names that are nothing's.
     """
-    with reading(config.source_access()) as source:
-        of_aws = (it for it in targets if isinstance(it, AwsSettings))
-        trials = [_Trial(it, SourceAtTarget(source, Translator.of(it), selection)) for it in of_aws]
-        _assert_known(selection, {name for it in trials for name in it.names()})
-        return {"views": [row for it in trials for row in it.rows()], "targets": [it.summary() for it in trials]}
+    of_aws = (it for it in targets if isinstance(it, AwsSettings))
+    trials = [_Trial(it, SourceAtTarget(source, Translator.of(it), selection)) for it in of_aws]
+    _assert_known(selection, {name for it in trials for name in it.names()})
+    return {"views": [row for it in trials for row in it.rows()], "targets": [it.summary() for it in trials]}
 
 
 def _assert_known(selection: Selection | None, names: Collection[str]) -> None:
@@ -105,9 +101,13 @@ class _Catalog:
         self._views = Views("best-effort", hive, self._fields, lambda _: nullcontext(), accepted)
         self._made: dict[TableName, Fields | None] = {}
 
-    def differences(self, view: Any) -> Collection[str]:
-        """The accepted differences that the translation of a view has. Raises CannotTranslate."""
-        return self._views.translated(view)[1]
+    def differences(self, view: Any) -> tuple[Collection[str], Collection[str]]:
+        """The differences that the translation of a view has, and those without which it fails at some values.
+
+        Raises CannotTranslate.
+        """
+        translation = self._views.translated(view)[1]
+        return translation.differences, translation.failing
 
     def _fields(self, name: TableName) -> Fields | None:
         if name not in self._made:
@@ -130,6 +130,8 @@ class _Tried:
     view: Any
     state: str
     differences: Collection[str] = ()
+    failing: Collection[str] = ()
+    """The differences without which Athena fails at some values of it."""
     refusal: CannotTranslate | None = None
 
     @property
@@ -157,9 +159,10 @@ class _Trial:
                 "object": it.object,
                 "state": it.state,
                 "differences": sorted(it.differences),
+                "fails_without": sorted(it.failing),
                 "reason": str(it.refusal) if it.refusal else None,
                 "difference": (it.refusal and it.refusal.difference) or None,
-                "helps": helps(it.refusal) if it.refusal else None,
+                "helps": helps(it.refusal) if it.refusal else _accepting(sorted(it.failing)) if it.failing else None,
             }
 
     def summary(self) -> dict[str, Any]:
@@ -169,6 +172,7 @@ class _Trial:
             "target": self.settings.name,
             "views": len(self._tried),
             **{state: counts[state] for state in STATES},
+            "failing": sum(bool(it.failing) for it in self._tried),
             "settings": [{"setting": name, "views": count} for name, count in self._gains.most_common()],
         }
 
@@ -199,13 +203,13 @@ class _Trial:
 
 
 def _tried(catalog: _Catalog, name: TableName, view: Any) -> _Tried:
-    if is_presto(view.viewOriginalText) or view.tableType != VIEW:
+    if view.tableType != VIEW or is_of_athena(view):
         return _Tried(name, view, "kept")
     try:
-        differences = catalog.differences(view)
+        differences, failing = catalog.differences(view)
     except CannotTranslate as refusal:
         return _Tried(name, view, "refused", refusal=refusal)
-    return _Tried(name, view, "accepted" if differences else "translated", differences)
+    return _Tried(name, view, "accepted" if differences else "translated", differences, failing)
 
 
 def _gain(catalog: _Catalog, refused: Sequence[_Tried]) -> int:
@@ -221,5 +225,9 @@ def helps(refusal: CannotTranslate) -> str:
     if refusal.needs:
         return f"set [source] {refusal.needs}"
     if refusal.difference:
-        return f'accept "{refusal.difference}" in views_accept: {DIFFERENCES[refusal.difference]}'
+        return f"{_accepting([refusal.difference])}: {DIFFERENCES[refusal.difference]}"
     return "change the view at the source"
+
+
+def _accepting(ids: Sequence[str]) -> str:
+    return f"accept {', '.join(map(_quoted, ids))} in views_accept"
