@@ -32,6 +32,7 @@ def detail(status: Status, name: str, parked: Sequence[Status], now: float) -> I
     yield labelled("target", f"{name}, kind {target['kind']}")
     yield from _progress(target, now)
     yield from _latency(target.get("latency"), now)
+    yield from _snapshots(target.get("snapshots"), now)
     yield from _work(target)
     yield from _parked(target, parked)
     yield from _history(target, now)
@@ -83,6 +84,17 @@ def _quantiles(quantiles: Status | None) -> str:
         f"{key} {duration(quantiles[key])}" for key in ("p50", "p90", "p99") if quantiles.get(key) is not None
     )
     return values + (f" of {count(quantiles['count'], 'event')}" if "count" in quantiles else "")
+
+
+def _snapshots(snapshots: Status | None, now: float) -> Iterator[Line]:
+    """How old the rows of transactional tables are."""
+    if snapshots is None:
+        return
+    looked_at = snapshots["looked_at"]
+    when = UNKNOWN if looked_at is None else f"{snapshots['behind']:,} behind the source {ago(looked_at, now)}"
+    since = snapshots["behind_since"]
+    oldest = "" if since is None else f", the longest for {duration(now - since)}"
+    yield labelled("snapshots", f"{count(snapshots['tables'], 'transactional table')}: {when}{oldest}")
 
 
 def _work(target: Status) -> Iterator[Line]:

@@ -118,7 +118,7 @@ class Refresher:
             return Outcome.UNCHANGED
         outcomes, held, partitions = set[Outcome](), list[Held](), 0
         with self._reading(self._source) as source, self.reads.of(refresh.key):
-            rereading = Rereading(source, target, self._translator, refresh, snapshots=self.reads.snapshots)
+            rereading = Rereading(source, target, self._translator, refresh)
             for operation in self._operations(rereading):
                 if not self._keep_pace():
                     raise Stopped
@@ -133,6 +133,7 @@ class Refresher:
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
                 # After each batch, so that people see a large table go on.
                 self._count(refresh, Count(0, partitions))
+        self.reads.snapshots.update(rereading.snapshots)
         if held:
             raise Held.together(held)
         left_out = len(rereading.left_out)

@@ -21,8 +21,8 @@ _MOST = 20_000
 class SourceReads:
     """When objects were read at the source last, by their keys at the target; from any thread. Bounded.
 
-    `clock` returns seconds that only grow. `snapshots` are those that transactional tables were read at last, by their
-    names at the source.
+    `clock` returns seconds that only grow. `snapshots` are those whose rows the target has of transactional tables, by
+    their names at the source.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

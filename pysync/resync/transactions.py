@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.metastore.reads import Reads
@@ -22,14 +24,24 @@ from pysync.resync.wanted import Names, RefreshScope, chosen, place, table
 _LIST_SECONDS = 600.0
 """How often all tables in scope are listed, for some may have become transactional."""
 _TABLES_PER_CALL = 500
+_MOST_WAITING = 100  # snapshots of a table that are remembered while the target lacks them
 _MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A snapshot that the source had at a time, in seconds since 1970."""
+
+    seen_at: float
+    snapshot: Snapshot
 
 
 class CommittedWrites(Trigger):
     """The tables with writes that were committed since the last time, each `every` seconds.
 
-    `taken` gives the snapshots that tables were read at, for events, too: so a new table is known. What was seen is in
-    memory: after a start all transactional tables are read once. `timer` returns seconds that only grow.
+    `taken` gives the snapshots whose rows the target has, by events, too: so a new table is known. What was seen is in
+    memory: after a start all transactional tables are read once. `clock` returns seconds since 1970, `timer` seconds
+    that only grow.
     """
 
     name = "transactions"
@@ -41,15 +53,32 @@ class CommittedWrites(Trigger):
         every: float,
         *,
         taken: Callable[[], Mapping[TableName, Snapshot]],
+        clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._scope = scope
         self._every = every
         self._taken = taken
+        self._clock = clock
         self._timer = timer
         self._listed_at = -math.inf
         self._seen = dict[TableName, Snapshot | None]()
         self._reading = dict[TableName, Snapshot | None]()
+        self._gone = dict[TableName, Snapshot]()  # what was read of tables that are no longer there
+        self._looked_at: float | None = None
+        self._waiting = dict[TableName, list[_Seen]]()
+
+    def status(self) -> dict[str, Any]:
+        """How far the target is behind, as in `pysync status --json`; for any thread."""
+        taken = dict(self._taken())
+        waiting = [self._still_waiting(it, taken.get(it)) for it in list(self._waiting)]
+        since = [of_table[0].seen_at for of_table in waiting if of_table]
+        return {
+            "tables": len(self._seen),
+            "behind": len(since),
+            "behind_since": min(since, default=None),
+            "looked_at": self._looked_at,
+        }
 
     def due(self, last: Resync | None, now: float) -> ResyncRequest | None:
         """The next one begins when all of the last one is queued: one table that waits must not hold up the others."""
@@ -60,18 +89,30 @@ class CommittedWrites(Trigger):
         """The tables with newer writes than were seen, and those that were not seen yet."""
         self._reading = {}
         if self._timer() - self._listed_at < _LIST_SECONDS:
-            return Wanted(self._newer(source, sorted({*self._seen, *list(self._taken())})))
+            read = [it for it, snapshot in dict(self._taken()).items() if self._gone.get(it) is not snapshot]
+            return Wanted(self._newer(source, sorted({*self._seen, *read})))
         return Wanted(self._newer_of_all(source))
 
     def all_queued(self, resync: Resync) -> bool:  # noqa: ARG002
         """What was read counts as seen now."""
-        self._seen = self._reading
+        now, taken, waiting = self._clock(), dict(self._taken()), dict[TableName, list[_Seen]]()
+        for name, snapshot in self._reading.items():
+            before = self._still_waiting(name, taken.get(name))
+            if snapshot is not None and _lacks(before[-1].snapshot if before else taken.get(name), snapshot):
+                before = [*before[:_MOST_WAITING], _Seen(now, snapshot)]
+            waiting[name] = before
+        self._waiting = waiting
+        self._seen, self._looked_at = self._reading, now
         return True
 
+    def _still_waiting(self, name: TableName, taken: Snapshot | None) -> list[_Seen]:
+        return [it for it in self._waiting.get(name, ()) if _lacks(taken, it.snapshot)]
+
     def _newer_of_all(self, source: Reads) -> Iterator[Names]:
-        listed_at = self._timer()
+        listed_at, taken = self._timer(), dict(self._taken())
         names = [place(it) for it in chosen(source, self._scope, lambda it: bool(transactional_kind(it)))]
         yield from self._newer(source, names)
+        self._gone = {it: snapshot for it, snapshot in taken.items() if it not in self._reading}
         self._listed_at = listed_at
 
     def _newer(self, source: Reads, names: Sequence[TableName]) -> Iterator[Names]:
@@ -89,6 +130,10 @@ class CommittedWrites(Trigger):
         if now is None or not known:
             return name not in self._seen
         return all(map(now.is_newer_than, known))
+
+
+def _lacks(taken: Snapshot | None, snapshot: Snapshot) -> bool:
+    return taken is None or snapshot.is_newer_than(taken)
 
 
 def _snapshots(source: Reads, names: Sequence[TableName]) -> dict[TableName, Snapshot]:

@@ -56,6 +56,7 @@ class Resyncs:
     views: RedefinedTables
     history: HistoryReplay
     bootstrap: Bootstrap
+    commits: CommittedWrites | None = None
 
     @classmethod
     def of(
@@ -111,10 +112,11 @@ class Resyncs:
             return drain().reads.snapshots
 
         every_seconds = settings.transactional_poll_seconds
-        commits = [CommittedWrites(scope, every_seconds, taken=taken, timer=timer)] if snapshots else []
-        every = [*first, history, bootstrap, *compared, changed, *commits, *recurring_of(settings, policy, scope)]
+        commits = CommittedWrites(scope, every_seconds, taken=taken, clock=clock, timer=timer) if snapshots else None
+        frequent = [commits] if commits is not None else []
+        every = [*first, history, bootstrap, *compared, changed, *frequent, *recurring_of(settings, policy, scope)]
         triggers: list[Trigger] = [bootstrap] if origin else every
         job = ResyncJob(
             queue, refreshes, settings.name, triggers, rows, source=read.opened, tables_per_second=pace, clock=clock
         )
-        return cls(job, views, history, bootstrap)
+        return cls(job, views, history, bootstrap, commits)

@@ -245,11 +245,19 @@ class Sidecar:
             workers=self._workers(),
             credentials=self._credentials.status(),
             journal=self.journal,
-            verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             file=self.reloads.status() if self.reloads else None,
-            scopes={drain.name: scope_status(self.queue, drain.settings) for drain in self.drains},
-            resyncs={name: it.job.status() for name, it in self.resyncs.items()},
+            of_targets={it.name: self._status_of(it) for it in self.drains},
         )
+
+    def _status_of(self, drain: Drain) -> dict[str, Any]:
+        """What the status has of a target beside its drain."""
+        resyncs = self.resyncs[drain.name]
+        return {
+            "scope": scope_status(self.queue, drain.settings),
+            "verify": self._verifiers[drain.name].status(),
+            "resyncs": resyncs.job.status(),
+            "snapshots": resyncs.commits and resyncs.commits.status(),
+        }
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""

@@ -37,15 +37,13 @@ def sidecar_status(
     credentials: Sequence[Mapping[str, Any]],
     journal: Journal,
     file: Mapping[str, Any] | None,
-    verified: Mapping[str, dict[str, Any] | None],
-    scopes: Mapping[str, dict[str, Any] | None],
-    resyncs: Mapping[str, Sequence[dict[str, Any]]],
+    of_targets: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970.
 
     `capture` says how events come in, of bootstraps, copies and receivers of webhooks. `file` says how
-    pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each target when it was
-    last compared, `scopes` how its scope has last changed, `resyncs` the last one of each trigger.
+    pysync.toml differs from what runs, None for a one-off job; `of_targets` what others know of each target: the last
+    change of its scope, the last comparison, the last resync of each trigger, how old its snapshots are.
     """
     now = time.time()
     disabled = [drain.name for drain in drains if not drain.settings.enabled]
@@ -74,9 +72,7 @@ def sidecar_status(
             {
                 **_target(drain, queue),
                 "lag_seconds": round(max(lags.seconds(drain.name, now), now - spooled), 3),
-                "scope": scopes.get(drain.name),
-                "verify": verified.get(drain.name),
-                "resyncs": list(resyncs.get(drain.name, ())),
+                **of_targets[drain.name],
             }
             for drain in drains
         ],

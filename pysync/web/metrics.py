@@ -215,6 +215,15 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         if it["last_contact"] is not None:
             contacts.add_metric([it["name"]], it["last_contact"])
     yield contacts
+    behind = GaugeMetricFamily(
+        "pysync_target_snapshots_behind",
+        "Transactional tables at the source with commits whose rows the target does not have.",
+        labels=["target"],
+    )
+    for it in targets:
+        if it["snapshots"] is not None:
+            behind.add_metric([it["name"]], it["snapshots"]["behind"])
+    yield behind
     held = GaugeMetricFamily(
         "pysync_target_held_drops", "Drops that the brake holds until a person decides.", labels=["target"]
     )

@@ -43,6 +43,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "other_queue": None,
         "last_error": None,
         "scope": None,
+        "snapshots": None,
         "verify": {"began_at": now - 3700, "ended_at": now - 3600, "objects": 1204, "drift": 0, "names": []},
         "latency": {
             **Latency().status(now),

@@ -40,6 +40,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "parked_by_brake": 0,
         "lag_seconds": 0.0,
         "scope": None,
+        "snapshots": None,
         "verify": None,
         "resyncs": [],
         **values,

@@ -90,3 +90,52 @@ def test_a_table_that_became_transactional_is_looked_for_from_time_to_time(reope
     source.found[VISITS].parameters["transactional"] = "true"
     assert bench.turn(30) == []
     assert bench.turn(600) == ["web.visits"]
+
+
+def test_status_says_how_many_tables_lack_commits_and_since_when(reopen: Reopener, source: Hms) -> None:
+    for name in ("web.acid", "web.idle"):
+        source.add(name, parameters={"transactional": "true"})
+    acid, idle = TableName("web", "acid"), TableName("web", "idle")
+    source.committed = {acid: Snapshot(1, NONE), idle: Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+
+    def state() -> tuple[int, int, float | None, float | None]:
+        assert bench.resyncs.commits is not None
+        found = bench.resyncs.commits.status()
+        since, looked = (at if at is None else at - NOON for at in (found["behind_since"], found["looked_at"]))
+        return found["tables"], found["behind"], since, looked
+
+    assert state() == (0, 0, None, None)
+    bench.turn()
+    assert state() == (2, 2, 0, 0)
+    bench.drain.reads.snapshots.update(source.committed)
+    assert state() == (2, 0, None, 0)
+    source.committed[acid] = Snapshot(2, NONE)
+    bench.turn(10)
+    source.committed[acid] = Snapshot(3, NONE)
+    bench.turn(10)
+    assert state() == (2, 1, 10, 20), "it waits since the first of its commits"
+    bench.drain.reads.snapshots[acid] = Snapshot(2, NONE)
+    bench.turn(10)
+    assert state() == (2, 1, 20, 30), "its second commit waits since it was seen"
+    bench.drain.reads.snapshots[acid] = Snapshot(3, NONE)
+    assert state() == (2, 0, None, 30)
+
+
+def test_a_table_that_is_gone_is_no_longer_counted_until_it_comes_again(reopen: Reopener, source: Hms) -> None:
+    acid = TableName("web", "acid")
+    source.add("web.acid", parameters={"transactional": "true"})
+    source.committed = {acid: Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **SNAPSHOTS)
+    bench.turn()
+    bench.drain.reads.snapshots[acid] = Snapshot(1, NONE)
+    made = source.found.pop(acid)
+    del source.committed[acid]
+    for after in (600, 10):
+        bench.turn(after)
+        assert bench.resyncs.commits is not None
+        assert bench.resyncs.commits.status()["tables"] == 0
+    source.found[acid] = made
+    source.committed[acid] = Snapshot(2, NONE)
+    bench.drain.reads.snapshots[acid] = Snapshot(1, NONE)
+    assert bench.turn(10) == ["web.acid"]

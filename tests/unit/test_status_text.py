@@ -225,6 +225,25 @@ def test_the_detail_tells_of_pause_error_comparison_scope_and_jobs(monkeypatch: 
 @pytest.mark.parametrize(
     ("values", "text"),
     [
+        ({}, "7 transactional tables: 0 behind the source 12 s ago"),
+        (
+            {"behind": 2, "behind_since": NOW - 300},
+            "7 transactional tables: 2 behind the source 12 s ago, the longest for 5m",
+        ),
+        ({"tables": 0, "looked_at": None}, "0 transactional tables: not known"),
+    ],
+)
+def test_the_detail_says_how_old_the_rows_of_transactional_tables_are(
+    values: dict[str, Any], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots = {"tables": 7, "behind": 0, "behind_since": None, "looked_at": NOW - 12, **values}
+    lines = printed(detail(status(target(snapshots=snapshots)), "dr", [], NOW), 120, monkeypatch)
+    assert [it.split(maxsplit=1)[1] for it in lines if it.startswith("snapshots")] == [text]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
         ({}, "events 2 to 9: 10 of 40 objects refreshed; 5 objects/s, 6.0 s left"),
         ({"total": None, "seconds_left": None}, "events 2 to 9: 10 objects refreshed"),
         ({"state": "finished", "done": 40, "seconds_left": None}, "events 2 to 9: 40 objects refreshed"),

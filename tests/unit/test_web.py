@@ -47,6 +47,7 @@ def target(name: str, **values: Any) -> dict[str, Any]:
         "parked": 1,
         "lag_seconds": 2.5,
         "last_contact": START - 5,
+        "snapshots": {"tables": 7, "behind": 2, "behind_since": START - 50, "looked_at": START - 9},
         "verify": None,
         "brake": None,
     }
@@ -196,6 +197,7 @@ def test_the_latency_and_what_it_took_are_those_of_the_status(web: WebServer) ->
     assert parts == {"spool": 1.5, "queue": 3.0, "target": 0.5}
     assert value("calls_total", call="get_table_req") == 5
     assert (value("retries_total"), value("backoff_seconds_total")) == (6, 1.5)
+    assert value("snapshots_behind") == 2
 
 
 def test_series_are_there_before_anything_has_happened() -> None:
