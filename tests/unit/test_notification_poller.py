@@ -28,6 +28,7 @@ from pysync.capture.notifications import (
     Position,
     look_back,
     poller,
+    rows,
 )
 from pysync.capture.switch import note_capture
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
@@ -258,6 +259,27 @@ def test_an_event_that_is_too_large_for_the_queue_is_read_at_the_source(queue, m
     assert events(queue)[0].kind is Kind.TABLE_CHANGED
 
 
+def test_of_a_page_only_so_much_is_made_at_once_and_its_gap_is_reported_first(queue, monkeypatch):
+    """Before: a page of 500 packed messages of a megabyte took a gigabyte of memory."""
+    monkeypatch.setattr(rows, "_MOST_BYTES", 0)
+    source, gaps = MemoryLog([row(1)]), Gaps()
+    one = made(queue, gaps)
+    turn(one, source)
+    parts: list[tuple[int, int | None, int]] = []
+    append = one._intake.append_all
+
+    def noted(entries: Sequence[Any]) -> Any:
+        parts.append((len(entries), one.status()["position"], len(gaps)))
+        return append(entries)
+
+    monkeypatch.setattr(one._intake, "append_all", noted)
+    source.rows += [row(number) for number in (2, 4, 5)]
+    turn(one, source)
+    assert (queued(queue), sequences(queue)) == ([2, 4, 5], [1, 2, 3])
+    assert parts[:3] == [(1, 1, 0), (1, 2, 1), (1, 4, 1)]
+    assert [it.partition(":")[0] for it in gaps] == ["the notification log no longer holds notification 3"]
+
+
 def test_a_source_that_is_away_in_between_is_asked_again(queue):
     source, gaps = MemoryLog([row(1)]), Gaps()
     one = made(queue, gaps)
@@ -442,17 +464,22 @@ class _Faulty:
 
 
 _FAULTS = st.lists(st.sampled_from(["", "before append", "after append", "before note", "after note"]), max_size=12)
+_BOUNDS = st.sampled_from([-1, 2**60])
 _MORE = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), min_size=1, max_size=8)
 
 
 @settings(max_examples=40, deadline=None)
-@given(faults=_FAULTS, more=_MORE, page=st.integers(1, 5), costly=st.sampled_from([-1, 2**60]))
-def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page, costly):
+@given(faults=_FAULTS, more=_MORE, page=st.integers(1, 5), costly=_BOUNDS, most=_BOUNDS)
+def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page, costly, most):
     """`more`: how many rows are committed, whether the last has a twin, and whether the poller starts anew then."""
     with tempfile.TemporaryDirectory() as directory, EventQueue(Path(directory), min_free_bytes=0) as queue:
         queue.target("dr").register()
         source, faulty = MemoryLog([row(1)]), _Faulty(queue, deque())
-        with patch.object(poller, "PAGE", page), patch.object(look_back, "_COSTLY_CHARACTERS", costly):
+        with (
+            patch.object(poller, "PAGE", page),
+            patch.object(look_back, "_COSTLY_CHARACTERS", costly),
+            patch.object(rows, "_MOST_BYTES", most),
+        ):
             one = made(faulty)
             _persist(one, source)
             faulty._faults.extend(faults)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +27,7 @@ from thrift.Thrift import TException
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.look_back import LookBack, Turn
 from pysync.capture.notifications.reader import NewRows, Position, begin, read
-from pysync.capture.notifications.rows import LogRows
+from pysync.capture.notifications.rows import LogRows, TakenRows
 from pysync.metastore.access import MetastoreRef
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError
@@ -199,14 +199,24 @@ class Poller:
         return batch.more
 
     def _take(self, source: NotificationLog, batch: NewRows) -> None:
-        """Queue what was read, then report what is missing, then move on: in this order, so that nothing is lost."""
-        taken = self._rows.take(batch.fresh, source.metastore, self._highest() + 1)
+        """Take what was read, part by part."""
+        left, gap = batch.fresh, batch.gap
+        while True:
+            taken = self._rows.take(left, source.metastore, self._highest() + 1)
+            done, left = left[: taken.rows], left[taken.rows :]
+            self._keep(taken, [gap, *taken.gaps], (self._position or Position(0)).past(done) if left else batch.after)
+            if not left:
+                return
+            gap = None
+
+    def _keep(self, taken: TakenRows, gaps: Sequence[str | None], after: Position) -> None:
+        """Queue it, then report what is missing, then move on: in this order, so that nothing is lost."""
         self._intake.append_all(taken.entries)
-        for reason in [batch.gap, *taken.gaps]:
+        for reason in gaps:
             if reason is not None:
                 self._gap(reason)
-        self._notes.put(self.instance, batch.after.to_json())
-        self._position = batch.after
+        self._notes.put(self.instance, after.to_json())
+        self._position = after
         self._counts["events"] += len(taken.entries)
         self._counts["ignored"] += taken.left_out.total()
         self._counts["unread"] += taken.unread

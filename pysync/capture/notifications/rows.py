@@ -25,6 +25,8 @@ from pysync.queue import Entry
 KeepUnreadable = Callable[[bytes, str], None]
 """Keeps a message aside, on disk, with the reason."""
 
+_MOST_BYTES = 16 * 1024 * 1024
+"""Of the events that are made at once. A page of the log may hold gigabytes, packed."""
 _SUPERSEDED = "what has changed is gone, as later events show"
 
 log = structlog.get_logger(__name__)
@@ -32,12 +34,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class TakenRows:
-    """What rows become: `entries` to queue, `gaps` to report, and how many were left out (by kind) or unread."""
+    """What rows become: `entries` to queue, `gaps` to report, and how many were left out (by kind) or unread.
+
+    `rows` counts the rows that it is of.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     unread: int = 0
+    rows: int = 0
 
 
 class LogRows:
@@ -51,16 +57,21 @@ class LogRows:
         self._reported: set[str] = set()  # the kinds and catalogs that the log has reported
 
     def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> TakenRows:
-        """What to queue for the rows, in their order, with sequences from `first` on.
+        """What to queue for the rows, in their order, with sequences from `first` on; for the first of them if it is much.
 
         Messages that cannot be read are kept aside when this returns. Raises MetastoreError if the source cannot be
         asked.
         """
-        taken, source = TakenRows(), Once(source)
+        taken, source, size = TakenRows(), Once(source), 0
         for row in rows:
             # Numbered by what is queued, not by row: rows that are left out must not look like events that never came.
             stamp = Stamp(self._source, self._instance, first + len(taken.entries))
-            taken.entries += self._entries(row, stamp, source, taken)
+            entries = self._entries(row, stamp, source, taken)
+            taken.entries += entries
+            taken.rows += 1
+            size += sum(len(it.data) for it in entries)
+            if size > _MOST_BYTES:
+                break
         return taken
 
     def _entries(self, row: Notification, stamp: Stamp, source: Lookups, taken: TakenRows) -> list[Entry]:
