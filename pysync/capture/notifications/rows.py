@@ -57,7 +57,7 @@ class LogRows:
         self._reported: set[str] = set()  # the kinds and catalogs that the log has reported
 
     def take(self, rows: Sequence[Notification], source: Lookups, first: int) -> TakenRows:
-        """What to queue for the rows, in their order, with sequences from `first` on; for the first of them if it is much.
+        """What to queue for the rows, in their order, with sequences from `first` on: of the first ones if it is much.
 
         Messages that cannot be read are kept aside when this returns. Raises MetastoreError if the source cannot be
         asked.
