@@ -6,6 +6,6 @@ replay. `ReceiverNotes` keeps how far all of them are.
 
 from pysync.notify.notes import ReceiverNotes
 from pysync.notify.notifier import Notifier
-from pysync.notify.receiver import EventsRefused
+from pysync.notify.receiver import EventsRefused, assert_receiver_answers
 
-__all__ = ["EventsRefused", "Notifier", "ReceiverNotes"]
+__all__ = ["EventsRefused", "Notifier", "ReceiverNotes", "assert_receiver_answers"]

@@ -107,6 +107,11 @@ class Receiver:
             raise PysyncError(f"{name} does not answer: {_why(error)}") from None
 
 
+def assert_receiver_answers(settings: NotifyConfig) -> None:
+    """Raise PysyncError if the receiver's server, or the secret, is not there. Sends no event."""
+    Receiver(settings).probe()
+
+
 def signature(secret: str, body: bytes, now: float) -> dict[str, str]:
     """The headers that prove who has sent a body and when, as https://www.standardwebhooks.com has them."""
     number, at = f"msg_{hashlib.sha256(body).hexdigest()[:32]}", str(int(now))

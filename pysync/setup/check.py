@@ -27,9 +27,10 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
+from pysync.notify import assert_receiver_answers
 from pysync.parts import ALL_PARTS
 from pysync.replay.window.translate import Translator
-from pysync.sections import SourceConfig
+from pysync.sections import NotifyConfig, SourceConfig
 from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.base import ChecksRights, lacks_of
@@ -157,7 +158,7 @@ def _web(config: Partial) -> Iterator[Finding]:
 
 
 def _ends(config: Partial) -> Iterator[Finding]:
-    """Source and targets, asked at the same time: one that hangs keeps nobody waiting for the others."""
+    """Source, targets and receivers, asked at the same time: one that hangs keeps nobody waiting for the others."""
     checks: dict[str, Callable[[], str]] = {}
     access = config.source.access() if config.source else None
     if access is not None and not config.listens:
@@ -165,10 +166,16 @@ def _ends(config: Partial) -> Iterator[Finding]:
     if access is not None:
         checks["source metastore"] = partial(_reach, access)
     checks |= {f"target {it.name}": partial(_target, config.source, it) for it in config.targets}
+    checks |= {f"receiver {it.name}": partial(_receiver, it) for it in config.notify}
     questions = Questions()
     asked = {what: questions.begin(what, check, _END_SECONDS) for what, check in checks.items()}
     for what, question in asked.items():
         yield _finding(what, question.answer)
+
+
+def _receiver(settings: NotifyConfig) -> str:
+    assert_receiver_answers(settings)
+    return "its server answers; whether it takes events shows with the first one"
 
 
 def _reach(access: MetastoreAccess) -> str:

@@ -14,6 +14,7 @@ from pysync.config import load_partial
 from pysync.lab.aws import EmbeddedAws
 from pysync.setup.check import Finding, check_config
 from tests.support.notifications import ServedLog
+from tests.support.receivers import SECRET, WebhookReceiver
 
 HMS = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "{uri}"\n'
 GLUE = '[[targets]]\nname = "dr"\nkind = "glue"\nregion = "us-east-1"\nendpoint_url = "{uri}"\n'
@@ -87,3 +88,15 @@ def test_a_source_that_refuses_is_found_as_such_and_not_at_the_target(
     assert found["target dr"].ok, found["target dr"].detail
     assert found["source metastore"].ok == (call == "get_database")
     assert call == "get_database" or "is not for you" in found["source metastore"].detail
+
+
+def test_a_receiver_of_webhooks_is_asked_without_an_event(tmp_path: Path, source: Databases) -> None:
+    secret = tmp_path / "webhook-secret"
+    secret.write_text(SECRET)
+    secret.chmod(0o600)
+    with closing(WebhookReceiver()) as receiver:
+        hook = f'[[notify]]\nname = "hook"\nurl = "{receiver.url}"\nsecret_file = "{secret}"\n'
+        found = checked(tmp_path, source, HMS + hook)["receiver hook"]
+        assert (found.ok, receiver.probed, receiver.events) == (True, ["*"], [])
+    found = checked(tmp_path, source, HMS + hook)["receiver hook"]
+    assert (found.ok, found.detail) == (False, "receiver hook cannot be reached: Connection refused")
