@@ -134,6 +134,18 @@ def test_who_waits_for_all_that_is_in_the_log_has_it_at_once(stand: Stand) -> No
     assert stand.poller.has_read(began + 1.0)
 
 
+def test_what_was_complete_stays_so_when_an_event_comes(stand: Stand) -> None:
+    stand.turn(SETTLE_SECONDS)
+    before = stand.seconds
+    stand.turn()
+    call = stand.poller.caught_up()
+    assert stand.poller.has_read(before)
+    stand.commit()
+    stand.turn()
+    assert stand.poller.has_read(before)
+    assert stand.poller.caught_up() >= call
+
+
 def test_a_log_that_was_begun_again_is_noticed_without_looking_back(stand: Stand) -> None:
     gaps: list[str] = []
     stand.poller._on_gap = gaps.append

@@ -17,7 +17,7 @@ SETTLE_SECONDS = 60.0
 _COSTLY_CHARACTERS = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Turn:
     """A turn of the poller: its number, and when it began, in monotonic seconds."""
 

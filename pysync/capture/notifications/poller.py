@@ -168,7 +168,7 @@ class Poller:
         self.worker.succeeded()
         self._refused_since = None
         if not more:
-            self._complete = turn if is_over else self._look_back.latest
+            self._complete = max(self._complete, turn if is_over else self._look_back.latest)
         return more
 
     def _known(self, source: NotificationLog) -> Position:
