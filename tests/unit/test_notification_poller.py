@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt
 from thrift.Thrift import TApplicationException
@@ -26,7 +22,6 @@ from pysync.capture.notifications import (
     NotificationLogRefused,
     Poller,
     Position,
-    look_back,
     poller,
     rows,
 )
@@ -35,10 +30,11 @@ from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.wire import decode, decode_event, encode_event
-from pysync.queue import EventQueue, QueueFailed, QueueFull
+from pysync.queue import EventQueue
 from tests.support import table
 from tests.support.events import create_table
 from tests.support.notifications import MemoryLog, Source, recorded, row
+from tests.support.pollers import Gaps, made, queued, sequences, turn
 
 INSTANCE = "notification-log:onprem"
 
@@ -48,37 +44,6 @@ def queue(tmp_path: Path) -> Iterator[EventQueue]:
     with EventQueue(tmp_path, min_free_bytes=0) as opened:
         opened.target("dr").register()
         yield opened
-
-
-class Gaps(list):
-    """What the poller reported; `raises` once, if set."""
-
-    raises: Exception | None = None
-
-    def __call__(self, reason: str) -> None:
-        if self.raises is not None:
-            error, self.raises = self.raises, None
-            raise error
-        self.append(reason)
-
-
-def made(queue: EventQueue, gaps: Gaps | None = None) -> Poller:
-    return Poller(queue, "onprem", "thrift://nowhere", Gaps() if gaps is None else gaps)
-
-
-def turn(one: Poller, source: MemoryLog) -> None:
-    """As its thread does, until there is nothing more."""
-    while one._turn(source):
-        pass
-
-
-def queued(queue: EventQueue) -> list[int | None]:
-    """The notification ids in the queue, in its order."""
-    return [decode_event(found.data).notification_id for found in queue.target("dr").window(10_000, 10**9)]
-
-
-def sequences(queue: EventQueue) -> list[int]:
-    return [decode_event(found.data).sequence for found in queue.target("dr").window(10_000, 10**9)]
 
 
 def test_kinds_and_catalogs_that_are_not_replayed_cost_no_sequence(queue):
@@ -433,89 +398,3 @@ def test_after_a_switch_the_log_is_read_from_its_end(queue):
         "capture was switched from listener to notification-log",
         "capture was switched from notification-log to listener",
     ]
-
-
-# --- any faults
-
-
-class _Faulty:
-    """A queue that fails before or after what it is asked to write, as told in `faults`."""
-
-    def __init__(self, queue: EventQueue, faults: deque[str]) -> None:
-        self._queue, self._faults = queue, faults
-        self.instances, self.keep_unreadable = queue.intake.instances, queue.intake.keep_unreadable
-        self.get, self.last = queue.notes.get, 0
-        self.intake = self.notes = self
-
-    def append_all(self, entries):
-        return self._maybe("append", lambda: self._queue.intake.append_all(entries))
-
-    def put(self, key, value):
-        return self._maybe("note", lambda: self._queue.notes.put(key, value))
-
-    def _maybe(self, what, action):
-        fault = self._faults.popleft() if self._faults else ""
-        if fault == f"before {what}":
-            raise QueueFull("no room")
-        answer = action()
-        if fault == f"after {what}":
-            raise QueueFailed("the disk failed after it was written")
-        return answer
-
-
-_FAULTS = st.lists(st.sampled_from(["", "before append", "after append", "before note", "after note"]), max_size=12)
-_BOUNDS = st.sampled_from([-1, 2**60])
-_MORE = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), min_size=1, max_size=8)
-
-
-@settings(max_examples=40, deadline=None)
-@given(faults=_FAULTS, more=_MORE, page=st.integers(1, 5), costly=_BOUNDS, most=_BOUNDS)
-def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page, costly, most):
-    """`more`: how many rows are committed, whether the last has a twin, and whether the poller starts anew then."""
-    with tempfile.TemporaryDirectory() as directory, EventQueue(Path(directory), min_free_bytes=0) as queue:
-        queue.target("dr").register()
-        source, faulty = MemoryLog([row(1)]), _Faulty(queue, deque())
-        with (
-            patch.object(poller, "PAGE", page),
-            patch.object(look_back, "_COSTLY_CHARACTERS", costly),
-            patch.object(rows, "_MOST_BYTES", most),
-        ):
-            one = made(faulty)
-            _persist(one, source)
-            faulty._faults.extend(faults)
-            for number, twin, restart in more:
-                _commit(source, number, twin)
-                _persist(one, source)
-                one = made(faulty) if restart else one
-            one.begin_call()
-            _persist(one, source)
-        reported = [decode_event(found.data) for found in queue.target("dr").window(10_000, 10**9)]
-        assert [event.sequence for event in reported] == list(range(1, len(reported) + 1)), "sequences have holes"
-        names = [_name(event) for event in reported]
-        wanted = [(found.id, found.table) for found in source.rows[1:]]
-        assert set(wanted) == set(names)
-        if not any(twin for _, twin, _ in more):
-            assert list(dict.fromkeys(names)) == wanted
-
-
-def _commit(source: MemoryLog, number: int, twin: bool) -> None:
-    for _ in range(number):
-        source.rows.append(row(source.current() + 1))
-    if twin and source.current() > 1:
-        source.rows.append(row(source.current(), f"twin{len(source.rows)}"))
-
-
-def _persist(one: Poller, source: MemoryLog) -> None:
-    """As its thread does: what fails is tried again."""
-    for _ in range(100):
-        try:
-            turn(one, source)
-        except (QueueFull, QueueFailed):
-            continue
-        return
-    raise AssertionError("it did not get through")
-
-
-def _name(event: Event) -> tuple[int, str]:
-    assert event.kind is Kind.DROP_TABLE
-    return event.notification_id, decode(hive.Table, event.before[0]).tableName
