@@ -21,11 +21,11 @@ DIFFERENCES: Mapping[str, str] = {
     "json-text": "in JSON, a long or large double may have other last digits, and an object with equal keys another "
     "order; without this, Athena fails there",
     "negative-zero": "0.0 and -0.0 are equal, where Hive may take them for two values",
-    "odd-time": "a time before 1900 or after 9999 may be another one, and a text that is no time written in full NULL; "
-    "without this, Athena fails there",
+    "odd-time": "a time before 1900 or after 9999 may be another one, and a text that is no time written in full, or "
+    "has a zone, NULL or midnight; without this, Athena fails there",
     "odd-url": "parts of a URL of jar or mailto, with an address of IPv6 or a wrong host, may be others; without this, "
     "Athena fails there",
-    "percentile": "an approximate percentile is another value near the exact one",
+    "percentile": "an approximate percentile is one of the values near it, where Hive takes one between two of them",
     "regexp-group": "a repeated group of a pattern may hold another part of the match",
 }
 """What a person may accept, by id: a sentence that says what may differ."""

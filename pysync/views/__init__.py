@@ -9,5 +9,5 @@ Whatever is not known to mean the same is refused, with the reason: a wrong answ
   `urls`, `moments`, `months`), `aggregates` (`percentiles`), `windows`, `arithmetic` and `casts` have the rules of what
   functions and operators do; `types` and `typed_expressions` are what these are about.
 - `spark`: what a view of Spark means by its text; `versions`: what versions of Hive do differently (`date_strings`,
-  `patterns`).
+  `time_strings`, `patterns`).
 """

@@ -11,7 +11,7 @@ from pysync.views.casts import as_string
 from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE, TIMESTAMP, HiveType
 
-_BLANKS = r"[\x00-\x20]*"
+BLANKS = r"[\x00-\x20]*"
 _ANYTHING_ELSE = r"|[\s\S]+"
 _DIGIT = r"[\p{Nd}&&[^\x{10000}-\x{10ffff}]]"  # as Java has them: of any script, in one unit of UTF-16
 _FIRST_OF_MONTH = "date_add('month', (CAST(x[1] AS bigint) - 2000) * 12 + CAST(x[2] AS bigint) - 1, date '2000-01-01')"
@@ -20,10 +20,10 @@ _DAY = f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})"
 _TWO, _SIGNED = rf"({_DIGIT}{{1,2}}|\+{_DIGIT})", rf"([+-]?{_DIGIT}+)"
 _WRITTEN = "".join(
     (
-        rf"\A{_BLANKS}({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}",
+        rf"\A{BLANKS}({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}",
         rf"(?: {_SIGNED}:{_SIGNED}:{_SIGNED}",
-        rf"(?:\.({_DIGIT}{{1,3}}){_DIGIT}{{0,6}}{_BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
-        rf"{_BLANKS}\z{_ANYTHING_ELSE}",
+        rf"(?:\.({_DIGIT}{{1,3}}){_DIGIT}{{0,6}}{BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
+        rf"{BLANKS}\z{_ANYTHING_ELSE}",
     )
 )
 _SECONDS = " + ".join(f"TRY_CAST(x[{it}] AS integer) * bigint '{of}'" for it, of in ((4, 3600), (5, 60), (6, 1)))
@@ -35,17 +35,17 @@ _IS_DAY = "CAST(x[2] AS bigint) BETWEEN 1 AND 12 AND CAST(x[3] AS bigint) BETWEE
 _NUMBER = rf"[ \t]*(-?(?:{_DIGIT}+(?:E-?{_DIGIT}+)?|\u221e)|NaN)"
 _PARSED = rf"\A{_NUMBER}-{_NUMBER}-{_NUMBER}[\s\S]*{_ANYTHING_ELSE}"
 
-_MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
-_LENIENT = rf"\A{_BLANKS}(-?[0-9]{{1,6}})-{_MONTH_OR_DAY}-{_MONTH_OR_DAY}(?: [\s\S]*)?{_BLANKS}\z{_ANYTHING_ELSE}"
+MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
+_LENIENT = rf"\A{BLANKS}(-?[0-9]{{1,6}})-{MONTH_OR_DAY}-{MONTH_OR_DAY}(?: [\s\S]*)?{BLANKS}\z{_ANYTHING_ELSE}"
 
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]{9}[\s\S]*))?)?"
 _ZONE = r"(?:Z|UTC|[+-][0-9]{1,2}:[0-9]{2}|[A-Z][A-Za-z]+/[A-Za-z_/]+)"
-_ISO = rf"\A{_BLANKS}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE}){_BLANKS}\z"
+_ISO = rf"\A{BLANKS}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE}){BLANKS}\z"
 
-_STRICT = rf"\A{_BLANKS}(-?[0-9]{{1,4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?![0-9])"
+_STRICT = rf"\A{BLANKS}(-?[0-9]{{1,4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?![0-9])"
 
 
-def _date(value: Typed, pattern: str, day: str = _DAY, kind: HiveType = DATE) -> Typed:
+def replaced(value: Typed, pattern: str, day: str = _DAY, kind: HiveType = DATE) -> Typed:
     """The date `day` of the groups, or a timestamp.
 
     A year before Christ, also that of 0000-00-00, is written without saying so.
@@ -63,12 +63,12 @@ def date_of_2(value: Typed) -> Typed:
     may stand for the first digit. A time may follow a blank: hours, minutes and seconds of any sign and size, of which
     each 86,400 seconds are a day more, and a fraction, in which anything may stand behind nine digits.
     """
-    return _date(value, _WRITTEN, f"IF({_IS_DAY}, date_add('day', {_DAYS}, {_DAY}))")
+    return replaced(value, _WRITTEN, f"IF({_IS_DAY}, date_add('day', {_DAYS}, {_DAY}))")
 
 
 def time_of_2(value: Typed) -> Typed:
     """A string as the timestamp that CAST makes of it: the same texts, at midnight without a time."""
-    return _date(value, _WRITTEN, f"IF({_IS_DAY}, {_TIME})", TIMESTAMP)
+    return replaced(value, _WRITTEN, f"IF({_IS_DAY}, {_TIME})", TIMESTAMP)
 
 
 def parsed_date_of_2(value: Typed) -> Typed:
@@ -76,7 +76,7 @@ def parsed_date_of_2(value: Typed) -> Typed:
 
     Any three numbers with hyphens between them, at its beginning, are one; an exponent and infinity are errors here.
     """
-    return _date(value, _PARSED)
+    return replaced(value, _PARSED)
 
 
 def parsed_date_of_3(value: Typed) -> Typed:
@@ -85,7 +85,7 @@ def parsed_date_of_3(value: Typed) -> Typed:
     A year of up to six digits, a month and a day of up to two, each with a minus if it is not zero; then nothing, or a
     blank and anything.
     """
-    return _date(value, _LENIENT)
+    return replaced(value, _LENIENT)
 
 
 def date_of_3(value: Typed) -> Typed:

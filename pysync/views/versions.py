@@ -15,6 +15,7 @@ from pysync.views.months import MONTHS
 from pysync.views.numbers import ANGLES_OR_NULL
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
+from pysync.views.time_strings import time_of_3, time_of_4
 from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE, STRING, TIMESTAMP, UTC_TIMESTAMP, HiveType
 from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE, OF_SECONDS, SessionTimes, ZonedFunctions, in_both
@@ -89,6 +90,8 @@ class Hive2Rules(HiveRules):
     """The strings that are decimals."""
     date_of: DateOf = staticmethod(date_of_2)
     """What a cast of a string to a date gives."""
+    time_of: DateOf = staticmethod(time_of_2)
+    """What a cast of a string to a timestamp gives, in UTC."""
     is_java_util = True
     """Whether times are those of java.util, not of java.time."""
 
@@ -118,8 +121,7 @@ class Hive2Rules(HiveRules):
         if to == DATE and _is_unread(value):
             return self.date_of(value)
         if to == TIMESTAMP and value.type.is_text and (value.literal is None or is_day(str(value.literal))):
-            times = SessionTimes(self._zone, self.is_java_util)
-            return times.on_clock(time_of_2(value)) if self.is_java_util else times.time_of(value)
+            return SessionTimes(self._zone, self.is_java_util).on_clock(self.time_of(value))
         return HiveRules.cast(self, self.decimal_as_text(value) if to == STRING else value, to)
 
     def move(self, value: Typed, count: int, unit: str) -> Typed:
@@ -154,6 +156,7 @@ class Hive3Rules(Hive2Rules):
     aggregates = HiveRules.aggregates
     blanks = _BLANKS
     date_of: DateOf = staticmethod(date_of_3)
+    time_of: DateOf = staticmethod(time_of_3)
 
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Apache's Hive 3.1 counts seconds in UTC, and vendors' Hives of that number may not."""
@@ -190,6 +193,7 @@ class Hive4Rules(Hive2Rules):
     }
     is_java_util = False
     date_of: DateOf = staticmethod(date_of_4)
+    time_of: DateOf = staticmethod(time_of_4)
 
     def decimal_as_text(self, value: Typed) -> Typed:
         """With all digits that its type has."""

@@ -43,8 +43,6 @@ _FORMS = {
 _NO_TIME = r"\A(?:(?!NaN)[A-Za-z][\s\S]*)?\z"
 """What begins with a letter is no time by any of these patterns."""
 
-_WHOLE_TIME = rf"\A({_DAY}(?: {_OF_DAY}(?:\.[0-9]{{1,3}})?)?)(?:(?<=\.[0-9]{{3}})[0-9]{{1,6}})?\z"
-_NEVER_A_TIME = r"\A(?:[^-]*|[A-Za-z][\s\S]*)\z"
 _SECONDS_OF = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MONTHS_OF = {"month": 1, "year": 12}
 
@@ -127,15 +125,6 @@ class SessionTimes:
     def on_clock(self, time: Typed) -> Typed:
         """A timestamp that clocks of the session show: what they skip is later. Raises CannotTranslate."""
         return Typed(self.shown(time.sql), TIMESTAMP)
-
-    def time_of(self, value: Typed) -> Typed:
-        """A text as a timestamp: NULL for what is no time for certain, an error for what may be one in some version."""
-        source = repeated(as_string(value), 4).sql
-        time = f"TRY_CAST(regexp_extract({source}, '{_WHOLE_TIME}', 1) AS timestamp(3))"
-        failing = f"IF(regexp_like({source}, '{_NEVER_A_TIME}'), NULL, {_failing(source, TIMESTAMP)})"
-        return Typed(
-            f"element_at(transform(ARRAY[{time}], x -> IF(x IS NULL, {failing}, {self.shown('x')})), 1)", TIMESTAMP
-        )
 
     def moved(self, value: Typed, count: int, unit: str) -> Typed:
         """A timestamp, or a date at midnight, so many units later; before java.time in seconds, or in months of UTC."""

@@ -117,7 +117,7 @@ def _have_the_same_characters(one: Any, other: Any) -> bool:
 
 
 def _are_near(one: Any, other: Any) -> bool:
-    return isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=0.1, abs_tol=1)
+    return isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=0.3, abs_tol=1)
 
 
 def _are_texts(one: Any, other: Any) -> bool:
