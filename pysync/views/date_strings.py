@@ -39,8 +39,16 @@ MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
 _LENIENT = rf"\A{BLANKS}(-?[0-9]{{1,6}})-{MONTH_OR_DAY}-{MONTH_OR_DAY}(?: [\s\S]*)?{BLANKS}\z{_ANYTHING_ELSE}"
 
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]{9}[\s\S]*))?)?"
-_ZONE = r"(?:Z|UTC|[+-][0-9]{1,2}:[0-9]{2}|[A-Z][A-Za-z]+/[A-Za-z_/]+)"
-_ISO = rf"\A{BLANKS}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt]{_CLOCK}|{_ZONE}){BLANKS}\z"
+ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+ZONE = r" ?(?:Z|UTC|GMT|[+-](?:0?[0-9]|1[0-7]):[0-5][0-9])"
+"""Behind a day or a time a zone that every Java knows."""
+MAY_BE_ZONE = rf"(?![AaPp][Mm]{BLANKS}\z)(?:[+-]|Z|[A-Za-z]{{2}})"
+"""The beginning of what Java may know as a zone."""
+LAST_DAY_IN_ZONE = rf"[0-9]{{4}}-(?:02-(?:29|3[01])|(?:0[469]|11)-31)(?: [0-9:.]+)? ?{MAY_BE_ZONE}"
+"""A day with a zone: Java makes one that the month does not have the last one."""
+_ISO = rf"\A{BLANKS}({ISO_DAY})(?:[Tt]{_CLOCK}|{ZONE}){BLANKS}\z"
+ODD_3 = rf"\A{BLANKS}(?:{LAST_DAY_IN_ZONE}|{ISO_DAY}(?![Tt][0-9]|{ZONE}{BLANKS}\z){MAY_BE_ZONE})"
+ODD_4 = rf"\A{BLANKS}(?:[0-9]{{1,2}}:|{LAST_DAY_IN_ZONE}|{ISO_DAY} 24:00:00[0.]* ?{MAY_BE_ZONE})"
 
 _STRICT = rf"\A{BLANKS}(-?[0-9]{{1,4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?![0-9])"
 
@@ -90,10 +98,22 @@ def parsed_date_of_3(value: Typed) -> Typed:
 
 def date_of_3(value: Typed) -> Typed:
     """A string as the date that CAST of Hive 3.1 makes of it: such a one, or one of ISO with a time or a zone."""
-    iso = f"TRY_CAST(regexp_extract({repeated(as_string(value), 2).sql}, '{_ISO}', 1) AS date)"
-    return Typed(f"COALESCE({parsed_date_of_3(value).sql}, {iso})", DATE)
+    iso = f"TRY_CAST(regexp_extract({repeated(as_string(value), 4).sql}, '{_ISO}', 1) AS date)"
+    return Typed(f"COALESCE({parsed_date_of_3(value).sql}, {_unless_odd(value, ODD_3, iso)})", DATE)
+
+
+def parsed_date_of_4(value: Typed) -> Typed:
+    """A string as the date that some functions of Hive 4 make of it: a day that there is, at its beginning."""
+    return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{_STRICT}', 1) AS date)", DATE)
 
 
 def date_of_4(value: Typed) -> Typed:
-    """A string as a date of Hive 4: a day that there is, at its beginning."""
-    return Typed(f"TRY_CAST(regexp_extract({as_string(value).sql}, '{_STRICT}', 1) AS date)", DATE)
+    """A string as the date that CAST of Hive 4 makes of it, where it reads a timestamp: such a one, in most texts."""
+    return Typed(_unless_odd(value, ODD_4, parsed_date_of_4(value).sql), DATE)
+
+
+def _unless_odd(value: Typed, odd: str, day: str) -> str:
+    """A date; an error at a text in which Hive may read another one: that of today, or one in a zone."""
+    source = repeated(as_string(value), 2).sql
+    error = f"CAST(concat('Hive may have another date for ', {source}) AS bigint)"
+    return f"IF(regexp_like({source}, '{odd}'), CAST(from_unixtime({error}) AS date), {day})"

@@ -11,21 +11,28 @@ from collections.abc import Callable
 
 from pysync.hiveql.differences import accepts, fails_without
 from pysync.views.casts import as_string, cast
-from pysync.views.date_strings import BLANKS, MONTH_OR_DAY, date_of_4, parsed_date_of_3, replaced
+from pysync.views.date_strings import (
+    BLANKS,
+    ISO_DAY,
+    LAST_DAY_IN_ZONE,
+    MAY_BE_ZONE,
+    MONTH_OR_DAY,
+    ZONE,
+    parsed_date_of_3,
+    parsed_date_of_4,
+    replaced,
+)
 from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import TIMESTAMP
 
 _HOUR, _MINUTE = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _OF_DAY = f"{_HOUR}:{_MINUTE}:{_MINUTE}"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_OFFSET = rf"[+-](?:0?[0-9]|1[0-7]):{_MINUTE}"
-_ZONE = rf" ?(?:Z|UTC|GMT|{_OFFSET})"
 _FRACTION = r"(?:\.([0-9]{1,3})[0-9]*)?"
 # Hive cuts what is behind the point to nine characters, up to the next blank.
 _IN_NINE = r"(?=\.[^\x00-\x20]{1,9}(?:[\x00-\x20]|\z))"
 _FULL = (
-    rf"\A{BLANKS}({_DAY})(?:[Tt]({_HOUR}:{_MINUTE})(?:(:{_MINUTE})(?:(\.[0-9]{{1,3}})[0-9]*)?)?"
-    rf"|(?: ({_OF_DAY})(?:{_IN_NINE}(\.[0-9]{{1,3}})[0-9]*)?)?{_ZONE}){BLANKS}\z|[\s\S]+"
+    rf"\A{BLANKS}({ISO_DAY})(?:[Tt]({_HOUR}:{_MINUTE})(?:(:{_MINUTE})(?:(\.[0-9]{{1,3}})[0-9]*)?)?"
+    rf"|(?: ({_OF_DAY})(?:{_IN_NINE}(\.[0-9]{{1,3}})[0-9]*)?)?{ZONE}){BLANKS}\z|[\s\S]+"
 )
 _FULL_TIME = (
     "x[1] || ' ' || COALESCE(x[2] || COALESCE(x[3], '') || COALESCE(x[4], ''), x[5] || COALESCE(x[6], ''), '00:00')"
@@ -43,12 +50,15 @@ _STRICT = (
     rf"{_FRACTION}{BLANKS}\z|[\s\S]+"
 )
 
-_WORD = rf"(?![AaPp][Mm]{BLANKS}\z)(?:[+-]|Z|[A-Za-z]{{2}})"
-_MAYBE_IN_ZONE = rf"\A{BLANKS}{_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]+)? ?{_WORD}"
+_MAYBE_IN_ZONE = rf"\A{BLANKS}{ISO_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]+)? ?{MAY_BE_ZONE}"
 _MAYBE_CUT = rf"\A{BLANKS}-?[0-9]{{1,6}}-[^.]*\.[0-9]{{9,}}(?:[^0-9\x00-\x20]|[\x00-\x20]+[^\x00-\x20])"
-_MAYBE_LAST_DAY = rf"\A{BLANKS}[0-9]{{4}}-(?:02-(?:29|3[01])|(?:0[469]|11)-31) ?{_WORD}"
-_MAYBE_DAY_IN_ZONE = rf"\A{BLANKS}{_DAY}(?![Tt][0-9]){_WORD}"
+_MAYBE_LAST_DAY = rf"\A{BLANKS}{LAST_DAY_IN_ZONE}"
+_MAYBE_DAY_IN_ZONE = rf"\A{BLANKS}{ISO_DAY}(?![Tt][0-9]){MAY_BE_ZONE}"
 _NO_DAY = rf"\A{BLANKS}[0-9]{{1,2}}:"
+_MAYBE = f"{_MAYBE_IN_ZONE}|{_MAYBE_CUT}|{_MAYBE_LAST_DAY}"
+MAYBE_3 = f"{_MAYBE}|{_MAYBE_DAY_IN_ZONE}"
+MAYBE_4 = f"{_MAYBE}|{_NO_DAY}"
+"""By version what may have a zone that Java knows, or, in Hive 4, has no date."""
 
 
 def _milliseconds(first: int) -> str:
@@ -64,17 +74,14 @@ def _later(day: str, first: int) -> str:
 
 def time_of_3(value: Typed) -> Typed:
     """A string as the timestamp that CAST of Hive 3.1 makes of it: months, days and so on may be too large."""
-    return _time(value, replaced(value, _LENIENT, _later(_LENIENT_DAY, 4), TIMESTAMP), parsed_date_of_3, _MAYBE_3)
+    plain = replaced(value, _LENIENT, _later(_LENIENT_DAY, 4), TIMESTAMP)
+    return _time(value, plain, parsed_date_of_3, MAYBE_3)
 
 
 def time_of_4(value: Typed) -> Typed:
     """The same of Hive 4, which takes only days and times that there are. It gives a time of day the date of today."""
-    return _time(value, replaced(value, _STRICT, _later("TRY_CAST(x[1] AS date)", 2), TIMESTAMP), date_of_4, _MAYBE_4)
-
-
-_MAYBE = f"{_MAYBE_IN_ZONE}|{_MAYBE_CUT}|{_MAYBE_LAST_DAY}"
-_MAYBE_3 = f"{_MAYBE}|{_MAYBE_DAY_IN_ZONE}"
-_MAYBE_4 = f"{_MAYBE}|{_NO_DAY}"
+    plain = replaced(value, _STRICT, _later("TRY_CAST(x[1] AS date)", 2), TIMESTAMP)
+    return _time(value, plain, parsed_date_of_4, MAYBE_4)
 
 
 def _time(value: Typed, plain: Typed, date_of: Callable[[Typed], Typed], maybe: str) -> Typed:

@@ -9,7 +9,15 @@ from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
 from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
-from pysync.views.date_strings import date_of_2, date_of_3, date_of_4, parsed_date_of_2, parsed_date_of_3, time_of_2
+from pysync.views.date_strings import (
+    date_of_2,
+    date_of_3,
+    date_of_4,
+    parsed_date_of_2,
+    parsed_date_of_3,
+    parsed_date_of_4,
+    time_of_2,
+)
 from pysync.views.moments import MOMENTS, date_format, date_format_of_java_util, moved
 from pysync.views.months import MONTHS
 from pysync.views.numbers import ANGLES_OR_NULL
@@ -32,6 +40,7 @@ _MOST_WRITTEN = 30  # digits of a decimal that Hive 2.3 is known to write
 DateOf = Callable[[Typed], Typed]
 _OF_TWO_DATES = "datediff"
 _OF_DAYS = frozenset({"add_months", "date_add", "date_sub", "dayofweek", "last_day"}) | {"next_day", "to_date", "trunc"}
+_NEVER_OF_TIMES = frozenset({"date_add", "date_sub", "dayofweek", "trunc"})  # Hive 4 reads a date in their strings
 _OF_MOMENTS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "weekofyear", "year"})
 
 
@@ -188,7 +197,8 @@ class Hive4Rules(Hive2Rules):
     functions: Mapping[str, Callable[..., Typed]] = {
         **OF_HIVE_4,
         **ANGLES_OR_NULL,
-        **_of_strings(date_of_4, _OF_DAYS | _OF_MOMENTS),
+        **_of_strings(parsed_date_of_4, _OF_DAYS & _NEVER_OF_TIMES),
+        **_of_strings(date_of_4, (_OF_DAYS | _OF_MOMENTS) - _NEVER_OF_TIMES),
         "date_format": date_format,
     }
     is_java_util = False
