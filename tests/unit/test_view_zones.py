@@ -9,6 +9,7 @@ import pytest
 
 from pysync.base.errors import UsageError
 from pysync.config import load_config
+from pysync.hiveql.differences import accepting
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.model.names import TableName
 from pysync.views.translation import translated_text
@@ -132,3 +133,27 @@ def test_a_time_zone_has_a_name_of_the_tz_database(zone: str, is_one: bool, tmp_
     else:
         with pytest.raises(UsageError, match=r"source.hive_time_zone: .* is not a time zone; write Europe/Oslo"):
             load_config(file)
+
+
+@pytest.mark.parametrize(("hive", "failing"), [("2.3", set()), ("3.1", {"odd-time"}), ("4", {"odd-time"})])
+def test_a_string_is_a_timestamp_as_its_version_reads_it(hive: str, failing: set[str]) -> None:
+    """What Hive 2.3 reads is known of each text: what is no time is NULL."""
+    with accepting(()) as (_, found):
+        translated("cast(s as timestamp)", hive, "UTC")
+    assert found == failing
+    with accepting(["odd-time"]) as (differences, found):
+        assert "views_accept" not in translated("cast(s as timestamp)", hive, "UTC")
+    assert (differences, found) == (failing, set())
+
+
+@pytest.mark.parametrize("expression", ["to_date(s)", "year(s)", "last_day(s)", "cast(s as date)"])
+def test_a_string_that_hive_may_read_as_another_date_is_an_error(expression: str) -> None:
+    """Hive 4 gives a time of day the date of today. Before, it was NULL in Athena."""
+    assert "Hive may have another date for " in translated(expression, "4", None)
+    assert "Hive may have another date for " not in translated("date_add(s, 1)", "4", None)
+
+
+def test_times_before_1900_are_known_in_utc() -> None:
+    assert "BETWEEN -12219292800 AND 253402300799" in translated("from_unixtime(n)", "2.3", "UTC")
+    assert "BETWEEN -2208902400 AND 253402214400" in translated("from_unixtime(n)", "2.3", "Europe/Berlin")
+    assert "'1900-01-02 00:00:00'" in translated("from_utc_timestamp(ts, 'Asia/Tokyo')", "4", "UTC")
