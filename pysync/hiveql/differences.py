@@ -16,7 +16,8 @@ from pysync.hiveql.refusal import CannotTranslate
 
 DIFFERENCES: Mapping[str, str] = {
     "char-blanks": "a char ends with blanks, which never count, where Hive leaves them out or counts them in places",
-    "decimal-average": "an average of decimals is a number where Hive 3.1 makes it NULL for lack of digits",
+    "decimal-average": "an average of decimals is a number of its type where Hive 3.1 makes it NULL for lack of "
+    "digits, or has more",
     "double-text": "a double as text may have other last digits; a float has seven",
     "json-text": "in JSON, a long or large double may have other last digits, and an object with equal keys another "
     "order; without this, Athena fails there",

@@ -25,7 +25,7 @@ def _array(*values: Typed) -> Typed:
 
 def _map(*values: Typed) -> Typed:
     keys, items = values[::2], values[1::2]
-    constants = {it.literal for it in keys if it.literal is not None}
+    constants = {str(it.literal) for it in keys if it.literal is not None}  # 1 and "1" are one key of a map of strings
     if len(keys) != len(items) or not keys or len(constants) < len(keys):
         raise CannotTranslate("a map whose keys are not all different constants")
     kind = HiveType("map", within=(common(it.type for it in keys), common(it.type for it in items)))

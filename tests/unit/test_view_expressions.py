@@ -221,6 +221,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("f % cast(d as decimal(38,10))", "a cast from decimal(38,10) to double"),
         ("cast(d as decimal(38,10)) / cast(d as decimal(18,4))", "rounds twice"),
         ("map(id, 1)", "not all different constants"),
+        ("map(1, 'a', '1', 'b')", "not all different constants"),
         ("f = id", "as keys of a join"),
         ("greatest(f, r)", "values of double and float"),
         ("greatest(id, dt)", "values of int and date"),

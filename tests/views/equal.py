@@ -124,6 +124,12 @@ def _are_texts(one: Any, other: Any) -> bool:
     return {type(one), type(other)} <= {str, type(None)}
 
 
+def _is_rounded(one: Any, other: Any) -> bool:
+    """Whether Hive has NULL, or more digits of the same number."""
+    both = isinstance(one, Decimal) and isinstance(other, Decimal)
+    return one is None or (both and abs(one - other) <= Decimal(1).scaleb(other.as_tuple().exponent) / 2)
+
+
 def _are_zeros(one: Any, other: Any) -> bool:
     return isinstance(one, float) and one == other == 0
 
@@ -142,7 +148,7 @@ def _is_odd_time(one: Any, other: Any) -> bool:
 
 ALIKE: Mapping[str, Alike] = {
     "char-blanks": _are_alike_but_for_blanks,
-    "decimal-average": lambda one, _: one is None,
+    "decimal-average": _is_rounded,
     "double-text": _have_the_same_numbers,
     "json-text": lambda one, other: _have_the_same_numbers(one, other) or _have_the_same_characters(one, other),
     "negative-zero": _are_zeros,
