@@ -87,7 +87,7 @@ def _print(summary: Json, rows: list[Json]) -> None:
     states = ", ".join(f"{summary[it]} {it}" for it in _STYLES if summary[it])
     echo(f"{name}: {count(summary['views'], 'view')}{': ' if states else ''}{states}")
     if summary["failing"]:
-        echo(f"{name}: {count(summary['failing'], 'view')} of them fail in Athena at some values (docs/aws.md)")
+        echo(f"{name}: at some values Athena fails at {summary['failing']} of them (docs/aws.md)")
     for line in _gains(summary):
         echo(f"{name}: {line}")
 
