@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 
 from pysync.base.bounded import NoAnswer
 from pysync.base.errors import PysyncError
+from pysync.config import load_config
 from pysync.metastore.reads import Reads
+from pysync.parts import ALL_PARTS
+from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.viewing import ViewsOfSource
 from pysync.sidecar.why import EndsReader
 from pysync.targets.glue import GlueSettings
+from tests.support.sidecars import Place
 
 
 class Source:
@@ -78,3 +83,22 @@ def test_an_error_is_not_kept() -> None:
         with pytest.raises(PysyncError, match="no such host"):
             asked({})
     assert len(failures) == 2
+
+
+class GluePlace(Place):
+    """Its target is a Glue that nobody asks."""
+
+    def target(self) -> str:
+        return 'name = "lake"\nkind = "glue"\nregion = "eu-west-1"\nendpoint_url = "http://127.0.0.1:1"'
+
+
+@pytest.mark.parametrize(("place", "is_offered"), [(GluePlace, True), (Place, False)])
+def test_a_sidecar_offers_it_if_a_target_translates_views(place: type[Place], is_offered: bool, tmp_path: Path) -> None:
+    sidecar = Sidecar(load_config(place(tmp_path).file), ALL_PARTS, bridge=False)
+    try:
+        assert ("views" in sidecar.answers) == is_offered
+        if is_offered:
+            with pytest.raises(PysyncError, match="metastore is not set"):
+                sidecar.answers["views"]({})
+    finally:
+        sidecar.stop()
