@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pysync.copy.snapshot_files import RowFiles, SnapshotFiles
@@ -34,7 +33,7 @@ class Arrived:
     def of(cls, files: SnapshotFiles) -> Arrived:
         """What a target has when it has the rows of these files."""
         highest = files.snapshot.highest
-        lowest = min((it.first for it in _deltas(files.rows)), default=highest + 1)
+        lowest = min((it.first for it in _deltas(files)), default=highest + 1)
         return cls(_base(files), lowest, highest, files.snapshot.missing_in(lowest, highest))
 
     @classmethod
@@ -71,7 +70,7 @@ def files_added(files: SnapshotFiles, arrived: Arrived, kind: Transactional) -> 
     snapshot = files.snapshot
     if not _remains(files, arrived) or any(arrived.lacks_any(it.first, it.last, snapshot) for it in files.deletes):
         return None
-    new = [it for it in _deltas(files.rows) if arrived.lacks_any(it.first, it.last, snapshot)]
+    new = [it for it in files.rows if not _is_base(it) and arrived.lacks_any(it.first, it.last, snapshot)]
     # A compactor has brought rows together which do not say what write they are of.
     if kind == "insert_only" and any(arrived.has_any(it.first, it.last) for it in new):
         return None
@@ -85,16 +84,21 @@ def _remains(files: SnapshotFiles, arrived: Arrived) -> bool:
         _base(files) == arrived.base
         and snapshot.highest >= arrived.highest
         and {*snapshot.missing_in(arrived.lowest, arrived.highest)} <= {*arrived.without}
-        and (not has_deltas or any(it.first <= arrived.lowest <= it.last for it in _deltas(files.rows)))
+        and (not has_deltas or any(it.first <= arrived.lowest <= it.last for it in _deltas(files)))
     )
 
 
-def _deltas(rows: Iterable[RowFiles]) -> list[RowFiles]:
-    return [it for it in rows if it.name.startswith("delta_")]
+def _deltas(files: SnapshotFiles) -> list[RowFiles]:
+    return [it for it in (*files.rows, *files.deletes) if not _is_base(it)]
+
+
+def _is_base(directory: RowFiles) -> bool:
+    """Whether it has the rows from before all deltas."""
+    return directory.first == 0
 
 
 def _base(files: SnapshotFiles) -> str:
     """A digest of the files with rows that are in no delta."""
-    of_base = [it for it in files.rows if not it.name.startswith("delta_")]
+    of_base = filter(_is_base, files.rows)
     parts = [f"{it.name} {[(file.name, file.size, file.time) for file in it.files]}" for it in of_base]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -66,7 +66,8 @@ class Form:
 
     `columns` are names and Hive types. `delimiter`, `null` and `header` (lines per file) are for text only.
     Of a `transactional` table only the rows of the `snapshot` are read, which an event does not have; a file's columns
-    are those of the table by their places (`by_place`), or else by their names.
+    are those of the table by their places (`by_place`), or else by their names. Another table of the name, which was
+    `created` at another time (s), counts its writes anew.
     """
 
     format: str
@@ -77,6 +78,7 @@ class Form:
     header: int = 0
     transactional: Transactional = ""
     by_place: bool = False
+    created: int = 0
     snapshot: Snapshot | None = None
 
     @property

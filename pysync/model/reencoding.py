@@ -75,13 +75,14 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 class Frame:
     """What a table's definition says of the files of all its partitions. Unless `plain`, none is rewritten.
 
-    Of a `transactional` table only some rows in the files count; `by_place` as for a Form.
+    Of a `transactional` table only some rows in the files count; `by_place` and `created` as for a Form.
     """
 
     plain: bool
     provider: str = ""
     transactional: Transactional = ""
     by_place: bool = False
+    created: int = 0
     properties: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[tuple[str, str], ...] = ()
 
@@ -103,6 +104,7 @@ def frame_of(table: Any) -> Frame:
         "" if provider == "hive" else provider,
         transactional_kind(table),
         table.id is not None,  # as Hive 4 reads them, which alone sets it
+        table.createTime or 0,
         properties,
         _columns(storage),
     )
@@ -138,7 +140,9 @@ def form_of(
     if not columns or not all(_is_read(of, kind) for _, of in columns) or not _are_distinct(columns):
         return None
     form = _form(kind, to, columns, frame.properties, {**frame.properties, **serde, **(parameters or {})})
-    return form and replace(form, transactional=frame.transactional, by_place=frame.by_place)
+    if form is None or not frame.transactional:
+        return form
+    return replace(form, transactional=frame.transactional, by_place=frame.by_place, created=frame.created)
 
 
 def alter(item: Any, form: Form) -> None:

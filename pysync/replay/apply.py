@@ -13,7 +13,7 @@ import structlog
 from pysync.base.crashpoints import crash_point
 from pysync.base.errors import PysyncError
 from pysync.model.describe import describe
-from pysync.model.operation import DropDatabase, Operation, Refresh
+from pysync.model.operation import DropDatabase, Operation, Refresh, RenameTable
 from pysync.replay.batch import Job, Tries
 from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.progress import Progress
@@ -214,6 +214,8 @@ class Applier:
                 outcome = self._refresher.apply(lane.target, operation)
             else:
                 outcome = lane.target.apply(self._refresher.placed(operation))
+                if isinstance(operation, RenameTable) and outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
+                    self._refresher.renamed(operation)
         except (Rejected, Stopped):
             raise
         except Exception as error:

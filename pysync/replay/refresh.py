@@ -156,6 +156,12 @@ class Refresher:
         place = None if database is None else first_home(database.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
+    def renamed(self, operation: RenameTable) -> None:
+        """Note that the target has done this."""
+        if operation.mark.formerly:
+            new = self._translator.mapping.source_table(operation.new_name, operation.mark)
+            self.reads.rename(TableName.parse(operation.mark.formerly), new)
+
     def whole(self, operation: Operation) -> Refresh | None:
         """The refresh of the table that the operation describes in part; None without a source."""
         return reread(operation, self._translator.mapping.source_table) if self._source is not None else None

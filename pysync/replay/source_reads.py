@@ -46,6 +46,11 @@ class SourceReads:
         with self._lock:
             return None if self._forgotten >= when else {key for key, at in self._last.items() if at >= when}
 
+    def rename(self, old: TableName, new: TableName) -> None:
+        """The target has the rows of a transactional table under another name, `new` at the source."""
+        if (snapshot := self.snapshots.pop(old, None)) is not None:
+            self.snapshots[new] = snapshot
+
     def _note(self, key: str) -> None:
         with self._lock:
             self._last[key] = self._clock()

@@ -99,6 +99,24 @@ def test_each_state_arrives_as_hive_selects_it(stage: Stage, spark: SparkSession
         )
 
 
+def test_rows_are_read_under_the_name_that_a_table_gets(stage: Stage, spark: SparkSession) -> None:
+    hive: Any = stage.source
+
+    def arrives(name: str) -> None:
+        wanted = hive.rows("w", f"select * from {name}")
+        wait_for_value(partial(what_differs, spark, stage, name, wanted), "", seconds=180, what=name)
+
+    full = "stored as orc tblproperties('transactional'='true')"
+    hive.run(f"create table w.before (id int, s string) {full}", "insert into w.before values (1,'x'),(2,'y')")
+    arrives("before")
+    hive.run("alter table w.before rename to w.after")
+    arrives("after")
+    hive.run("insert into w.after values (3,'z')")
+    arrives("after")
+    hive.run("delete from w.after where id = 1")
+    arrives("after")
+
+
 def test_verify_finds_no_drift(stage: Stage) -> None:
     """After the states above."""
     compared = pysync("verify", "w", "-c", stage.config_file, seconds=300)

@@ -9,6 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
+from pysync.model.names import TableName
+from pysync.model.snapshot import Snapshot, Transactions
 from pysync.queue import QueueFull
 from pysync.replay import drain as drain_module
 from pysync.replay.brake import Brake
@@ -18,7 +20,7 @@ from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_for_value, wait_until
-from tests.support.drains import ATTEMPTS, NEVER, create, drop
+from tests.support.drains import ATTEMPTS, NEVER, create, drop, rename
 from tests.support.events import event
 from tests.support.queues import stand_between
 
@@ -47,6 +49,16 @@ def test_an_operation_whose_outcome_is_unknown_is_applied_again(bench):
     bench.run()
     assert bench.target.positions() == [1, 1, 1]
     assert bench.parked() == []
+
+
+def test_after_a_rename_the_rows_of_a_transactional_table_are_known_by_its_new_name(bench):
+    snapshot = Snapshot(3, Transactions(9))
+    bench.append(create("db.t"))
+    bench.run()
+    bench.drain.reads.snapshots[TableName("db", "t")] = snapshot
+    bench.append(rename("db.t", "db.u"), rename("db.other", "db.new"))
+    bench.run()
+    assert bench.drain.reads.snapshots == {TableName("db", "u"): snapshot}
 
 
 def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):

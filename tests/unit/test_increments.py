@@ -55,6 +55,8 @@ BASE = "base_0000001"
         (0, [], [ONE], [ONE]),
         (1, [BASE], [BASE, TWO], [TWO]),
         (2, [ONE, TWO, DELETED], [ONE, TWO, DELETED, THREE], [THREE]),
+        (2, [BASE, DELETED], [BASE, DELETED, THREE], [THREE]),
+        (2, [BASE, DELETED], [BASE, THREE], None),
         (2, [ONE, TWO], [ONE_TO_THREE], [ONE_TO_THREE]),
         (1, [ONE], [ONE, TWO, DELETED], None),
         (1, [ONE], [BASE, TWO], None),

@@ -306,6 +306,7 @@ def test_an_increment_adds_to_what_the_marker_names():
     assert inserted(3, [*there, ("part-00009-0123456789abcdef.snappy.parquet", 5)]).increment() is None
     assert inserted(3, there, replace(ACID, columns=(("id", "bigint"),))).increment() is None
     assert inserted(3, there, replace(ACID, by_place=True)).increment() is None
+    assert inserted(3, there, replace(ACID, created=1)).increment() is None, "another table of that name"
 
 
 def test_an_increment_is_replaced_where_its_marker_cannot_say_what_arrived():
