@@ -55,7 +55,7 @@ def read_snapshot(session: SparkSession, form: Form, files: SnapshotFiles, arriv
         rows = rows.where(~_is_among(arrived))
     deleted = [file for it in files.deletes for file in it.files]
     if deleted:
-        keys = _of_writes(session, deleted, _DELETE).where(_is_in(files.snapshot)).select(*_KEY).distinct()
+        keys = _of_writes(session, deleted, _DELETE).where(_is_in(files.snapshot)).select(*_KEY)
         rows = rows.join(keys, list(_KEY), "left_anti")
     return rows.select("values.*")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from pysync.base import logs
-from tests.bench import bootstrap, capture, copy, frame, glue, main, replay, scrapes
+from tests.bench import bootstrap, capture, copy, frame, glue, main, replay, scrapes, snapshots
 
 BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "main": main.run,
@@ -19,6 +19,7 @@ BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "bootstrap": bootstrap.run,
     "glue": glue.run,
     "scrapes": scrapes.run,
+    "snapshots": snapshots.run,
 }
 
 
