@@ -73,7 +73,7 @@ def test_what_was_made_before_is_at_the_target_when_it_returns(
     assert target.table("dr_shop", "orders") is not None
     assert (found["state"], found["code"]) == ("there", "there")
     done = pysync("wait", "shop", "-c", stage.config_file)
-    assert (done.returncode, done.stdout.partition(" up to event ")[0]) == (0, "replica has shop")
+    assert (done.returncode, done.stdout.partition(" up to event ")[0]) == (0, "replica has all changes of shop")
 
 
 def test_changes_that_are_still_in_the_spool_are_waited_for(stage: Stage, source: Metastore, target: Metastore) -> None:

@@ -64,7 +64,9 @@ class Upto:
             self._upto = verdict
         behind = self._reaching.verdict(self._upto)
         name, target = self._reaching.objects.source, self._reaching.drain.name
-        return behind or WaitVerdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
+        return behind or WaitVerdict(
+            THERE, "there", f"{target} has all changes of {name} up to event {self._upto}", None, self._upto
+        )
 
     def end(self) -> bool:
         """Nothing is pinned."""
