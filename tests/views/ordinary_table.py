@@ -34,8 +34,8 @@ def _file(judge: str, zone: str) -> Path:
 
 
 def table() -> str:
-    """A row for each category, with the numbers of each Hive in the first zone; then a row for each zone and Hive."""
-    return "\n".join([*_by_category(), "", *_by_zone()])
+    """A row for each zone and Hive that were judged; then one for each category, in the first zone."""
+    return "\n".join([*_by_zone(), "", *_by_category()])
 
 
 def _read(judge: str, zone: str) -> Counts:
@@ -62,7 +62,7 @@ def _by_zone() -> Iterator[str]:
     yield f"| time zone | Hive | {' | '.join(_TOLD)} | no view in this Hive |"
     yield "|---" * (len(_TOLD) + 3) + "|"
     for zone in ZONES:
-        for judge in SETTINGS:
+        for judge in (it for it in SETTINGS if _file(it, zone).exists()):
             total = sum(map(Counter, _read(judge, zone).values()), Counter[str]())
             cells = (str(total[it]) for it in (*_TOLD, "unread"))
             yield f"| {zone} | {judge.removeprefix('hive-')} | {' | '.join(cells)} |"
