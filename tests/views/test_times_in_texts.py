@@ -15,7 +15,7 @@ from tests.views.report import tell
 from tests.views.times_in_texts import COLUMNS, texts
 from tests.views.world import SETTINGS, World, write_rows
 
-_SEED, _COUNT = 1, 4000
+_SEED, _COUNT = 1, 8000
 _ERRORS: Mapping[str, str] = {"hive-3.1.3": f"{MAYBE_3}|{ODD_3}", "hive-4.2.0": f"{MAYBE_4}|{ODD_4}"}
 """What matches is an error in Athena."""
 _OTHER = re.compile(r"\s*(?:[-+0]|[0-9]{1,3}-|[0-9]{5}|1[0-5])|.*9999|[^.]*\.[0-9]{3,8}[1-9]", re.DOTALL)
