@@ -8,7 +8,7 @@ from functools import wraps
 from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import LongProducts, is_zero
-from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number
+from pysync.views.casts import as_string, is_day, is_plain_integer, is_plain_number, is_second
 from pysync.views.date_strings import (
     date_of_2,
     date_of_3,
@@ -129,7 +129,7 @@ class Hive2Rules(HiveRules):
             return _decimal_of(value, to, self.decimals)
         if to == DATE and _is_unread(value):
             return self.date_of(value)
-        if to == TIMESTAMP and value.type.is_text and (value.literal is None or is_day(str(value.literal))):
+        if to == TIMESTAMP and value.type.is_text and not is_second(str(value.literal)):
             return SessionTimes(self._zone, self.is_java_util).on_clock(self.time_of(value))
         return HiveRules.cast(self, self.decimal_as_text(value) if to == STRING else value, to)
 

@@ -91,8 +91,9 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, cast(concat(substr(s, 1, 4), '-02-30') as timestamp) from z where s rlike '^2'",
         "select id, cast(concat(s, 'Z') as timestamp), cast(concat(day, 'T10:20:30') as timestamp) from z",
         "select id, cast(concat(s, ' Europe/Oslo') as timestamp), cast(concat(s, '+02:00') as timestamp) from z",
-        "select id, cast(concat(s, '.1234567890123') as timestamp), cast(concat(' ', day, ' ') as timestamp) from z",
-        "select id, cast(concat(day, ' 7:5:3') as timestamp), cast(concat(day, ' 10:20') as timestamp) from z",
+        "select id, cast(concat(s, '.1250000000000') as timestamp), cast(concat(' ', day, ' ') as timestamp) from z",
+        "select id, cast(concat(day, ' 7:5:3') as timestamp), cast(concat(day, ' 10:20') as timestamp) from z "
+        "where day <> ''",
         "select id, cast(concat(day, ' 99:99:99') as timestamp), cast('0000-00-00' as timestamp) from z",
     ),
     "files": (
