@@ -42,7 +42,7 @@ _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]
 ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 ZONE = r" ?(?:Z|UTC|GMT|[+-](?:0?[0-9]|1[0-7]):[0-5][0-9])"
 """Behind a day or a time a zone that every Java knows."""
-MAY_BE_ZONE = rf"(?![AaPp][Mm]{BLANKS}\z)(?:[+-]|Z|[A-Za-z]{{2}})"
+MAY_BE_ZONE = rf"(?![AP][Mm]{BLANKS}\z)(?:[+-]|Z|[A-Z][A-Za-z])"
 """The beginning of what Java may know as a zone."""
 LAST_DAY_IN_ZONE = rf"[0-9]{{4}}-(?:02-(?:29|3[01])|(?:0[469]|11)-31)(?: [0-9:.]+)? ?{MAY_BE_ZONE}"
 """A day with a zone: Java makes one that the month does not have the last one."""
