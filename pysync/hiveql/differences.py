@@ -19,8 +19,8 @@ DIFFERENCES: Mapping[str, str] = {
     "decimal-average": "an average of decimals is a number of its type where Hive 3.1 makes it NULL for lack of "
     "digits, or has more",
     "double-text": "a double as text may have other last digits; a float has seven",
-    "json-text": "in JSON, a long or large double may have other last digits, and an object with equal keys another "
-    "order; without this, Athena fails there",
+    "json-text": "in JSON, a long or large double may have other last digits, and an object with equal keys, or "
+    "one of an array, another order; without this, Athena fails there",
     "negative-zero": "0.0 and -0.0 are equal, where Hive may take them for two values",
     "odd-time": "a time before 1900 or after 9999 may be another one, and a text that is no time written in full, or "
     "has a zone, NULL or midnight; without this, Athena fails there",

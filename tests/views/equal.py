@@ -113,7 +113,7 @@ def _are_alike_but_for_blanks(one: Any, other: Any) -> bool:
 
 def _have_the_same_characters(one: Any, other: Any) -> bool:
     """As two objects of JSON have whose keys are in another order."""
-    return isinstance(one, str) and isinstance(other, str) and one[:1] == "{" and sorted(one) == sorted(other)
+    return isinstance(one, str) and isinstance(other, str) and one[:1] in {"{", "["} and sorted(one) == sorted(other)
 
 
 def _are_near(one: Any, other: Any) -> bool:
