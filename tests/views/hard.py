@@ -349,6 +349,12 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select year(h.dt) as y, upper(h.v), sum(h.k), count(*) from h group by year(h.dt), upper(h.v) with cube",
         "select extract(year from dt), extract(week from dt), extract(quarter from dt), extract(month from ts) from h",
         "select extract(day from dt), extract(dayofweek from dt), extract(second from ts) from h",
+        "select k, s, count(*), grouping(k), grouping(s) from h group by k, s with rollup",
+        "select coalesce(s, 'none'), count(*), sum(d) from h group by coalesce(s, 'none'), ok with rollup",
+        "select upper(s), k % 3, count(distinct id) from h group by upper(s), k % 3 with cube",
+        "select year(dt), month(dt), sum(d), count(*) from h group by year(dt), month(dt) with rollup",
+        "select ok, k, sum(d) from h group by ok, k grouping sets ((ok, k), (ok), ())",
+        "select ok, k, count(*) from h group by cube(ok, k)",
     ),
     "averages over windows": (
         "select id, avg(d) over (partition by k), avg(e) over (partition by ti) from h",
