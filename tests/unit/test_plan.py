@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
 from pysync.model.event import VISITED, Kind
+from pysync.model.home import Condition
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
@@ -23,6 +25,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
+    RequestReread,
 )
 from pysync.replay.window.fold import TableState, fold
 from pysync.replay.window.plan import leftover, plan
@@ -324,6 +327,13 @@ def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
     assert (type(left), left.table, left.mark, left.deleted_locations) == (DropTable, T, rename.mark, ())
     assert left.visited == ("west", "onprem")
     assert leftover(one(Kind.CREATE_TABLE)) is None
+
+
+def test_of_a_rename_into_what_is_gone_both_ways_the_home_is_asked_for_the_old_name():
+    rename = one(Kind.ALTER_TABLE, after=[table("gone", "t")], environment={VISITED: "west"})
+    asked = leftover(replace(rename, condition=Condition(chain_length=2)))
+    assert (type(asked), asked.database, asked.table) == (RequestReread, T.database, T.table)
+    assert (asked.home, asked.chain_length, asked.visited) == ("onprem", 3, ("west", "onprem"))
 
 
 def test_a_refresh_asks_for_what_its_event_says():
