@@ -91,12 +91,7 @@ class Resyncs:
         snapshots = source is not None and settings.transactional == "snapshot" and settings.mode != "shadow"
         translates = settings.translates_views and settings.mode != "shadow"
         views = RedefinedTables(
-            rows,
-            scope,
-            translator.mapping,
-            translates=translates,
-            hive=lambda: settings.source_hive,
-            clock=timer,
+            rows, scope, translator.mapping, translates=translates, hive=lambda: settings.source_hive, clock=timer
         )
         history = HistoryReplay(queue, rows, policy, opened)
         read = origin or BootstrapOrigin(opened)
