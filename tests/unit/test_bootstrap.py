@@ -28,7 +28,7 @@ from pysync.resync import feed as feed_module
 from pysync.resync import healing, job
 from pysync.resync.bootstrap import begin_bootstraps, bootstrap_status
 from pysync.resync.feed import _CHUNK, Feed
-from pysync.resync.refreshes import Refreshes
+from pysync.resync.refreshes import LIVING, Refreshes
 from pysync.resync.triggers import Resyncs
 from pysync.resync.wanted import RefreshScope, everything, place
 from pysync.targets.base import Outcome, Rejected
@@ -36,6 +36,7 @@ from tests.support import wait_for_items, wait_for_value, wait_until
 from tests.support.events import settings
 from tests.support.queues import Reopener
 from tests.support.refreshing import Hms, Target
+from tests.support.resyncs import Bench
 
 URI = "thrift://127.0.0.1:1"
 
@@ -158,6 +159,7 @@ def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
     (found,) = stand.status()["targets"]
     assert (found["in_scope"], found["tables"], found["partitions"]) == (66, 66, 132)
     assert found["seconds_left"] == 0.0
+    assert stand.queue.notes.get(LIVING) is not None, "the source was read for it"
     (kept,) = stands(source, dr={}).status()["targets"]
     assert (kept["tables"], kept["partitions"]) == (66, 132), "also by a process that begins later"
 
@@ -368,6 +370,26 @@ def test_what_is_refused_for_good_stays_parked_and_is_not_counted(stands) -> Non
     stand.start("dr")
     stand.wait_for("finished")
     assert (stand.queue.target("dr").parked.count(), stand.status()["targets"][0]["tables"]) == (1, 2)
+
+
+def test_the_status_says_how_fast_and_how_long_since_this_process_began(reopen: Reopener) -> None:
+    def work(bench: Bench, tables: int) -> dict[str, Any]:
+        bench.now += 8
+        bench.resyncs.bootstrap.tally.note(bench.queue.last + tables, Count(tables, 40))
+        return bench.resyncs.bootstrap.status()
+
+    source = Hms(*(f"db.t{number}" for number in range(12)))
+    first = Bench(reopen(), source)
+    first.resyncs.bootstrap.begin(1)
+    first.pauses = True
+    first.turn()
+    shown = work(first, 4)
+    assert (shown["tables"], shown["tables_per_second"], shown["partitions_per_second"]) == (4, 0.5, 5.0)
+    assert shown["seconds_left"] == 16.0
+    first.resyncs.bootstrap.tally.settle(first.queue.last + 4)
+    second = Bench(reopen(), source)
+    shown = work(second, 2)
+    assert (shown["tables"], shown["tables_per_second"], shown["seconds_left"]) == (6, 0.25, 24.0)
 
 
 def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) -> None:

@@ -25,7 +25,7 @@ from pysync.replay.window.leaving import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync import job
 from pysync.resync.bootstrap import BootstrapOrigin, begin_bootstraps, bootstrap_status
-from pysync.resync.refreshes import Refreshes
+from pysync.resync.refreshes import LIVING, Refreshes
 from pysync.resync.triggers import Resyncs
 from pysync.resync.wanted import EVERYTHING, everything
 from pysync.sections import SourceConfig
@@ -107,6 +107,7 @@ def test_a_load_puts_what_the_dump_has_and_drops_what_it_has_not(loads, tmp_path
     assert sorted(it.key for it in target.applied if isinstance(it, PutTable)) == ["db.a", "db.b", "db.days"]
     assert [len(it.partitions) for it in target.applied if isinstance(it, PutPartitions)] == [2]
     assert [it.key for it in target.applied if isinstance(it, DropTable)] == ["db.gone"]
+    assert load.queue.notes.get(LIVING) is None, "the source was not read"
 
 
 def test_of_a_dump_of_some_tables_only_those_are_read_and_none_of_the_others_dropped(loads, tmp_path: Path) -> None:
