@@ -41,6 +41,7 @@ _WORKERS_OF_TARGETS = (
     "resync-",
     "trash-",
     "verify-",
+    "versions-",
 )
 _LOG = "notification-log"
 """The name of the worker that reads the notification log."""

@@ -146,7 +146,7 @@ def _mend(verification: Verification, report: Report, show: ShowProgress) -> Non
     repair(
         verification.config,
         report.target,
-        verification.metadata(report.drift),
+        verification.for_sidecar(report.drift),
         lambda state: show(f"repair: {state}", 0, 0),
     )
     verification.copy_files(report.drift, show)

@@ -20,11 +20,12 @@ from typing import TypeVar
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from pysync.copy.copy_round import Copied, Removed, Round, Step
+from pysync.copy.copy_round import Copied, Elsewhere, Removed, Round, Step, nowhere
 from pysync.copy.pack import pack
 from pysync.copy.progress import CopyProgress
 from pysync.copy.requests import CopyRefused, Failed, differences, encode, files_missing
 from pysync.copy.workers import Workers
+from pysync.model.data_versions import version_in, without_version
 from pysync.model.file_differences import FileDifference, FileStatus, Pair
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
@@ -70,8 +71,10 @@ class Copier:
         with classified():
             return self._survey(pairs, keeps_unfinished=True)
 
-    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
-        """Bring the second directory of each pair to what the first holds now.
+    def copy(
+        self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None, elsewhere: Elsewhere = nowhere
+    ) -> Copied:
+        """Bring the second directory of each pair, or the one `elsewhere`, to what the first holds now.
 
         Files are removed where the pair `removes_extras`; never where the first directory itself is not there. Files
         that pysync did not copy are neither removed nor replaced. `removed` is called for each removal, also if this
@@ -83,16 +86,21 @@ class Copier:
         remaining = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
             with classified():
-                done, remaining = self._round(remaining, removed)
+                done, remaining = self._round(remaining, removed, elsewhere)
             total = total.plus(done)
             if not remaining:
                 return total
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can copy it")
 
-    def _round(self, pairs: Sequence[Pair], removed: Removed) -> tuple[Copied, list[Pair]]:
-        """Survey, copy and publish once; also returns the pairs to begin again, as their source changed meanwhile."""
+    def _round(self, pairs: Sequence[Pair], removed: Removed, elsewhere: Elsewhere) -> tuple[Copied, list[Pair]]:
+        """Survey, copy and publish once; also returns the pairs to begin again, as their source changed meanwhile, and
+        those elsewhere.
+        """
         began = time.monotonic()
         run = Round(self._survey(pairs), f"{self._prefix}{next(self._rounds)}-")
+        moved = {it.pair: new for it in run.differences if run.removes_or_replaces(it) and (new := elsewhere(it.pair))}
+        if moved:
+            run = Round([it for it in run.differences if it.pair not in moved], run.prefix)
         self._log_survey(run)
         _refuse_foreign(run)
         try:
@@ -107,7 +115,17 @@ class Copier:
             with suppress(Exception):
                 self._steps(run.discards())
             raise
-        return run.came_to(changed), [pair for pair in pairs if pair in changed]
+        return run.came_to(changed), [moved.get(pair, pair) for pair in pairs if pair in changed or pair in moved]
+
+    def discard(self, directory: str, base: str) -> None:
+        """Remove a directory, with all that is in it, below `base`. No error if it is not there.
+
+        Raises Unavailable, and Rejected where it may not be removed.
+        """
+        if not version_in(directory) or without_version(directory) != base:
+            raise Rejected(f"{directory} is no directory of pysync's below {base}")
+        with classified():
+            self._steps([("discard", directory, base)])
 
     def note_removed(self, files: int, first: str, removed: Removed) -> None:
         """Count files that were removed, log them, and call `removed`."""
@@ -160,7 +178,8 @@ class Copier:
 
     def _unsettled(self, run: Round, changed: set[Pair], began: float) -> set[Pair]:
         """The pairs from which something is to be taken away while the source changes: it may be half written."""
-        risky = [it for it in run.differences if it.pair not in changed and run.removes_or_replaces(it)]
+        going = (it for it in run.differences if it.pair.replaces or run.removes_or_replaces(it))
+        risky = [it for it in going if it.pair not in changed]
         if not risky:
             return set()
         time.sleep(max(0.0, began + self._settings.settle_seconds - time.monotonic()))

@@ -14,6 +14,7 @@ from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.workers import SparkWorkers
+from pysync.queue import DataVersions
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost
@@ -54,8 +55,10 @@ class Copies:
             if isinstance(it, SparkSettings) and self._host:
                 it.use(self._host)
 
-    def opener(self, settings: TargetSettings, open_target: Callable[[], Target]) -> Callable[[], Target]:
-        """What opens the target, with its files first where they are copied.
+    def opener(
+        self, settings: TargetSettings, open_target: Callable[[], Target], versions: DataVersions
+    ) -> Callable[[], Target]:
+        """What opens the target, with its files first where they are copied; `versions` are those of the target.
 
         Raises UsageError for files from another place that would have to be rewritten.
         """
@@ -67,8 +70,15 @@ class Copies:
                 raise UsageError(
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
-            return partial(_open, open_target, FilesFirst(self._out_of(copier), settings, of_dump=True))
-        return partial(_open, open_target, FilesFirst(self._reencoders.get(settings.name, copier), settings))
+            return partial(_open, open_target, FilesFirst(self._out_of(copier), settings, versions, of_dump=True))
+        return partial(_open, open_target, FilesFirst(self._reencoders.get(settings.name, copier), settings, versions))
+
+    def discard(self, target: str, directory: str, base: str) -> None:
+        """Remove a version (pysync.model.data_versions) of the location `base`, with all that is in it.
+
+        No error if it is not there. Raises Unavailable, and Rejected where it may not be removed.
+        """
+        self.copiers[target].discard(directory, base)
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name; as in `pysync status --json`."""

@@ -17,6 +17,14 @@ Removed = Callable[[int, str], object]
 """Called with a number of files that were removed, and the location of the first, by any thread."""
 
 
+Elsewhere = Callable[[Pair], Pair | None]
+"""Called with a pair from whose second directory files would go; gives the pair to take instead, if there is one."""
+
+
+def nowhere(_: Pair) -> None:
+    """Files go from the directory where they are."""
+
+
 RECORD = ".pysync-copied"
 """The file with the names of copied files in each directory, as the Java class knows it."""
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Protocol
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
 
 from pysync.base.text import count
-from pysync.copy.copy_round import Copied, Removed
+from pysync.copy.copy_round import Copied, Elsewhere, Removed
+from pysync.copy.versions import OperationVersions
+from pysync.model.data_versions import version_in
 from pysync.model.difference import Difference
 from pysync.model.file_differences import Pair
 from pysync.model.locations import directories_of, is_below, name_below, overlap, shared_at
@@ -18,13 +22,13 @@ from pysync.model.operation import (
     PutTable,
     PutWithFiles,
     RenameTable,
-    TableOperation,
 )
 from pysync.model.table_formats import data_location
+from pysync.queue import DataVersions
 from pysync.targets.apply.owners import is_of_others
 from pysync.targets.base import Incomplete, Rejected
-from pysync.targets.files import Places, pairs_of, stored_in
-from pysync.targets.settings import TargetSettings
+from pysync.targets.files import Places, name_after, pairs_of, stored_in
+from pysync.targets.settings import CopySettings, TargetSettings
 
 _NAME = re.compile(r"\w+", re.ASCII)
 """What may be the name of a table."""
@@ -33,7 +37,7 @@ _NAME = re.compile(r"\w+", re.ASCII)
 class Copying(Protocol):
     """Copies files: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
-    def copy(self, pairs: Sequence[Pair], *, removed: Removed = ...) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, removed: Removed = ..., elsewhere: Elsewhere = ...) -> Copied:
         """As `Copier.copy`."""
 
 
@@ -44,32 +48,55 @@ class FilesFirst:
     dump: they are copied there, too, and what would not be below a mapped prefix is refused.
     """
 
-    def __init__(self, copier: Copying, settings: TargetSettings, *, of_dump: bool = False) -> None:
+    def __init__(
+        self,
+        copier: Copying,
+        settings: TargetSettings,
+        versions: DataVersions,
+        *,
+        of_dump: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._copier = copier
         self._settings = settings
+        self._how = settings.copy_files or CopySettings()
+        self._data_versions = versions
         self._of_dump = of_dump
+        self._clock = clock
 
-    def bring(self, places: Places, operation: PutWithFiles, note: Callable[[Difference], object]) -> None:
+    def bring(
+        self,
+        places: Places,
+        operation: PutWithFiles,
+        note: Callable[[Difference], object],
+        existing: Callable[[Any], Any | None],
+    ) -> Mapping[str, str]:
         """Copy the files of what the operation puts (see BringsFiles)."""
         pairs = list(self._wanted(places, operation))
         refuse_elsewhere(self._settings, _locations(operation) if self._of_dump else [])
         if not pairs:
-            return
+            return {}
         if any(it.form is not None and it.form.lacks_snapshot for it in pairs):
             raise Incomplete("which rows of a transactional table count is read at the source")
-        table, mark = _name_after(operation), operation.mark
+        table, mark = name_after(operation), operation.mark
         refuse_shared(places, self._settings, table, mark, [it.target for it in pairs])
+        items = {data_location(it): it for it in stored_in(operation)}
+        versions = OperationVersions(operation, existing, self._data_versions, self._how, self._clock)
+        placed = [versions.placed(items[it.target], it) for it in pairs]
         removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
         try:
-            self._copier.copy(pairs, removed=lambda files, first: removed.update({first: files}))
+            self._copier.copy(
+                placed, removed=lambda files, first: removed.update({first: files}), elsewhere=versions.elsewhere
+            )
         finally:
             if removed:
                 files = count(sum(removed.values()), "data file")
                 note(Difference(files, None, f"removed, the first: {next(iter(removed))}"))
+        return versions.complete()
 
     def _wanted(self, places: Places, operation: PutWithFiles) -> Iterator[Pair]:
-        """What to copy. For a renamed table whose partitions are rewritten, or that is transactional, that is what the
-        target has of it.
+        """What to copy. For a renamed table whose partitions are rewritten or in versions, or that is transactional,
+        that is what the target has of it.
         """
         pairs = pairs_of(operation, shares=not self._of_dump)
         if not isinstance(operation, RenameTable):
@@ -77,13 +104,19 @@ class FilesFirst:
             return
         for pair in pairs:
             is_moved = bool(operation.definition.partitionKeys) or (pair.form is not None and pair.form.lacks_snapshot)
-            if pair.form is None or not is_moved:
+            if not is_moved or (pair.form is None and not self._has_versions(places, operation)):
                 yield pair
                 continue
             table = places.table(operation.table)
             old = data_location(table) if table is not None else ""
             if old and old.rstrip("/") != pair.target.rstrip("/"):
                 yield Pair(old, pair.target)
+
+    def _has_versions(self, places: Places, operation: RenameTable) -> bool:
+        """Whether partitions of the table are in versions, whose directories the source does not have."""
+        if self._how.layout == "versioned":
+            return True
+        return any(version_in(it.sd.location) for it in islice(places.partitions(operation.table), 1))
 
 
 def refuse_shared(
@@ -124,10 +157,6 @@ def _shared(directory: str, why: str) -> Rejected:
         f"{directory} is not the directory of one table alone: {why}",
         "give the table a directory of its own at the source, or map its location elsewhere (locations)",
     )
-
-
-def _name_after(operation: TableOperation) -> TableName:
-    return operation.new_name if isinstance(operation, RenameTable) else operation.table
 
 
 def refuse_elsewhere(settings: TargetSettings, directories: Iterable[str]) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import structlog
 
 from pysync.copy.copier import Copier, classified
-from pysync.copy.copy_round import Copied, Removed, Step, is_hidden
-from pysync.copy.reencoding_job import Increment, ReencodingJob
+from pysync.copy.copy_round import Copied, Elsewhere, Removed, Step, is_hidden, nowhere
+from pysync.copy.reencoding_job import FILE_BYTES, Increment, ReencodingJob
 from pysync.copy.requests import CopyRefused, differences, encode, files_missing
 from pysync.copy.snapshot_files import SnapshotFiles, SnapshotTooOld, snapshot_files
 from pysync.copy.snapshot_reading import read_snapshot
@@ -24,9 +24,6 @@ from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
-
-FILE_BYTES = 256_000_000
-"""How many bytes of the source become one file."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,8 +44,10 @@ class Reencoder:
         self._prefix = f"{_UNFINISHED}{uuid.uuid4().hex[:8]}-"
         self._jobs = itertools.count()
 
-    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
-        """Bring the second directory of each pair to the rows that the first holds now; `removed` as for a copier.
+    def copy(
+        self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None, elsewhere: Elsewhere = nowhere
+    ) -> Copied:
+        """Bring the second directory of each pair to the rows that the first holds now; the rest as for a copier.
 
         What an earlier job has written is always replaced: else its rows would be there twice.
         Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
@@ -56,28 +55,31 @@ class Reencoder:
         """
         remaining = [it for it in dict.fromkeys(pairs) if it.form is not None]
         plain = [it for it in pairs if it.form is None]
-        total = self._copier.copy(plain, removed=removed) if plain else Copied()
+        total = self._copier.copy(plain, removed=removed, elsewhere=elsewhere) if plain else Copied()
         for _ in range(_ROUNDS):
             if not remaining:
                 return total
             with classified():
-                done, remaining = self._round(remaining, removed)
+                done, remaining = self._round(remaining, removed, elsewhere)
             total = total.plus(done)
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can re-encode it")
 
-    def _round(self, pairs: Sequence[Pair], removed: Removed) -> tuple[Copied, list[Pair]]:
-        """Rewrite every directory once; also returns those whose source changed meanwhile."""
+    def _round(self, pairs: Sequence[Pair], removed: Removed, elsewhere: Elsewhere) -> tuple[Copied, list[Pair]]:
+        """Rewrite every directory once; also returns those whose source changed meanwhile, and those elsewhere."""
         began = time.monotonic()
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
         jobs = list(itertools.chain.from_iterable(self._copier.each(self._jobs_of, batches)))
         missing = tuple(job.pair for job in jobs if not job.source.exists)
-        to_do = [job for job in jobs if job.source.exists]
+        there = [job for job in jobs if job.source.exists]
+        moved = {job.pair: new for job in there if job.is_seen and (new := elsewhere(job.pair))}
+        to_do = [job for job in there if job.pair not in moved]
         results = self._copier.each(lambda job: self._do(job, began, removed), to_do)
         total = Copied(missing=missing)
         for done in results:
             total = total.plus(done or Copied())
         self._copier.tally.surveyed(total.same, len(missing))
-        return total, [job.pair for job, done in zip(to_do, results, strict=True) if done is None]
+        again = [job.pair for job, done in zip(to_do, results, strict=True) if done is None]
+        return total, [*again, *moved.values()]
 
     def _jobs_of(self, pairs: Sequence[Pair]) -> list[ReencodingJob]:
         """What is at both ends; also removes what jobs that were killed have left."""
@@ -156,7 +158,7 @@ class Reencoder:
 
         Not a transactional table: later writes bring other files.
         """
-        if job.files and job.snapshot is None:
+        if (job.files or job.pair.replaces) and job.snapshot is None:
             time.sleep(max(0.0, began + self._settle - time.monotonic()))
         return self._is_same(job)
 

@@ -9,13 +9,15 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pysync.copy.copy_round import Step, notes
+from pysync.copy.copy_round import Step, is_hidden, notes
 from pysync.copy.increments import Arrived, files_added
 from pysync.copy.requests import REENCODED_MARKER, is_reencoded
 from pysync.copy.snapshot_files import SnapshotFiles
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 from pysync.model.locations import Form
 
+FILE_BYTES = 256_000_000
+"""How many bytes of the source become one file."""
 _MOST_SMALL_FILES = 24
 _BYTES_PER_FILE = 64_000_000
 _LONGEST_NAME = 200  # bytes: file systems end at 255, and Hadoop's checksums have longer names
@@ -114,6 +116,17 @@ class ReencodingJob:
     @property
     def _size(self) -> int:
         return sum(it.size for it in self.data)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a reader of the target sees more than one file that comes or goes."""
+        if self.done() is not None:
+            return False
+        increment = self.increment()
+        of_source = self.snapshot.files if self.snapshot is not None else self.source.copies
+        files = increment.files.files if increment is not None else of_source
+        has_rows = any(not is_hidden(it.name) for it in self.files)
+        return sum(it.size for it in files) > FILE_BYTES or (increment is None and has_rows)
 
     def superseded(self, current: Iterable[str]) -> list[str]:
         """What to remove once `current` are there: files of earlier jobs, and copied files if the pair says so."""

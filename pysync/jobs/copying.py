@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, closing, contextmanager
@@ -18,6 +18,7 @@ from pysync.copy.copies import Copies
 from pysync.copy.copy_round import Copied, Round
 from pysync.copy.files import refuse_shared
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
+from pysync.model.data_versions import version_in, without_version
 from pysync.model.definition import is_index
 from pysync.model.file_differences import FileDifference, Pair
 from pysync.model.locations import SourceFiles
@@ -68,8 +69,9 @@ def copy_now(
     named table that it does not take; Unavailable and Rejected as the copier does.
     """
     total, refused = Copied(), list[RefusedTable]()
-    with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
-        own = _own_pairs(work, target, wanted.tables, refused)
+    with _work(config, name) as work:
+        _refuse_versioned(work.settings)
+        own = _own_pairs(work, wanted.tables, refused)
         chosen = own if wanted.delete else (replace(it, removes_extras=False) for it in own)
         for pairs in _batches(chosen):
             total = total.plus(work.await_(_surveyed if wanted.dry_run else _done, pairs, on_progress=on_progress))
@@ -98,6 +100,7 @@ class _Work:
     """
 
     source: Metastore
+    target: Target
     mark: Mark
     settings: TargetSettings
     translator: Translator
@@ -121,12 +124,13 @@ def _work(config: Config, name: str) -> Iterator[_Work]:
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-copy-")))
         source = stack.enter_context(closing(Metastore(access)))
+        target = stack.enter_context(closing(target_kind(settings.kind).open(settings)))
         thread = stack.enter_context(ThreadPoolExecutor(1))
         copies = Copies([settings], place)
         stack.enter_context(closing(copies))  # ends before the thread is awaited
         others = frozenset(it.name for it in config.targets) - {name}
         mark = Mark(config.source.name, 0, 0, target=name, writer=Writer(0, target=name, others=others))
-        yield _Work(source, mark, settings, Translator.of(settings), copies.copiers[name], thread)
+        yield _Work(source, target, mark, settings, Translator.of(settings), copies.copiers[name], thread)
 
 
 def _ends(future: Future[Any]) -> bool:
@@ -150,18 +154,16 @@ def _surveyed(copier: Copier, pairs: list[Pair]) -> Copied:
     return Round(copier.survey(pairs), prefix="").came_to(())
 
 
-def _own_pairs(
-    work: _Work, target: Target, tables: Collection[TableName], refused: list[RefusedTable]
-) -> Iterator[Pair]:
+def _own_pairs(work: _Work, tables: Collection[TableName], refused: list[RefusedTable]) -> Iterator[Pair]:
     """As `_pairs`, without the tables that are added to `refused`."""
     for name, table in _definitions(work, tables):
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
-            refuse_unless_own(work.settings, there, target.table(there), mark)
+            refuse_unless_own(work.settings, there, work.target.table(there), mark)
             for pairs in _batches(_pairs_of(work, table)):
                 refuse_reencoding(pairs)
-                refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
+                refuse_shared(work.target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
         except Rejected as error:
             refused.append(RefusedTable(name, error))
@@ -186,7 +188,7 @@ def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[T
 
 
 def _pairs_of(work: _Work, table: Any) -> Iterator[Pair]:
-    for target, files in _sources(work.source, work.translator, table):
+    for target, files in _sources(work, table):
         # At the same location both ends read the same files.
         if target.rstrip("/") != files.location.rstrip("/"):
             yield Pair(files.location, target, files.form, files.removes_extras)
@@ -199,19 +201,41 @@ def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
             yield from (name for name in names if translator.policy.takes_table(name))
 
 
-def _sources(source: Metastore, translator: Translator, table: Any) -> Iterator[tuple[str, SourceFiles]]:
+def _sources(work: _Work, table: Any) -> Iterator[tuple[str, SourceFiles]]:
     """The locations at the target of what has files of its own, the table or its partitions, with these files."""
-    mapping, name, keys = translator.mapping, TableName(table.dbName, table.tableName), typed_keys(table)
+    mapping, policy = work.translator.mapping, work.translator.policy
+    name, keys = TableName(table.dbName, table.tableName), typed_keys(table)
+    there = mapping.table(name)
     if not table.partitionKeys:
-        yield from mapping.apply_to(table).items()
+        yield from _at_versions(mapping.apply_to(table), [work.target.table(there)])
         return
     frame = mapping.frame(table)
-    every = source.partition_names(table.dbName, table.tableName)
-    names = [it for it in every if translator.policy.takes_partition(name, keys, partition_values(it))]
+    every = work.source.partition_names(table.dbName, table.tableName)
+    names = [it for it in every if policy.takes_partition(name, keys, partition_values(it))]
+    is_there = work.target.table(there) is not None
     for start in range(0, len(names), PARTITIONS_PER_CALL):
         batch = names[start : start + PARTITIONS_PER_CALL]
-        for part in source.partitions_by_name(table.dbName, table.tableName, batch):
-            yield from mapping.apply_to_partition(part, frame).items()
+        existing = work.target.partitions_by_name(there, batch) if is_there else []
+        for part in work.source.partitions_by_name(table.dbName, table.tableName, batch):
+            yield from _at_versions(mapping.apply_to_partition(part, frame), existing)
+
+
+def _at_versions(
+    sources: Mapping[str, SourceFiles], existing: Sequence[Any | None]
+) -> Iterator[tuple[str, SourceFiles]]:
+    """The same, with the directories of the versions that the target has (pysync.model.data_versions)."""
+    locations = [it.sd.location or "" for it in existing if it is not None and it.sd is not None]
+    versions = {without_version(it).rstrip("/"): it for it in locations if version_in(it)}
+    for location, files in sources.items():
+        yield versions.get(location.rstrip("/"), location), files
+
+
+def _refuse_versioned(settings: TargetSettings) -> None:
+    if settings.copy_files is not None and settings.copy_files.layout == "versioned":
+        raise UsageError(
+            f"target {settings.name!r} has layout = versioned, but this would change files where readers see them",
+            "have the sidecar copy them: pysync refresh",
+        )
 
 
 def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pysync.base.errors import PysyncError
 from pysync.config import Config
 from pysync.copy.copier import Copier
-from pysync.copy.copy_round import RECORD, Copied, Removed
+from pysync.copy.copy_round import RECORD, Copied, Elsewhere, Removed, nowhere
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import DumpCounts
 from pysync.jobs.dump_listing import locations, opened_copier
@@ -103,14 +103,16 @@ class OutOf:
     under: Sequence[str]
     copier: Copier
 
-    def copy(self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None) -> Copied:
+    def copy(
+        self, pairs: Sequence[Pair], *, removed: Removed = lambda *_: None, elsewhere: Elsewhere = nowhere
+    ) -> Copied:
         """As `Copier.copy`. What was missing when the dump was made is missing here.
 
         Raises as it does, and Rejected for what the dump has left out: there would be a table without its rows.
         """
         refuse_not_taken((it.source for it in pairs), self.under)
         moved = [replace(it, source=_location(place_of(self.directory, it.source))) for it in pairs]
-        done = self.copier.copy(moved, removed=removed)
+        done = self.copier.copy(moved, removed=removed, elsewhere=elsewhere)
         # Missing for Spark, but not for us: its executors have other disks.
         unseen = next((it for it in done.missing if _path(it.source).exists()), None)
         if unseen is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.config import Config
@@ -37,20 +37,25 @@ class Verification:
         if self.data:
             yield from self._files([it for it in drift if it.kind == "table" and it.result in _THERE], on_progress)
 
-    def metadata(self, drift: Sequence[ComparedObject]) -> list[ComparedObject]:
-        """The drift that the sidecar mends: all but that of files."""
-        return [it for it in drift if it.kind != KIND]
+    def for_sidecar(self, drift: Sequence[ComparedObject]) -> list[ComparedObject]:
+        """The drift that the sidecar mends: not that of files, but for those that it writes into new versions."""
+        tables = [replace(it, kind="table") for it in drift if it.kind == KIND] if self._is_versioned else []
+        return [*(it for it in drift if it.kind != KIND), *tables]
 
     def copy_files(self, drift: Sequence[ComparedObject], on_progress: OnProgress) -> None:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
-        if tables:
+        if tables and not self._is_versioned:
             wanted = CopyRequest(tables, delete=True)
 
             def copied(tally: dict[str, Any]) -> None:
                 on_progress("copies", tally["files"], tally["files"] + tally["files_left"])
 
             copy_now(self.config, self.settings.name, wanted, copied)
+
+    @property
+    def _is_versioned(self) -> bool:
+        return self.settings.copy_files is not None and self.settings.copy_files.layout == "versioned"
 
     def _files(self, tables: Sequence[ComparedObject], on_progress: OnProgress) -> Iterator[ComparedObject]:
         names = {it.source: it.name for it in tables}

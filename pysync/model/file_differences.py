@@ -11,13 +11,15 @@ from pysync.model.locations import Form
 class Pair:
     """Two directories: the second shall have the files of the first; with a `form`, their rows in other files.
 
-    `removes_extras`: copied files that the first does not have any more are removed from the second.
+    `removes_extras`: copied files that the first does not have any more are removed from the second. `replaces`: the
+    second takes the place of a directory that readers look at until then.
     """
 
     source: str
     target: str
     form: Form | None = None
     removes_extras: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ are beside. See `EventQueue` for what is promised.
 """
 
 from pysync.queue.at_rest import queue_at_rest
+from pysync.queue.data_versions import DataVersion, DataVersions
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
 from pysync.queue.event_queue import EventQueue
 from pysync.queue.intake import Intake
@@ -30,6 +31,8 @@ from pysync.queue.values import (
 )
 
 __all__ = [
+    "DataVersion",
+    "DataVersions",
     "Depth",
     "Entry",
     "EventQueue",

@@ -13,7 +13,7 @@ import sqlite3
 from struct import Struct
 from zlib import crc32
 
-SEALED = ("meta", "targets", "instances", "parked", "finished", "gaps", "removals", "resyncs")
+SEALED = ("meta", "targets", "instances", "parked", "finished", "gaps", "removals", "resyncs", "data_versions")
 _HEAD = Struct("<qd")
 
 

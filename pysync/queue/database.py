@@ -1,6 +1,6 @@
 """The queue's database: its tables, how it is made, and what must hold before it is used.
 
-SQLite database `queue.db`, application id "pysq", user_version 4. The table of events is persist-queue's own
+SQLite database `queue.db`, application id "pysq", user_version 5. The table of events is persist-queue's own
 (`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that an
 empty or half-made `queue.db` is always damage and never a crash of ours.
 """
@@ -20,7 +20,7 @@ from pysync.queue import checksums, digests, directory, events, lives, losses, r
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
-VERSION = 4
+VERSION = 5
 CHECK_SECONDS = 1.0
 """How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
 
@@ -48,6 +48,11 @@ _TABLES = (
     id INTEGER PRIMARY KEY, target TEXT NOT NULL, trigger TEXT NOT NULL, reason TEXT NOT NULL, scope TEXT NOT NULL,
     began_at_ms INTEGER NOT NULL, total INTEGER, queued INTEGER NOT NULL, cursor TEXT NOT NULL, upto INTEGER,
     ended_at_ms INTEGER, failure TEXT, result TEXT NOT NULL, seal INTEGER, UNIQUE (target, trigger))""",
+    """CREATE TABLE data_versions (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL, directory TEXT NOT NULL, base TEXT NOT NULL,
+    database_name TEXT NOT NULL, table_name TEXT NOT NULL, partition_name TEXT NOT NULL, until_ms INTEGER NOT NULL,
+    position INTEGER NOT NULL, seal INTEGER, UNIQUE (target, directory))""",
+    "CREATE INDEX data_versions_below ON data_versions (target, base)",
     *losses.CREATE_LOSSES,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.

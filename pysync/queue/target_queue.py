@@ -8,6 +8,7 @@ from typing import Any
 
 from pysync.base.crashpoints import crash_point
 from pysync.queue import events
+from pysync.queue.data_versions import DataVersions
 from pysync.queue.notes import record
 from pysync.queue.parked import ParkedEvents, park, supersede
 from pysync.queue.queue_file import QueueFile
@@ -36,7 +37,7 @@ class TargetQueue:
     def __init__(self, file: QueueFile, targets: Targets, name: str) -> None:
         self._file, self._targets, self.name = file, targets, name
         self.parked, self.removals = ParkedEvents(file, name), Removals(file, name)
-        self.resyncs = StoredResyncs(file, name)
+        self.resyncs, self.data_versions = StoredResyncs(file, name), DataVersions(file, name)
 
     # --- what is before it
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pysync.queue import removals, resyncs
+from pysync.queue import data_versions, removals, resyncs
 from pysync.queue.queue_file import QueueFile
 from pysync.queue.values import OF_ONE_TARGET, Pause
 
@@ -82,6 +82,7 @@ def forget_target(connection: sqlite3.Connection, target: str) -> None:
     connection.execute("DELETE FROM finished WHERE target = ?", (target,))
     removals.forget(connection, target)
     resyncs.forget(connection, target)
+    data_versions.forget(connection, target)
     notes = f"note:{note_of(target, '')}"
     connection.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(notes), notes))
     for begin in own_gaps(target):
@@ -95,6 +96,7 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE finished SET target = ? WHERE target = ?", (new, old))
     removals.rename(connection, old, new)
     resyncs.rename(connection, old, new)
+    data_versions.rename(connection, old, new)
     notes, renamed = (f"note:{note_of(it, '')}" for it in (old, new))
     query = "UPDATE OR REPLACE meta SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
     connection.execute(query, (renamed, len(notes) + 1, len(notes), notes))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pysync.config import Config, Partial
 from pysync.control.server import Command
 from pysync.journal import Journal
-from pysync.queue import EventQueue
+from pysync.queue import DataVersions, EventQueue
 from pysync.sections import WebConfig
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
@@ -23,8 +23,13 @@ Status = Callable[[], dict[str, Any]]
 class FileCopies(Protocol):
     """Copies the data files of all targets that want it."""
 
-    def opener(self, settings: TargetSettings, open_target: Callable[[], Target]) -> Callable[[], Target]:
-        """What opens the target, with its files first where they are copied."""
+    def opener(
+        self, settings: TargetSettings, open_target: Callable[[], Target], versions: DataVersions
+    ) -> Callable[[], Target]:
+        """What opens the target, with its files first where they are copied; `versions` are those of the target."""
+
+    def discard(self, target: str, directory: str, base: str) -> None:
+        """Remove a version of the location `base` at a target. Raises Unavailable or Rejected."""
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name."""

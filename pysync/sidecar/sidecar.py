@@ -58,6 +58,7 @@ from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
+from pysync.sidecar.version_sweeper import VersionSweeper
 from pysync.sidecar.viewing import ViewsOfSource
 from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
@@ -126,7 +127,7 @@ class Sidecar:
         self._source_watch = self._source_watch_of(watch)
         self._verifiers = {it.name: self._verifier(it, watch) for it in self.drains}
         working = [it for it in self.drains if it.settings.enabled]
-        self._sweepers = [Sweeper(it.settings, config.source.name, it.paused, others=[*self.resyncs]) for it in working]
+        self._sweepers = [it for drain in working for it in self._sweepers_of(drain)]
         self._ends = self._ends_reader()
         self._last_ids = [self._last_ids_of(it, refreshes) for it in working]
         self._receivers = parts.receivers(config, self.queue, self.journal, self.status) if bridge else []
@@ -135,6 +136,13 @@ class Sidecar:
         self.answers = answers = self._commands()
         self._web = parts.page(config.web, self.status, answers) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
+
+    def _sweepers_of(self, drain: Drain) -> tuple[Sweeper, VersionSweeper]:
+        settings, versions = drain.settings, self.queue.target(drain.name).data_versions
+        return (
+            Sweeper(settings, self._config.source.name, drain.paused, others=[*self.resyncs]),
+            VersionSweeper(settings, versions, self._copies, drain.paused),
+        )
 
     def _ends_reader(self) -> EndsReader:
         source = partial(reading, self._source, _HASTY_SECONDS) if self._source else None
@@ -408,7 +416,7 @@ class Sidecar:
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         calls, throttle = Counts(), Throttle(settings.call_limit)
         opened = partial(open_watched, settings, calls, throttle, self.resyncs[settings.name].views.redefining)
-        open_target = self._copies.opener(settings, opened)
+        open_target = self._copies.opener(settings, opened, self.queue.target(settings.name).data_versions)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         replayer = Replayer(

@@ -11,7 +11,7 @@ from pysync.capture.notifications import Poller
 from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
 from pysync.config import Config
 from pysync.queue import EventQueue, Gap
-from pysync.targets.apply.door import Redefining
+from pysync.targets.apply.changes import Redefining
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

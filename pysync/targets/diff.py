@@ -16,6 +16,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
+from pysync.model.data_versions import without_version
 from pysync.model.definition import (
     ACCURATE,
     OWN_STATISTICS,
@@ -112,12 +113,14 @@ def same_location(wanted: str | None, existing: str | None) -> bool:
 
     What that default is, a metastore does not say: it may be any file system, an object store too. So where `wanted`
     has no scheme, the path alone decides. Where it has one, a location without any is another.
+    Where `wanted` has no version (pysync.model.data_versions), any one of it will do.
     """
     if not wanted:
         return True
     scheme, authority, path = _parts(wanted)
     existing_scheme, existing_authority, existing_path = _parts(existing or "")
-    return path == existing_path and scheme in {"", existing_scheme} and authority in {"", existing_authority}
+    is_there = path in {existing_path, without_version(existing_path)}
+    return is_there and scheme in {"", existing_scheme} and authority in {"", existing_authority}
 
 
 def path_of(location: str | None) -> str:
@@ -190,6 +193,9 @@ def _parameters(
     """The parameters of both that are compared."""
     wanted, existing = _basic(wanted or {}), _basic(existing or {})
     compared = {key: value for key, value in wanted.items() if key not in SERVER_PARAMETERS}
+    # Spark reads the path of its own tables among the parameters of their serdes.
+    if (path := compared.get("path")) and path == without_version(existing.get("path") or ""):
+        existing = {**existing, "path": path}
     # The target's server may add these by itself; they count only if the source has them, too. To a table that the
     # source has as an external one it adds none: there they are left of when it was managed, and purge its files.
     translated = _TRANSLATED in existing and wanted.get("EXTERNAL", "").upper() != "TRUE"

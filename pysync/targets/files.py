@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from pysync.model.difference import Difference
@@ -29,15 +29,26 @@ class Places(Protocol):
     def table(self, name: TableName) -> Any | None:
         """A Table, or None."""
 
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, streamed."""
+
 
 class BringsFiles(Protocol):
     """Brings files to a target; used by several lanes at once."""
 
-    def bring(self, places: Places, operation: PutWithFiles, note: Callable[[Difference], object]) -> None:
+    def bring(
+        self,
+        places: Places,
+        operation: PutWithFiles,
+        note: Callable[[Difference], object],
+        existing: Callable[[Any], Any | None],
+    ) -> Mapping[str, str]:
         """Have the files at the target that the operation points to. May be repeated; then only what changed is copied.
 
-        `note` is called with what was removed, also before an error. Raises what the copier raises, and Rejected for a
-        directory that nothing may be copied to.
+        `note` is called with what was removed, also before an error. `existing` gives the object that the target has in
+        the place of one of the operation, None if it has none. Returns the versions in which files are
+        (pysync.model.data_versions), by the locations in the operation. Raises what the copier raises, and Rejected for
+        a directory that nothing may be copied to.
         """
 
 
@@ -52,6 +63,11 @@ def pairs_of(operation: Operation, *, shares: bool) -> Iterator[Pair]:
         source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
         if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
             yield Pair(source.location, target, source.form, source.removes_extras and not is_rename)
+
+
+def name_after(operation: TableOperation) -> TableName:
+    """The name of the table once the operation is done."""
+    return operation.new_name if isinstance(operation, RenameTable) else operation.table
 
 
 def stored_in(operation: Operation) -> list[Any]:

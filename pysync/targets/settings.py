@@ -81,6 +81,16 @@ class CopySettings(BaseModel):
         default=None,
         description="Format for re-encoding files that Spark can read. Default: files are copied as they are.",
     )
+    layout: Literal["in_place", "versioned"] = Field(
+        default="in_place",
+        description="How files of a table or partition change or go: in place, or, with versioned, by a new directory "
+        "with all of them, to which the metadata then points, so that a reader sees no mixture.",
+    )
+    keep_for: Interval = Field(
+        default=3600,
+        ge=600,
+        description="With layout = versioned: how long files stay that no metadata points to any more, for readers.",
+    )
 
 
 class PolicySettings(BaseModel):

@@ -14,8 +14,9 @@ from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import FLOWS, NEEDS, judge_class
+from pysync.targets.apply.changes import Changes, Redefining
 from pysync.targets.apply.databases import tables_with
-from pysync.targets.apply.door import Changes, Door, Redefining
+from pysync.targets.apply.door import Door
 from pysync.targets.apply.judge import Judge
 from pysync.targets.apply.owners import created_of
 from pysync.targets.apply.refusals import refuse_catalog, refuse_transactional

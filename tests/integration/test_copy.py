@@ -143,6 +143,33 @@ def test_what_a_killed_run_has_left_is_removed(place: Place) -> None:
     assert place.files_below() == {"a": b"x"}
 
 
+def test_a_version_is_removed_with_all_in_it_and_nothing_that_it_links_to(place: Place) -> None:
+    version = place.there / "pysync-1700000000000"
+    (version / "sub").mkdir(parents=True)
+    (version / "sub" / "a").write_bytes(b"x")
+    (place.there / "b").write_bytes(b"y")
+    (version / "link").symlink_to(place.there / "b")
+    for _ in range(2):
+        place.copier.discard(f"file:{version}", f"file:{place.there}")
+        assert [it.name for it in place.there.iterdir()] == ["b"]
+    for other in (place.there, place.there / "b", version / "pysync-1700000000000"):
+        with pytest.raises(Rejected, match="no directory of pysync's"):
+            place.copier.discard(f"file:{other}", f"file:{place.there}")
+
+
+def test_where_files_would_go_all_are_copied_elsewhere(place: Place) -> None:
+    for name in ("stays", "goes"):
+        place.write(name, b"1234")
+    new = replace(place.pair, target=f"file:{place.there}-new", replaces=True)
+    assert place.copier.copy([place.pair], elsewhere=lambda _: new).files == 2
+    place.write("comes", b"1")
+    assert place.copier.copy([place.pair], elsewhere=lambda _: new).files == 1, "added where the others are"
+    (place.here / "goes").unlink()
+    assert place.copier.copy([place.pair], elsewhere=lambda it: None if it.replaces else new).files == 2
+    assert [*place.files_below()] == ["comes", "goes", "stays"]
+    assert [*place.files_below(place.there.with_name("there-new"))] == ["comes", "stays"]
+
+
 def test_a_directory_that_is_not_there_empties_nothing(place: Place) -> None:
     place.write("a", b"x")
     place.copy()

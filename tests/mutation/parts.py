@@ -58,6 +58,7 @@ PARTS = {
                 *_units("both_ways_outcomes", "both_ways_constraints", "both_ways_races", "cascade"),
                 # What only some stores can do, or cannot; and who asks which files may be copied.
                 *_units("glue_renames", "glue_statistics", "glue_links", "glue_tables", "athena_operations", "copy"),
+                *_units("data_versions"),
                 "tests/conformance",
                 _HISTORIES,
             ),

@@ -36,6 +36,7 @@ from pysync.replay.window.mapping import NameMapping
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import partition, table
+from tests.support.data_versions import VersionsInMemory
 
 PAIR = Pair("hdfs://a/t", "s3a://b/t", removes_extras=True)
 MARK = Mark("here", 1, 7, 100)
@@ -165,7 +166,7 @@ class Copier:
         self.asked = []
         self._removes = removes
 
-    def copy(self, pairs, *, removed):
+    def copy(self, pairs, *, removed, elsewhere):  # noqa: ARG002
         self.asked.append(list(pairs))
         if self._removes:
             removed(self._removes, "file:/there/t/old")
@@ -186,7 +187,9 @@ class Owner:
 
 def brought(places, copier, how, operation, *, of_dump=False):
     """Have the files of an operation brought; returns what was asked of the copier."""
-    FilesFirst(copier, how, of_dump=of_dump).bring(places, operation, lambda _: None)
+    FilesFirst(copier, how, VersionsInMemory(), of_dump=of_dump).bring(
+        places, operation, lambda _: None, lambda _: None
+    )
     return copier.asked
 
 
@@ -196,7 +199,7 @@ def target_with(settings, copier, parameters=None, *, keys=()):
     target.store.create_database(hive.Database(name="d", parameters={}))
     if parameters is not None:
         target.store.create_table(table("d", "t", parameters=parameters, partition_keys=keys))
-    target.bring_files_by(FilesFirst(copier, settings))
+    target.bring_files_by(FilesFirst(copier, settings, VersionsInMemory()))
     return target
 
 
@@ -351,8 +354,8 @@ def put(location="file:/there/t", **more):
 class Looking(Copier):
     """Looks at the target when it is asked to copy."""
 
-    def copy(self, pairs, *, removed):
-        super().copy(pairs, removed=removed)
+    def copy(self, pairs, *, removed, elsewhere):
+        super().copy(pairs, removed=removed, elsewhere=elsewhere)
         self.there = self.target.table(TableName("d", "t"))
 
 

@@ -37,7 +37,8 @@ from pysync.model.operation import (
 )
 from pysync.targets import store as base
 from pysync.targets.apply import door
-from pysync.targets.apply.door import MOST, Changes, Door
+from pysync.targets.apply.changes import MOST, Changes
+from pysync.targets.apply.door import Door
 from pysync.targets.base import Outcome
 from tests.support import partition, table
 from tests.support.events import database

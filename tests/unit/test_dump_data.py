@@ -110,7 +110,7 @@ class Copier:
         self.copied: list[Pair] = []
         self.changes = 0
 
-    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None, elsewhere: object = None) -> Copied:  # noqa: ARG002
         self.copied += pairs
         for pair in pairs:
             if (found := self.sources.get(pair.source)) is not None and self.seen:

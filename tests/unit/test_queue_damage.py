@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import Entry, EventQueue, QueueDamaged, QueueFailed, Removal, Resync, database
+from pysync.queue import DataVersion, Entry, EventQueue, QueueDamaged, QueueFailed, Removal, Resync, database
 from tests.support.queues import fill, numbered, park, seen
 
 SEALED = {
@@ -21,6 +21,7 @@ SEALED = {
     "gaps": "UPDATE gaps SET closed_at_ms = 1",
     "removals": "UPDATE removals SET state = 'drop'",
     "resyncs": "UPDATE resyncs SET upto = 1",
+    "data_versions": "UPDATE data_versions SET directory = '/'",
 }
 
 
@@ -117,6 +118,7 @@ def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_
     queue.target("dr").advance(2, [park(2)], {4})
     queue.target("dr").removals.change([Removal("db.t", "table", "keep", "a person has kept it", 2, 1)])
     queue.target("dr").resyncs.put(Resync("views", "a table was redefined", "{}", 7))
+    queue.target("dr").data_versions.note([DataVersion("file:/t/pysync-1", "file:/t", "db", "t", "", 7, 0)])
     queue.notes.put("living", "77")
     queue.gaps.open("ended:old:3", "it ended")
     queue.close()
@@ -255,6 +257,6 @@ def test_a_file_of_another_format_is_refused_in_one_line(queue, reopen, tmp_path
     queue.close()
     monkeypatch.setattr(database, "VERSION", 1)
     with pytest.raises(
-        QueueFailed, match="has queue format 4, this pysync reads format 1; another version of pysync wrote"
+        QueueFailed, match="has queue format 5, this pysync reads format 1; another version of pysync wrote"
     ):
         reopen()

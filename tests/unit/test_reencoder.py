@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -34,6 +35,7 @@ from pysync.replay.window.translate import Translator
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table
+from tests.support.data_versions import VersionsInMemory
 from tests.support.refreshing import Hms, T, Target, apply
 from tests.support.targets import FakeTarget
 from tests.support.transactional_tables import NONE, listing
@@ -239,7 +241,8 @@ def test_a_refresh_brings_partitions_with_what_their_table_tells(parameters, hea
 def test_copying_by_hand_knows_of_partitions_what_their_table_tells():
     for parameters, header in ((HEADER, 1), ({"transactional": "true"}, None)):
         source = stored(parameters=parameters)
-        found = dict(_sources(source, Translator.of(configured()), source.table("db", "t")))
+        work = SimpleNamespace(source=source, target=Target(), translator=Translator.of(configured()))
+        found = dict(_sources(work, source.table("db", "t")))
         assert list(found) == ["file:/there/t/day=1", "file:/there/t/day=2"]
         assert [it.form and it.form.header for it in found.values()] == [header] * 2
 
@@ -386,7 +389,7 @@ class Noting:
     def __init__(self):
         self.asked = []
 
-    def copy(self, pairs, *, removed):  # noqa: ARG002
+    def copy(self, pairs, *, removed, elsewhere):  # noqa: ARG002
         self.asked.extend(pairs)
 
 
@@ -394,7 +397,7 @@ def test_how_files_are_written_anew_goes_to_who_copies_with_where_they_are():
     copier, definition = Noting(), made(location="file:/there/t")
     sources, mark = {"file:/there/t": SourceFiles("file:/here/t", FORM, removes_extras=True)}, Mark("here", 1, 7, 100)
     operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
-    FilesFirst(copier, configured()).bring(Renamed(), operation, lambda _: None)
+    FilesFirst(copier, configured(), VersionsInMemory()).bring(Renamed(), operation, lambda _: None, lambda _: None)
     assert copier.asked == [PAIR]
 
 
@@ -407,14 +410,14 @@ def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(th
     target.there = there
     mark = Mark("here", 1, 7, 100)
     operation = RenameTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
-    FilesFirst(copier, configured()).bring(target, operation, lambda _: None)
+    FilesFirst(copier, configured(), VersionsInMemory()).bring(target, operation, lambda _: None, lambda _: None)
     assert copier.asked == ([Pair("file:/there/t", "file:/there/new")] if there else [])
 
 
 def test_files_of_a_dump_are_not_loaded_where_they_would_be_written_anew(tmp_path):
     copies = Copies([configured()], tmp_path, out_of=lambda copier: copier)
     with pytest.raises(UsageError, match="re-encodes files"):
-        copies.opener(configured(), FakeTarget)
+        copies.opener(configured(), FakeTarget, VersionsInMemory())
 
 
 def test_a_frame_that_is_not_plain_lets_nothing_be_written_anew():

@@ -19,6 +19,7 @@ from pysync.replay.window.translate import Translator
 from pysync.targets.apply.refusals import refuse_transactional
 from pysync.targets.base import Incomplete, Rejected
 from tests.support import partition, table
+from tests.support.data_versions import VersionsInMemory
 from tests.support.events import settings
 from tests.support.refreshing import Hms, Target, apply, refreshing
 from tests.support.targets import FakeTarget
@@ -106,11 +107,11 @@ def test_an_event_has_the_table_read_at_the_source():
     sources = NameMapping.of(snapshots()).apply_to(definition)
     put = PutTable(table=T, definition=definition, sources=sources, mark=Mark("here", 1, 7, 100))
     with pytest.raises(Incomplete, match="read at the source"):
-        FilesFirst(NoCopier(), snapshots()).bring(FakeTarget(), put, lambda _: None)
+        FilesFirst(NoCopier(), snapshots(), VersionsInMemory()).bring(FakeTarget(), put, lambda _: None, lambda _: None)
 
 
 class NoCopier:
-    def copy(self, pairs, *, removed):  # noqa: ARG002
+    def copy(self, pairs, *, removed, elsewhere):  # noqa: ARG002
         raise AssertionError(f"{pairs} were copied")
 
 

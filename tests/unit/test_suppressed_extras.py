@@ -33,6 +33,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sidecar.plans import plans_of
 from pysync.sidecar.why import EndsReader
 from tests.support import partition, table
+from tests.support.data_versions import VersionsInMemory
 from tests.support.events import append, database, event
 from tests.support.targets import FakeTarget
 from tests.support.worlds import Clock, Cluster
@@ -57,7 +58,7 @@ class Copier:
     def __init__(self) -> None:
         self.asked: list[tuple[str, bool]] = []
 
-    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None, elsewhere: object = None) -> Copied:  # noqa: ARG002
         self.asked += [(it.target.removeprefix(f"{THERE}/"), it.removes_extras) for it in pairs]
         return Copied()
 
@@ -69,7 +70,7 @@ class Replication:
         settings = configured(**values)
         self.source, self.copier, self.translator = Cluster("onprem", Clock()), Copier(), Translator.of(settings)
         self.target = MemoryTarget(settings, MemoryStore())
-        self.target.bring_files_by(FilesFirst(self.copier, settings))
+        self.target.bring_files_by(FilesFirst(self.copier, settings, VersionsInMemory()))
         self._refresher = Refresher(self._reads, self.translator, lambda *_: None)
         self._taken = 0
         for name in ("archive", "live"):

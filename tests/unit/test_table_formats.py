@@ -20,6 +20,7 @@ from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window.mapping import NameMapping
 from pysync.targets.settings import TargetSettings
 from tests.support import partition
+from tests.support.data_versions import VersionsInMemory
 from tests.support.delta import registered
 from tests.support.events import settings
 from tests.support.refreshing import Hms
@@ -76,14 +77,16 @@ class Copier:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def copy(self, pairs: Sequence[Pair], *, removed: object = None) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, removed: object = None, elsewhere: object = None) -> Copied:  # noqa: ARG002
         self.asked += [(it.source, it.target) for it in pairs]
         return Copied()
 
 
 def copied(how: TargetSettings, put: PutTable, *, of_dump: bool = False) -> list[tuple[str, str]]:
     copier = Copier()
-    FilesFirst(copier, how, of_dump=of_dump).bring(FakeTarget(), put, lambda _: None)
+    FilesFirst(copier, how, VersionsInMemory(), of_dump=of_dump).bring(
+        FakeTarget(), put, lambda _: None, lambda _: None
+    )
     return copier.asked
 
 

@@ -20,7 +20,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.replayer import Replayer
 from pysync.replay.window.translate import Translator
 from pysync.sidecar.wiring import open_watched
-from pysync.targets.apply.door import Changes
+from pysync.targets.apply.changes import Changes
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database
 from tests.support.events import settings

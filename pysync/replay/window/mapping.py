@@ -12,6 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.hiveql.new_names import NewNames
 from pysync.model import idl
 from pysync.model.change import Change
+from pysync.model.data_versions import leave_version
 from pysync.model.definition import PURGE, without_vain_purge
 from pysync.model.event import Event, Kind
 from pysync.model.locations import Form, SourceFiles
@@ -229,11 +230,14 @@ class NameMapping:
 
     def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
         before = data_location(item) if self.copies and isinstance(item, hive.Table | hive.Partition) else ""
+        source_location = item.sd.location if before and item.sd is not None else ""
         # Before the item is altered: these depend on its name, location and parameters at the source.
         files = self._files(item, before, frame) if before else None
         self._alter(item)
         if files is None:
             return {}
+        if item.sd is not None and item.sd.location != source_location:
+            leave_version(item)
         if files.form is not None:
             alter(item, files.form)
         return {data_location(item): files}

@@ -8,7 +8,7 @@ come, go or get other columns, too (`Redefining`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -19,13 +19,14 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.base.text import count
 from pysync.metastore.statistics import Statistics
-from pysync.model.difference import Difference, left_out
+from pysync.model.difference import Difference
 from pysync.model.mark import EVENT_KEY, KEPT_KEY, Mark
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.operation import Operation, PutWithFiles
 from pysync.model.removal import Lost, name_of_values, put_by
 from pysync.model.struct_copies import copied
 from pysync.targets.apply import trash
+from pysync.targets.apply.changes import MOST, Changes
 from pysync.targets.apply.owners import created_of, stamped
 from pysync.targets.apply.refusals import refuse_link
 from pysync.targets.base import Held, MissingDatabase
@@ -48,8 +49,6 @@ from pysync.targets.store import (
 
 TRASHED = "moved to the trash as "
 """How the difference of a table that was moved to the trash begins; its name there follows."""
-MOST = 20
-"""Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
 """Changed partitions of a batch whose fields are noted."""
 _MOST_LISTED = 10
@@ -59,30 +58,6 @@ _TAKEN_OF_DATABASES = ("parameters", "owner")
 _FORMAT_KEYS = ("spark.sql.sources.provider", "table_type")
 
 log = structlog.get_logger(__name__)
-
-Redefining = Callable[[Collection[TableName]], AbstractContextManager[None]]
-"""Called with tables, or views, by their names at the target; its context is the write that redefines them."""
-
-
-class Changes:
-    """What was written since it was last taken. Used by one thread at a time."""
-
-    def __init__(self) -> None:
-        self._differences: list[Difference] = []
-        self._left_out = 0
-        self.redefining: Redefining = lambda _: nullcontext()
-
-    def note(self, *differences: Difference) -> None:
-        """Note some, as long as there is room; count the others."""
-        room = MOST - len(self._differences)
-        self._differences += differences[:room]
-        self._left_out += len(differences[room:])
-
-    def take(self) -> list[Difference]:
-        """All of them, which are forgotten then. Of more than MOST the last one says how many are left out."""
-        differences, self._differences = self._differences, []
-        number, self._left_out = self._left_out, 0
-        return [*differences[:-1], left_out(number + 1)] if number else differences
 
 
 class Door:
@@ -105,6 +80,7 @@ class Door:
         self._guard = guard or NoGuard()
         self._files = files
         self._operation = operation
+        self._versions: Mapping[str, str] = {}
 
     @property
     def settings(self) -> TargetSettings:
@@ -158,14 +134,17 @@ class Door:
 
     # --- files
 
-    def bring_files(self) -> None:
+    def bring_files(self, existing: Callable[[Any], Any | None]) -> Mapping[str, str]:
         """Have the files of what the operation puts at the target before it is written, once for all its tries.
 
+        `existing` gives the object that is there in the place of one of the operation. Returns the versions in which
+        files are (pysync.model.data_versions), by the locations in the operation.
         Raises what the copier raises, and Rejected where nothing may be copied to.
         """
         if self._files is not None and isinstance(self._operation, PutWithFiles):
-            self._files.bring(self.reads, self._operation, self._changes.note)
+            self._versions = self._files.bring(self.reads, self._operation, self._changes.note, existing)
             self._files = None
+        return self._versions
 
     # --- databases and functions
 

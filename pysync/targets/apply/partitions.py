@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pysync.base.text import count
@@ -12,6 +13,7 @@ from pysync.model.operation import DropPartitions, PutPartitions
 from pysync.targets.apply.door import Door, partition_key
 from pysync.targets.apply.file_deletion import drop_batches
 from pysync.targets.apply.judge import OUTCOMES, Judge, Verdict
+from pysync.targets.apply.versions import placed
 from pysync.targets.base import Held, Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
@@ -36,9 +38,10 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
         return judge.outcome_without_write(operation, verdict, table)
     _assert_table_is_meant(operation.table, operation.definition.partitionKeys or (), table)
     wanted, refused = as_stored(store, operation.table, table, operation.partitions)
-    if wanted and judge.takes_files(store.settings, operation, table):
-        store.bring_files()
-    batch = _PartitionPut(store, operation, table, judge, refused)
+    takes_files = bool(wanted) and judge.takes_files(store.settings, operation, table)
+    brought = _bring_files(store, operation, table) if takes_files else {}
+    originals = {key_of(it.values): it for it in operation.partitions}
+    batch = _PartitionPut(store, operation, table, judge, originals, brought, refused)
     adds_first = operation.fresh and judge.adds_without_reading(operation, table)
     put = batch.without_reading if adds_first else batch.compared
     outcomes = []
@@ -53,6 +56,12 @@ def put_partitions(store: Door, operation: PutPartitions, judge: Judge) -> Outco
     if refused:
         raise refused_as_one(operation.table, refused)
     return outcome
+
+
+def _bring_files(store: Door, operation: PutPartitions, table: Any) -> Mapping[str, str]:
+    """Have the files of the partitions there; returns the versions in which they are."""
+    there = cache(lambda: by_values(store, table, [it.values for it in operation.partitions]))
+    return store.bring_files(lambda item: there().get(key_of(item.values)))
 
 
 def drop_partitions(store: Door, operation: DropPartitions, judge: Judge) -> Outcome:
@@ -138,18 +147,23 @@ def key_of(values: Sequence[str]) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionPut:
-    """Puts partitions of one operation, a batch at a time; `refused` gets those that the store refuses."""
+    """Puts partitions of one operation, a batch at a time; `refused` gets those that the store refuses.
+
+    `originals` are those of the operation, `brought` the versions in which their files are, by location.
+    """
 
     store: Door
     operation: PutPartitions
     table: Any
     judge: Judge
+    originals: Mapping[Values, Any]
+    brought: Mapping[str, str]
     refused: list[RefusedPartition]
 
     def without_reading(self, wanted: Mapping[Values, Any]) -> Outcome:
         """Add the partitions without a look. If one of them exists, none is added, and they are compared."""
         try:
-            self.store.add_partitions(self.table, list(wanted.values()))
+            self.store.add_partitions(self.table, [self._at_its_version(it, None) for it in wanted.values()])
         except Exists:
             return self.compared(wanted)
         return Outcome.APPLIED
@@ -157,6 +171,7 @@ class _PartitionPut:
     def compared(self, wanted: Mapping[Values, Any]) -> Outcome:
         """Add the partitions that are absent, alter those that differ."""
         existing = by_values(self.store, self.table, list(wanted))
+        wanted = {key: self._at_its_version(it, existing.get(key)) for key, it in wanted.items()}
         verdicts = {
             key: self.judge.part(self.operation, self.table, item, existing.get(key)) for key, item in wanted.items()
         }
@@ -171,6 +186,11 @@ class _PartitionPut:
         if self.judge.is_conflict_as_batch(self.operation, verdicts, wanted, existing):
             return Outcome.CONFLICT
         return _outcome(verdicts.values(), changed=written.any)
+
+    def _at_its_version(self, expected: Any, existing: Any | None) -> Any:
+        item = self.originals[key_of(expected.values)]
+        at_version = placed(item, existing, self.brought)
+        return expected if at_version is item else self.store.reads.as_stored(at_version, self.table)
 
 
 def _drop(store: Door, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge) -> Outcome:

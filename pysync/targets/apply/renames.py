@@ -30,6 +30,7 @@ from pysync.targets.apply.partitions import by_values, key_of
 from pysync.targets.apply.refusals import refuse_transactional
 from pysync.targets.apply.statistics import copy_statistics
 from pysync.targets.apply.tables import bring_to, has_commit_of_others
+from pysync.targets.apply.versions import placed
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
@@ -72,8 +73,9 @@ def _rename_over(store: Door, operation: RenameTable, old: Any, new: Any | None,
     # Both refuse what cannot be written, before anything is dropped for it.
     refuse_transactional(store.settings, operation.definition)
     store.reads.as_stored(operation.definition)
-    if judge.takes_files(store.settings, operation, new):
-        store.bring_files()
+    takes_files = judge.takes_files(store.settings, operation, new)
+    brought = store.bring_files(lambda _: old) if takes_files else {}
+    operation = replace(operation, definition=placed(operation.definition, old, brought))
     return _rename(store, operation, old, new, judge)
 
 

@@ -14,6 +14,7 @@ from pysync.targets.apply.door import Door
 from pysync.targets.apply.file_deletion import drop_batches
 from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.refusals import is_refused_as_transactional, keeps_foreign_commit, refuse_transactional
+from pysync.targets.apply.versions import is_at, placed
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability
@@ -60,10 +61,16 @@ def bring_to(
     wanted = _wanted(operation, definition, existing, judge, filling)
     expected = store.reads.as_stored(wanted)
     outcome = _outcome_without_write(operation, wanted, expected, existing, judge)
+    brought: Mapping[str, str] = {}
     if filling is None and outcome is not Outcome.FOREIGN:  # who fills the table afterwards has its files brought then
-        _bring_files(store, operation, wanted, existing, judge)
+        brought = _bring_files(store, operation, wanted, existing, judge)
+    at_its_version = placed(wanted, existing, brought)
+    if outcome is Outcome.UNCHANGED and brought and not is_at(at_its_version, existing):
+        outcome = None
     if outcome is not None:
         return outcome
+    if at_its_version is not wanted:
+        expected = store.reads.as_stored(at_its_version)
     is_complete = filling is not None or (isinstance(operation, PutTable) and operation.creates)
     incomplete = Incomplete.of(store.settings.name, name_of(expected))
     if existing is None:
@@ -120,12 +127,13 @@ def _kept_at(table: Any | None) -> str | None:
     return None if table is None else (table.parameters or {}).get(KEPT_KEY)
 
 
-def _bring_files(store: Door, operation: TableOperation, wanted: Any, existing: Any | None, judge: Judge) -> None:
-    """Have the files of the table there, unless nobody could read them."""
+def _bring_files(
+    store: Door, operation: TableOperation, wanted: Any, existing: Any | None, judge: Judge
+) -> Mapping[str, str]:
+    """Have the files of the table there, unless nobody could read them; returns the versions in which they are."""
     if is_refused_as_transactional(store.settings, wanted) or not isinstance(operation, PutTable | RenameTable):
-        return
-    if judge.takes_files(store.settings, operation, existing):
-        store.bring_files()
+        return {}
+    return store.bring_files(lambda _: existing) if judge.takes_files(store.settings, operation, existing) else {}
 
 
 def has_commit_of_others(

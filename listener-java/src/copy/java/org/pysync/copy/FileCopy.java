@@ -80,7 +80,7 @@ public final class FileCopy {
     /**
      * Give copied files their names, and remove files: several of a kind at once, different kinds one after the other.
      *
-     * @param request for each `rename, from, to, top` or `delete, name, top`, or of names of copied files `record, name…,
+     * @param request for each `rename, from, to, top`, `delete, name, top` or `discard, directory, top`, or of names of copied files `record, name…,
      *     record's place, top` or `forget, name…, record's place, top` ({@link CopiedNames}), where `top` is the directory that these are
      *     below; files that tell of others (`_SUCCESS`, what is below `_delta_log`) are expected after those
      * @return for each `done`, or `gone` where the file to be renamed is not there, or `failed, kind, why`; after such a
@@ -128,6 +128,10 @@ public final class FileCopy {
         Place from = below(step[1], top);
         if ("delete".equals(step[0])) {
             from.delete();
+            return true;
+        }
+        if ("discard".equals(step[0])) {
+            from.discard();
             return true;
         }
         return from.replace(below(step[2], top));

@@ -261,6 +261,11 @@ final class Place {
         }
     }
 
+    /** Remove a directory and all that is in it; a symbolic link there goes, and nothing that it leads to. */
+    void discard() throws IOException {
+        files.delete(path, true);
+    }
+
     private java.nio.file.Path local() {
         return ((RawLocalFileSystem) files).pathToFile(path).toPath();
     }
