@@ -32,9 +32,11 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     files: dict[str, dict[str, bool]] = field(default_factory=dict)  # by version and drop: whether its files went
+    looks: dict[str, list[int]] = field(default_factory=dict)  # by file system and layout: see _LOOKS
 
 
 _REPORT = pytest.StashKey[Report]()
+_LOOKS = ("looks of a reader", "overwrites", "one version", "two", "file missing", "other number")
 _HEAD = ("source -> target", "statements", "objects", "partitions", "known", "unknown", "seconds")
 
 
@@ -56,6 +58,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             "".join(f"{cell!s:<20}" if at == 0 else f"{cell!s:>12}" for at, cell in enumerate(cells))
         )
     _write_files(terminalreporter, report.files)
+    for cells in [_LOOKS, *((name, *numbers) for name, numbers in report.looks.items())] if report.looks else ():
+        terminalreporter.write_line(f"{cells[0]:<20}" + "".join(f"{it!s:>14}" for it in cells[1:]))
     for version, why in report.missing.items():
         terminalreporter.write_line(f"not run: Hive {version}: {why}")
 
