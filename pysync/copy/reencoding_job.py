@@ -64,7 +64,7 @@ class ReencodingJob:
     def fingerprint(self) -> str:
         """A digest of the source's files (names, sizes, times) and of how they are read and written."""
         source = self.source.fingerprint if self.snapshot is None else self.snapshot.fingerprint
-        return _digest([source, repr(replace(self.form, snapshot=None))])
+        return _digest([source, self._form_digest])
 
     @property
     def data(self) -> list[FileStatus]:

@@ -31,6 +31,15 @@ def _last_write(directory: str) -> int:
     return int(numbers[-1])
 
 
+@dataclass(frozen=True)
+class Write:
+    """The rows that a write brings and takes away; `alone`: it takes all others away."""
+
+    added: frozenset[Key] = frozenset()
+    deleted: frozenset[Key] = frozenset()
+    alone: bool = False
+
+
 @dataclass
 class Table:
     """What Hive has of a table: the state of each write, the rows by directory, and the truth for each write.
@@ -41,7 +50,7 @@ class Table:
     insert_only: bool = False
     states: dict[int, str] = field(default_factory=dict)
     directories: dict[str, set[tuple[Key, int]]] = field(default_factory=dict)
-    changes: dict[int, tuple[str, set[Key]]] = field(default_factory=dict)
+    changes: dict[int, Write] = field(default_factory=dict)
     compacted: set[str] = field(default_factory=set)
 
     @property
@@ -52,11 +61,11 @@ class Table:
     def step(self, kind: str, number: int) -> None:
         """One of STEPS; `look` changes nothing, and so does what Hive's locks would not allow now."""
         writes = [it for it, state in self.states.items() if state == "open"]
-        if kind in {"insert", "delete", "overwrite"}:
-            # An overwrite and a delete exclude other writers.
-            if kind == "delete" and self.insert_only:
+        if kind in {"insert", "delete", "update", "overwrite"}:
+            # All but inserts exclude other writers.
+            if kind in {"delete", "update"} and self.insert_only:
                 return
-            if not writes or (kind == "insert" and all(self.changes[it][0] == "insert" for it in writes)):
+            if not writes or (kind == "insert" and not any(self._excludes(it) for it in writes)):
                 self.begin(kind, number)
         elif kind in {"commit", "abort"} and writes:
             self.states[writes[number % len(writes)]] = {"commit": "committed", "abort": "aborted"}[kind]
@@ -69,20 +78,29 @@ class Table:
             self.changes.clear()
 
     def begin(self, kind: str, number: int) -> None:
-        """A write of `number` rows begins: `insert`, `delete` or `overwrite`."""
+        """A write of `number` rows begins: `insert`, `delete`, `update` (delete and insert in one) or `overwrite`."""
         write = len(self.states) + 1
         self.states[write] = "open"
-        keys = {(write, it) for it in range(number)} if kind != "delete" else set(sorted(self.rows())[:number])
-        self.changes[write] = (kind, keys)
-        name = {"insert": "delta_{0:07}_{0:07}_0000", "delete": "delete_delta_{0:07}_{0:07}_0000"}
-        self.directories[name.get(kind, "base_{0:07}").format(write)] = {(it, write) for it in keys}
+        deleted = frozenset(sorted(self.rows())[:number]) if kind in {"delete", "update"} else frozenset[Key]()
+        number = {"delete": 0, "update": len(deleted)}.get(kind, number)
+        added = frozenset((write, it) for it in range(number))
+        self.changes[write] = Write(added, deleted, kind == "overwrite")
+        # Hive 4 gives the rows of an update another statement than what they replace.
+        names = {"insert": "delta_{0:07}_{0:07}_0000", "update": "delta_{0:07}_{0:07}_0001", "overwrite": "base_{0:07}"}
+        if kind in names:
+            self.directories[names[kind].format(write)] = {(it, write) for it in added}
+        if kind in {"delete", "update"}:
+            self.directories[f"delete_delta_{write:07}_{write:07}_0000"] = {(it, write) for it in deleted}
+
+    def _excludes(self, write: int) -> bool:
+        return self.changes[write].alone or bool(self.changes[write].deleted)
 
     def rows(self, snapshot: Snapshot | None = None) -> set[Key]:
         """The rows that count, by the changes themselves."""
         rows = set[Key]()
-        for write, (kind, keys) in self.changes.items():
+        for write, it in self.changes.items():
             if self.states[write] == "committed" if snapshot is None else snapshot.has(write):
-                rows = rows - keys if kind == "delete" else keys | (rows if kind == "insert" else set())
+                rows = (set() if it.alone else rows - it.deleted) | it.added
         return rows
 
     def snapshot(self) -> Snapshot:
@@ -135,7 +153,7 @@ class Table:
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.sampled_from(["insert", "delete", "overwrite"]), st.integers(0, 3)),
+        st.tuples(st.sampled_from(["insert", "delete", "update", "overwrite"]), st.integers(0, 3)),
         st.tuples(st.sampled_from(["commit", "commit", "abort"]), st.integers(0, 2)),
         st.tuples(st.sampled_from(["minor", "major", "clean", "truncate", "look"]), st.just(0)),
     ),
