@@ -1,9 +1,10 @@
-"""Each state of a transactional table: the rows that Hive selects at the source are in the files of the target."""
+"""Each state of a transactional table: the rows that Hive selects at the source are in the files of every target."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.acid.hive import HiveAndMetastore
 from tests.acid.states import STATES
+from tests.acid.targets import Read, other_targets
 from tests.support import wait_for_value
 from tests.support.sidecars import pysync
 from tests.views.equal import difference
@@ -39,34 +41,49 @@ def spark() -> Iterator[SparkSession]:
         yield session
 
 
+@dataclass(frozen=True)
+class Replication:
+    """A stage with targets of all kinds, and what reads the definitions at each."""
+
+    stage: Stage
+    readers: dict[str, Read]
+
+    @property
+    def hive(self) -> Any:
+        return self.stage.source
+
+
 @pytest.fixture(scope="module", params=VERSIONS)
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def replication(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replication]:
     source: Any = partial(HiveAndMetastore, request.param)
-    with Stage(tmp_path_factory.mktemp("acid"), options=OPTIONS, source=source) as stage:
+    directory = tmp_path_factory.mktemp("acid")
+    with (
+        other_targets(directory, directory / "stage/source/warehouse") as others,
+        Stage(directory / "stage", options=OPTIONS + others.options, source=source) as stage,
+    ):
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
-        hive: Any = stage.source
-        hive.run("create database w")
-        yield stage
+        made = Replication(stage, others.readers(stage))
+        made.hive.run("create database w")
+        yield made
 
 
-def rows_at_target(spark: SparkSession, stage: Stage, name: str) -> list[list[Any]]:
-    """The rows that are in the files of a table at the target, with the values of its partitions at the end."""
-    with Metastore(stage.target.uri) as target:
-        table = target.table("w", name)
-        assert table is not None
-        assert "transactional" not in table.parameters
-        parts = list(target.partitions("w", name)) if table.partitionKeys else [table]
+def rows_at_target(spark: SparkSession, read: Read, name: str) -> list[list[Any]]:
+    """The rows that are in the files of a table at a target, with the values of its partitions at the end."""
+    table, partitions = read(name)
+    assert "transactional" not in table.parameters
+    parts = partitions if table.partitionKeys else [table]
     return [[*row, *(getattr(it, "values", None) or ())] for it in parts for row in _rows(spark, table, it)]
 
 
 def _rows(spark: SparkSession, table: Any, item: Any) -> list[list[Any]]:
-    files = [str(it) for it in Path(unquote(urlsplit(item.sd.location).path)).glob("[!._]*")]
+    files = [str(it) for it in Path(unquote(urlsplit(item.sd.location).path)).glob("[!._]*") if it.is_file()]
     if not files:
         return []
     shown = [_shown(column.name, column.type) for column in table.sd.cols]
-    rows = spark.read.parquet(*files).select(*shown).collect()
+    form = "orc" if "orc" in table.sd.inputFormat.lower() else "parquet"
+    rows = spark.read.format(form).load(files).select(*shown).collect()
     return [[base64.b64encode(it).decode() if isinstance(it, bytes | bytearray) else it for it in row] for row in rows]
 
 
@@ -80,45 +97,52 @@ def types_of(stage: Stage, name: str) -> list[str]:
     return [it.type.replace("binary", "string") for it in (*table.sd.cols, *(table.partitionKeys or ()))]
 
 
-def what_differs(spark: SparkSession, stage: Stage, name: str, wanted: Sequence[Sequence[Any]]) -> str:
-    try:
-        differs = difference(types_of(stage, name), wanted, rows_at_target(spark, stage, name))
-    except Exception as error:  # the table is not there yet, or a file has just been replaced
-        return str(error)
-    return differs and f"{differs}; {stage.status()['targets'][0]['last_error']}"
+def what_differs(
+    spark: SparkSession, of: Replication, name: str, wanted: Sequence[Sequence[Any]], waiting: set[str]
+) -> str:
+    """What differs at the first target that still waits; targets that have the rows are taken from `waiting`."""
+    for target in sorted(waiting):
+        try:
+            differs = difference(types_of(of.stage, name), wanted, rows_at_target(spark, of.readers[target], name))
+        except Exception as error:  # the table is not there yet, or a file has just been replaced
+            differs = f"{type(error).__name__}: {error}"
+        if differs:
+            errors = {it["name"]: it["last_error"] for it in of.stage.status()["targets"] if it["last_error"]}
+            return f"{target}: {differs}; {errors}"
+        waiting.discard(target)
+    return ""
+
+
+def wait_for_rows(spark: SparkSession, of: Replication, name: str, what: str) -> None:
+    """Until every target has the rows that Hive selects now."""
+    wanted, waiting = of.hive.rows("w", f"select * from {name}"), set(of.readers)
+    wait_for_value(partial(what_differs, spark, of, name, wanted, waiting), "", seconds=300, what=what)
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_each_state_arrives_as_hive_selects_it(stage: Stage, spark: SparkSession, name: str) -> None:
-    hive: Any = stage.source
+def test_each_state_arrives_as_hive_selects_it(replication: Replication, spark: SparkSession, name: str) -> None:
     for number, step in enumerate(STATES[name], 1):
-        step(hive)
-        wanted = hive.rows("w", f"select * from {name}")
-        wait_for_value(
-            partial(what_differs, spark, stage, name, wanted), "", seconds=180, what=f"step {number} of {name}"
-        )
+        step(replication.hive)
+        wait_for_rows(spark, replication, name, f"step {number} of {name}")
 
 
-def test_rows_are_read_under_the_name_that_a_table_gets(stage: Stage, spark: SparkSession) -> None:
-    hive: Any = stage.source
-
-    def arrives(name: str) -> None:
-        wanted = hive.rows("w", f"select * from {name}")
-        wait_for_value(partial(what_differs, spark, stage, name, wanted), "", seconds=180, what=name)
-
+def test_rows_are_read_under_the_name_that_a_table_gets(replication: Replication, spark: SparkSession) -> None:
     full = "stored as orc tblproperties('transactional'='true')"
+    hive = replication.hive
     hive.run(f"create table w.before (id int, s string) {full}", "insert into w.before values (1,'x'),(2,'y')")
-    arrives("before")
+    wait_for_rows(spark, replication, "before", "the table")
     hive.run("alter table w.before rename to w.after")
-    arrives("after")
+    wait_for_rows(spark, replication, "after", "its new name")
     hive.run("insert into w.after values (3,'z')")
-    arrives("after")
+    wait_for_rows(spark, replication, "after", "another row")
     hive.run("delete from w.after where id = 1")
-    arrives("after")
+    wait_for_rows(spark, replication, "after", "one row less")
 
 
-def test_verify_finds_no_drift(stage: Stage) -> None:
+def test_verify_finds_no_drift(replication: Replication) -> None:
     """After the states above."""
-    compared = pysync("verify", "w", "-c", stage.config_file, seconds=300)
+    compared = pysync("verify", "w", "-c", replication.stage.config_file, seconds=300)
     assert compared.returncode == 0, compared.stdout
-    assert stage.status()["targets"][0]["parked"] == 0
+    assert {it["name"]: it["parked"] for it in replication.stage.status()["targets"]} == dict.fromkeys(
+        replication.readers, 0
+    )
