@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,12 @@ from pyspark.sql import functions as sql
 
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from tests.acid.hive import HiveAndMetastore
+from tests.acid.replication import VERSIONS, Replication, replicated
 from tests.acid.states import STATES
-from tests.acid.targets import Read, other_targets
+from tests.acid.targets import Read
 from tests.support import wait_for_value
 from tests.support.sidecars import pysync
 from tests.views.equal import difference
-
-VERSIONS = ("3.1.3", "4.2.0")
-OPTIONS = """transactional = "snapshot"
-transactional_poll_seconds = 1
-
-[targets.copy]
-rewrite = "parquet"
-settle_seconds = 0.2
-"""
 
 
 @pytest.fixture(scope="module")
@@ -41,31 +31,9 @@ def spark() -> Iterator[SparkSession]:
         yield session
 
 
-@dataclass(frozen=True)
-class Replication:
-    """A stage with targets of all kinds, and what reads the definitions at each."""
-
-    stage: Stage
-    readers: dict[str, Read]
-
-    @property
-    def hive(self) -> Any:
-        return self.stage.source
-
-
 @pytest.fixture(scope="module", params=VERSIONS)
 def replication(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replication]:
-    source: Any = partial(HiveAndMetastore, request.param)
-    directory = tmp_path_factory.mktemp("acid")
-    with (
-        other_targets(directory, directory / "stage/source/warehouse") as others,
-        Stage(directory / "stage", options=OPTIONS + others.options, source=source) as stage,
-    ):
-        stage.target.start()
-        stage.source.start()
-        stage.start_sidecar()
-        made = Replication(stage, others.readers(stage))
-        made.hive.run("create database w")
+    with replicated(request.param, tmp_path_factory.mktemp("acid")) as made:
         yield made
 
 

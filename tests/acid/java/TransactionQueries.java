@@ -13,6 +13,11 @@ public class TransactionQueries extends HiveQueries {
     public TransactionQueries() throws Exception {
     }
 
+    /** Another session of the same Hive. */
+    public TransactionQueries another() throws Exception {
+        return new TransactionQueries();
+    }
+
     /** Have later statements run with this setting. */
     public void set(String name, String value) throws Exception {
         inThread(() -> {
