@@ -107,6 +107,16 @@ def test_when_the_first_is_dropped_the_second_gets_the_name(faulty_drains: Bench
     assert (holder(bench, "both.t"), bench.parked()) == ("twin.t", [])
 
 
+@pytest.mark.parametrize("gone", [[drop("twin.t")], [drop("twin.t"), drop_database("twin")]], ids=["table", "all"])
+def test_what_is_parked_of_the_second_goes_once_that_is_dropped(faulty_drains: Benches, gone: list[Maker]) -> None:
+    bench = faulty_drains(**MERGED)
+    run(run(bench, *BOTH, create("db.t")), create("twin.t"))
+    run(bench, *gone)
+    bench.restart()  # which tries what is parked
+    run(bench, create_database("other"))
+    assert (bench.parked(), bench.tables("both"), holder(bench, "both.t")) == ([], ["t"], "db.t")
+
+
 def test_what_is_parked_of_the_second_is_given_up_by_the_key_that_is_shown(faulty_drains: Benches) -> None:
     bench = run(run(faulty_drains(**MERGED), *BOTH, create("db.t")), create("twin.t"), alter("twin.t", by="twin"))
     ((_, key, _), *_) = bench.parked()
