@@ -39,6 +39,8 @@ RECALLED_SECONDS = 60.0
 _LATEST_SECONDS = 30.0
 _REMEMBERED = 50_000
 _WAITING = 10_000
+_WAITING_BYTES = 16 * 1024 * 1024
+"""Of events that nobody has looked at: nothing does while the source hangs, or if its address is not set."""
 _RECALLED = 10_000
 _RECALLED_BYTES = 16 * 1024 * 1024
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
@@ -117,15 +119,16 @@ class Overlaps:
 
     def __init__(self) -> None:
         self._new: deque[tuple[float, Event]] = deque()
+        self._bytes = 0  # of those
         self._looking = threading.Lock()  # over everything below
         self._last: OrderedDict[_Key, _Came] = OrderedDict()
         self._forgotten: dict[str, int] = {}  # by metastore: the time (ms) of the newest event that left `_last`
         self._due: dict[TableName, _DueTable] = {}
 
     def seen(self, event: Event) -> None:
-        """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
-        self._new.append((time.monotonic(), event))
-        if len(self._new) > _WAITING:
+        """Note an event that came; cheap. If `due` is not called for long, this looks at older events each time."""
+        self._add(time.monotonic(), event)
+        while len(self._new) > _WAITING or (self._new and self._bytes > _WAITING_BYTES):
             self._check(renames=True)  # whether renames are wanted is not known here
 
     def recall(self, queue: EventQueue) -> None:
@@ -134,7 +137,7 @@ class Overlaps:
         for queued in queue.events(max(0, queue.last - _RECALLED), _RECALLED, _RECALLED_BYTES):
             with suppress(PysyncError):
                 event = decode_event(queued.data)
-                self._new.append((now - max(0.0, time_ms - queued.at_ms) / 1000, event))
+                self._add(now - max(0.0, time_ms - queued.at_ms) / 1000, event)
 
     def due(self, now: float, *, renames: bool = False) -> list[TableName]:
         """The tables and databases to refresh at `now` (monotonic seconds), each once: those that have calmed down.
@@ -171,11 +174,18 @@ class Overlaps:
                     break
         return list(tables)
 
+    def _add(self, at: float, event: Event) -> None:
+        with self._looking:
+            self._new.append((at, event))
+            self._bytes += event.size
+
     def _check(self, renames: bool) -> None:
         """Look at the oldest event that nobody has looked at, if there is one."""
         with self._looking:
             if self._new:  # else another thread was faster
-                self._note(*self._new.popleft(), renames)
+                at, event = self._new.popleft()
+                self._bytes -= event.size
+                self._note(at, event, renames)
 
     # --- with the lock held
 

@@ -72,6 +72,11 @@ class Event:
         return f"{self.instance}:{self.sequence}"
 
     @property
+    def size(self) -> int:
+        """Bytes of its objects."""
+        return sum(map(len, (self.table or b"", *self.before, *self.after)))
+
+    @property
     def uncommitted(self) -> bool:
         """Whether HMS reported it inside an open transaction, which may still be rolled back."""
         return self.attributes.get("uncommitted") == "true"

@@ -367,3 +367,16 @@ def test_what_is_unsettled_is_told_by_when_it_became_so(overlaps: Overlaps, cloc
     assert overlaps.unsettled(clock.now - 1) == set()
     assert len(overlaps.due(clock.now + 100)) == 1
     assert overlaps.unsettled(clock.now + 100) == set()
+
+
+def test_events_that_nobody_looks_at_are_bounded_by_their_bytes(overlaps: Overlaps, clock: Clock) -> None:
+    """Nothing looks while the source hangs. Before: 10,000 events, each of up to 32 MiB."""
+    large = event(Kind.CREATE_TABLE, after=[table("db", "t", parameters={"padding": "-" * (1 << 20)})])
+    for number in range(40):
+        overlaps.seen(of_thread(large, number % 2, time_ms=clock.time_ms))
+    waiting = list(vars(overlaps)["_new"])
+    assert sum(it.size for _, it in waiting) <= 16 << 20
+    assert len(waiting) > 10, "it looks at no more than it has to"
+    clock.now += LATEST
+    assert overlaps.due(clock.now) == [TableName("db", "t")], "and has forgotten nothing"
+    assert vars(overlaps)["_bytes"] == 0
