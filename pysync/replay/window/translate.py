@@ -21,11 +21,10 @@ from pysync.replay.window.inserts import as_refresh
 from pysync.replay.window.mapping import NameMapping
 from pysync.replay.window.order import database_of
 from pysync.replay.window.policy import Policy
+from pysync.replay.window.table_cache import TableCache
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)
-
-_TABLES = 128  # cached: partitions that are added one by one bring the same table along each time
 
 _NAMES = 4096  # cached: to find what else may have a name, all renames are tried backwards
 _FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
@@ -45,8 +44,8 @@ class Translator:
         self._dropped_tables = DroppedTables()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
         self._left_out: set[str | None] = set()  # catalogs: each is logged once
-        self._stored = lru_cache(_TABLES)(stored_table)
-        self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
+        self._stored = TableCache(stored_table)
+        self._rewritten = TableCache(self._rewrite_table)
         self._key = lru_cache(_NAMES)(mapping.order_key)
         self._rivals = lru_cache(_NAMES)(self._rivals_of)
         self._table_origin = lru_cache(_NAMES)(self._origin_of_table)
