@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double, cast, common
-from pysync.views.typed_expressions import Typed
+from pysync.views.typed_expressions import Typed, named
 from pysync.views.types import BIGINT, DOUBLE, MAX_PRECISION, VOID, HiveType, decimal
 
 _MIN_SCALE = 6  # of a quotient of decimals
@@ -141,7 +141,7 @@ def _cut_product(one: Typed, other: Typed, kind: HiveType, long_products: LongPr
         sum_ = f"CAST(CAST({whole} AS {step}) + CAST({behind} AS {step}) AS {kind.trino})"
         is_exact = f"CAST({behind} AS {step}) = {behind}"
         sums.append(f"TRY({sum_})" if long_products == "rounded" else f"TRY(IF({is_exact}, {sum_}))")
-    return f"element_at(transform(ARRAY[ROW({one.sql}, {other.sql})], x -> COALESCE({', '.join(sums)})), 1)"
+    return named(f"ROW({one.sql}, {other.sql})", "x", f"COALESCE({', '.join(sums)})")
 
 
 def _is_cut_apart(a: _Digits, b: _Digits, kind: HiveType) -> bool:

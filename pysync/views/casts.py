@@ -9,7 +9,7 @@ from functools import reduce
 
 from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
-from pysync.views.typed_expressions import Typed, condition, repeated, text
+from pysync.views.typed_expressions import Typed, condition, named, repeated, text
 from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTEGERS, STRING, TIMESTAMP, VOID, HiveType, decimal
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -83,7 +83,7 @@ def double_text(sql: str) -> str:
     plain = f"regexp_replace({decimal_text}, '(\\.[0-9]+?)0+$', '$1')"
     zero = "IF(1 / x < 0, '-0.0', '0.0')"
     cases = f"WHEN is_nan(x) THEN 'NaN' WHEN x = 0 THEN {zero} WHEN abs(x) >= 1e-3 AND abs(x) < 1e7 THEN {plain}"
-    return f"element_at(transform(ARRAY[{sql}], x -> CASE {cases} ELSE CAST(x AS varchar) END), 1)"
+    return named(sql, "x", f"CASE {cases} ELSE CAST(x AS varchar) END")
 
 
 def _from_text(value: Typed, to: HiveType) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
-from pysync.views.typed_expressions import Typed, text, written
+from pysync.views.typed_expressions import Typed, named, text, written
 from pysync.views.types import STRING, HiveType, array
 
 _MAP = HiveType("map", within=(STRING, STRING))
@@ -38,7 +38,7 @@ def _substring_index(value: Typed, delimiter: Typed, count: Typed) -> Typed:
     head = f"array_join(slice(x, 1, {times}), {between})"
     tail = f"array_join(IF(cardinality(x) > {-times}, slice(x, {times}, {-times}), x), {between})"
     parts = f"split({as_string(value).sql}, {between})"
-    return Typed(f"element_at(transform(ARRAY[{parts}], x -> {head if times >= 0 else tail}), 1)", STRING)
+    return Typed(named(parts, "x", head if times >= 0 else tail), STRING)
 
 
 def _str_to_map(value: Typed, of_pairs: Typed | None = None, of_values: Typed | None = None) -> Typed:
@@ -50,7 +50,7 @@ def _str_to_map(value: Typed, of_pairs: Typed | None = None, of_values: Typed | 
     pair = f"split(p, {text(inner)}, 2)"
     rows = f"transform({pairs}, p -> ROW(element_at({pair}, 1), element_at({pair}, 2)))"
     last = f"transform_values(multimap_from_entries({rows}), (k, v) -> element_at(v, -1))"
-    whole = f"element_at(transform(ARRAY[{as_string(value).sql}], s -> {last}), 1)"
+    whole = named(as_string(value).sql, "s", last)
     return Typed(f"COALESCE({whole}, CAST(map() AS {_MAP.trino}))", _MAP)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
-from pysync.views.typed_expressions import Typed, repeated, text, written
+from pysync.views.typed_expressions import Typed, named, repeated, text, written
 from pysync.views.types import STRING
 
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\[([0-9]{1,9})\]")
@@ -81,16 +81,13 @@ def json_tuple(value: Typed, names: Sequence[Typed]) -> Sequence[Typed]:
 
 def _read(value: Typed, places: Sequence[tuple[str, str]]) -> Sequence[Typed]:
     """The texts of what is at these places of the text `t`: a value of JSON, and its path."""
-    string = as_string(value).sql
-    readable = f"element_at(transform(ARRAY[{string}], s -> {_READABLE}), 1)"
+    readable = named(as_string(value).sql, "s", _READABLE)
     texts = []
     for place, path in places:
         row = f"ROW(x, json_format(x), json_format(json_extract(t, {text(_quoted(path))})))"
         values = f"transform(ARRAY[{place}], x -> {row})"
-        all_ = (
-            f"element_at(transform(ARRAY[{readable}], t -> element_at(transform({values}, v -> {_as_text()}), 1)), 1)"
-        )
-        texts.append(repeated(Typed(all_, STRING), 1))
+        whole = named(readable, "t", f"element_at(transform({values}, v -> {_as_text()}), 1)")
+        texts.append(repeated(Typed(whole, STRING), 1))
     return texts
 
 
@@ -112,9 +109,9 @@ def _member(of: str, name: str, *, is_first: bool) -> str:
     members = f"transform(CAST(o AS array(json)), i -> {one.format('i')})"
     known = f"filter({members}, m -> json_format(m) <> 'null')"
     listed = f"flatten(transform({known}, m -> {items}))"
-    of_array = f"element_at(transform(ARRAY[{listed}], l -> IF(cardinality(l) > 0, CAST(l AS json))), 1)"
+    of_array = named(listed, "l", "IF(cardinality(l) > 0, CAST(l AS json))")
     choice = f"IF(json_array_length(o) IS NULL, {one.format('o')}, {of_array})"
-    return f"element_at(transform(ARRAY[{of}], o -> {choice}), 1)"
+    return named(of, "o", choice)
 
 
 JSON_VALUES: Mapping[str, Callable[..., Typed]] = {"get_json_object": _get_json_object}

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_integer, cast
-from pysync.views.typed_expressions import Typed, text, written
+from pysync.views.typed_expressions import Typed, named, text, written
 from pysync.views.types import DATE, DOUBLE, INT, STRING, TIMESTAMP
 
 # What has a meaning of its own in some version of Java is not among the characters that stand for themselves.
@@ -100,7 +100,7 @@ def _months_between(end: Typed, start: Typed) -> Typed:
     pair = ", ".join(cast(it if it.type == TIMESTAMP else as_date(it), TIMESTAMP).sql for it in (end, start))
     rounded = f"CAST(CAST(CAST({_MONTHS} + {_PART} AS varchar) AS decimal(38,8)) AS double)"
     months = f"IF({_SAME_DAY} OR ({_LAST_DAYS}), CAST({_MONTHS} AS double), {rounded})"
-    return Typed(f"element_at(transform(ARRAY[ROW({pair})], x -> {months}), 1)", DOUBLE)
+    return Typed(named(f"ROW({pair})", "x", months), DOUBLE)
 
 
 def moved(value: Typed, count: int, unit: str) -> Typed:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_integer
-from pysync.views.typed_expressions import Typed, written
+from pysync.views.typed_expressions import Typed, named, written
 from pysync.views.types import DATE, STRING
 
 _WEEK = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
@@ -18,7 +18,7 @@ def _add_months(value: Typed, months: Typed) -> Typed:
     day = as_date(value).sql
     moved = f"date_add('month', {as_integer(months).sql}, x)"
     month = f"IF(x = last_day_of_month(x), last_day_of_month({moved}), {moved})"
-    return Typed(f"CAST(element_at(transform(ARRAY[{day}], x -> {month}), 1) AS varchar)", STRING)
+    return Typed(f"CAST({named(day, 'x', month)} AS varchar)", STRING)
 
 
 def _add_months_of_spark(value: Typed, months: Typed) -> Typed:
@@ -32,7 +32,7 @@ def _next_day(value: Typed, name: Typed) -> Typed:
     if day is None:
         raise CannotTranslate(f"the function next_day to {name.literal!r}")
     later = f"date_add('day', ({day} + 6 - day_of_week(x)) % 7 + 1, x)"
-    return Typed(f"CAST(element_at(transform(ARRAY[{as_date(value).sql}], x -> {later}), 1) AS varchar)", STRING)
+    return Typed(f"CAST({named(as_date(value).sql, 'x', later)} AS varchar)", STRING)
 
 
 MONTHS: Mapping[str, Callable[..., Typed]] = {"add_months": _add_months, "next_day": _next_day}

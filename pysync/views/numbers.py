@@ -8,7 +8,7 @@ from functools import reduce
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.arithmetic import arithmetic
 from pysync.views.casts import as_double, cast, common, unified
-from pysync.views.typed_expressions import Typed, repeated
+from pysync.views.typed_expressions import Typed, named, repeated
 from pysync.views.types import BIGINT, DOUBLE, INT, HiveType, decimal
 
 _MOST_PLACES = 15
@@ -118,7 +118,7 @@ def _less(one: Typed, other: Typed) -> Typed:
 
 def _one_of(one: Typed, other: Typed, is_first: str) -> Typed:
     choice = f"IF(x[1] IS NOT NULL AND x[2] IS NOT NULL, IF({is_first}, x[1], x[2]))"
-    return Typed(f"element_at(transform(ARRAY[ARRAY[{one.sql}, {other.sql}]], x -> {choice}), 1)", DOUBLE)
+    return Typed(named(f"ARRAY[{one.sql}, {other.sql}]", "x", choice), DOUBLE)
 
 
 _MORE = {"greatest": _greater, "least": _less}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pysync.hiveql.differences import accept
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_double
-from pysync.views.typed_expressions import Aggregate, Typed, repeated
+from pysync.views.typed_expressions import Aggregate, Typed, named, repeated
 from pysync.views.types import DOUBLE, HiveType, array
 
 # `g` has the sorted pairs of a value and how often it is there, and the place of the last value; `p` is the part.
@@ -19,7 +19,7 @@ _VALUE_AT = (
 _PLACE = "(g[2] * p)"
 _ENDS = f"transform(ARRAY[floor({_PLACE}), ceil({_PLACE})], k -> {_VALUE_AT})"
 _BETWEEN = f"(ceil({_PLACE}) - {_PLACE}) * v[1] + ({_PLACE} - floor({_PLACE})) * v[2]"
-_AT = f"element_at(transform(ARRAY[{_ENDS}], v -> IF(v[1] = v[2], CAST(v[1] AS double), {_BETWEEN})), 1)"
+_AT = named(_ENDS, "v", f"IF(v[1] = v[2], CAST(v[1] AS double), {_BETWEEN})")
 
 
 def _exact(values: Sequence[Typed], distinct: str) -> Aggregate:
@@ -32,7 +32,7 @@ def _exact(values: Sequence[Typed], distinct: str) -> Aggregate:
     def of(after: str) -> Typed:
         counted = f"ROW(array_sort(map_entries(histogram(CAST({sql} AS bigint)){after})), count({sql}){after} - 1)"
         values = f"IF(g[1] IS NOT NULL, transform({parts}, p -> {_AT}))"
-        return _one_or_all(f"element_at(transform(ARRAY[{counted}], g -> {values}), 1)", kind)
+        return _one_or_all(named(counted, "g", values), kind)
 
     return of
 

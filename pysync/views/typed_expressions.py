@@ -35,6 +35,11 @@ def repeated(value: Typed, times: int) -> Typed:
     return value
 
 
+def named(value: str, name: str, expression: str) -> str:
+    """An expression in which a name stands for a value: it is written, and calculated, once."""
+    return f"element_at(transform(ARRAY[{value}], {name} -> {expression}), 1)"
+
+
 Aggregate = Callable[[str], Typed]
 """An aggregate function with its arguments; the string is what follows each call: a FILTER, an OVER, or nothing."""
 

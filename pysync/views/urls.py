@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_string
-from pysync.views.typed_expressions import Typed, repeated, text, written
+from pysync.views.typed_expressions import Typed, named, repeated, text, written
 from pysync.views.types import STRING
 
 _HEAD, _TAIL = r"\A[\x00-\x20]*(?i:url:)?", r"[\x00-\x20]*\z"
@@ -44,7 +44,7 @@ def _parse_url(value: Typed, part: Typed, key: Typed | None = None) -> Typed:
     if not accepts("odd-url"):
         error = fails_without("odd-url", "a URL of IPv6, jar or mailto, or with a wrong host", "u")
         sql = f"IF(regexp_like(u, {text(_OTHERS)}), CAST({error} AS varchar), {sql})"
-    whole = f"element_at(transform(ARRAY[{as_string(value).sql}], u -> {sql}), 1)"
+    whole = named(as_string(value).sql, "u", sql)
     return repeated(Typed(whole if key is None else _value_of(whole, key), STRING), 1)
 
 

@@ -36,6 +36,24 @@ def difference(
     return ""
 
 
+def differing_columns(
+    types: Sequence[str],
+    wanted: Sequence[Sequence[Any]],
+    found: Sequence[Sequence[Any]],
+    alike: Alike = lambda *_: False,
+) -> list[int]:
+    """The places, from 0 behind the first column, of those that differ beside it: it is a key of the rows."""
+
+    def taken(values: Sequence[Any], place: int) -> list[Any]:
+        return [values[0], values[place]]
+
+    def differs(place: int) -> bool:
+        ours, its = ([taken(row, place) for row in rows] for rows in (wanted, found))
+        return bool(difference(taken(types, place), ours, its, alike))
+
+    return [place - 1 for place in range(1, len(types)) if differs(place)]
+
+
 def _row(kinds: Sequence[HiveType], row: Sequence[Any]) -> list[Any]:
     return [_plain(kind, value) for kind, value in zip(kinds, row, strict=True)]
 

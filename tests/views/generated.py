@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice, product, zip_longest
 from random import Random
 
+from pysync.hiveql.differences import accepting
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.functions import FUNCTIONS
 from pysync.views.scopes import Scope
 from pysync.views.spark import HiveRules
-from pysync.views.translation import translated_query
-from pysync.views.types import parse_type
+from pysync.views.translation import translated_query, translated_text
+from pysync.views.types import HiveType, parse_type
+from pysync.views.zones import OF_SECONDS
 from tests.views.hard import COLUMNS
+from tests.views.zones import ZONES
 
 _TYPED = [(name, parse_type(kind)) for name, kind in (it.split(" ", 1) for it in re.split(r", (?=\w+ )", COLUMNS))]
+_TYPES_BY_NAME = dict(_TYPED)
+_WORD = re.compile(r"'[^']*'|\w+")
+"""A name or a number, or a string, in which there are none."""
 _NAMES = [name for name, _ in _TYPED if name != "id"]
 _NUMBERS = ("0", "1", "2", "-1", "7", "20", "1.5", "2e0", "null")
 _TEXTS = ("''", "' '", "'a'", "'7'", "'1.0'", "'ab'", "'MM'", "'YEAR'", "'yyyy-MM-dd'", "'2020-01-31'", "'2020-02-30'")
 _PATTERNS = ("'a$'", "'^a'", "'.'", "'^.$'", "'[0-9]+'", "'\\\\s'", "'\\\\s+$'", "'(.)$'", "'a|b'", "'[^a]$'", "','")
 _LIKES = ("'%a'", "'a%'", "'_'", "'%1%'", "'a%b'", "'a_b'", "'__'", "'%'")
 _MARKS, _OLD = ("'-'", "' '", "':'", "'.'"), ("'a2'", "'-:'", "'0a'", "'aba'")
+_JAVA_PATTERNS = ("'yyyy-MM-dd HH:mm:ss'", "'yyyy-MM-dd'", "'yyyyMMdd'", "'dd/MMM/yyyy:HH:mm:ss'", "'EEEE'", "'MM'")
 _OPERATORS = ("+", "-", "*", "/", "%", "div", "&", "|", "=", "<>", "<", ">=", "<=>", "||")
 _TYPES = ("tinyint", "int", "bigint", "double", "decimal(10,2)", "string", "varchar(3)", "char(3)", "date", "timestamp")
 # Where Hive cuts in silence what is an error at the target (docs/aws.md), only small values are of use.
@@ -33,15 +41,91 @@ _MAY_OVERFLOW = re.compile(
 _FAILS_AT_TEXTS = re.compile(r"^cast\((s|t|v|c) as timestamp\)$")
 
 
-def expressions(seed: int, count: int, rules: HiveRules) -> Sequence[str]:
-    """So many of them that are translated by these rules, in an order that the seed says."""
-    candidates = list(dict.fromkeys(_all()))
-    Random(seed).shuffle(candidates)
-    chosen = (it for it in candidates if not _is_left_out(it) and is_translated(it, rules))
-    return [it for it, _ in zip(chosen, range(count), strict=False)]
+Batches = Mapping[str, Sequence[Sequence[str]]]
+"""Expressions that make a view together; by the difference without which they fail at some values, or "" for none."""
 
 
-def _all() -> Iterator[str]:
+def batches(seed: int, count: int, rules: HiveRules, at_once: int) -> Batches:
+    """So many expressions that are translated by these rules, in an order that the seed says; a quarter are nested.
+
+    Those that are translated whatever the version of Hive are in batches of their own: these are tried so, too.
+    """
+    chosen = list(islice(_translated(_in_turns(seed), rules), count - count // 4))
+    chosen += islice(_translated(_nested(Random(seed), chosen), rules), count // 4)
+    groups: dict[str, list[Sequence[str]]] = {}
+    parts = sorted((it.failing, _is_of_any_version(it.text), place, it.text) for place, it in enumerate(chosen))
+    for (failing, _), some in groupby(parts, key=lambda part: part[:2]):
+        texts = [it for *_, it in some]
+        groups.setdefault(failing, []).extend(texts[start : start + at_once] for start in range(0, len(texts), at_once))
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Translated:
+    """An expression and its type; `failing` is the id of a difference without which it fails at some values, or ""."""
+
+    text: str
+    type: HiveType
+    failing: str
+
+
+def _translated(expressions: Iterable[str], rules: HiveRules) -> Iterator[_Translated]:
+    """Those of them that are translated, and fail without one difference at most."""
+    for it in expressions:
+        with accepting(()) as (_, failing):
+            kind = _type_of(it, rules)
+        if kind is not None and len(failing) <= 1:
+            yield _Translated(it, kind, next(iter(failing), ""))
+
+
+def _nested(random: Random, some: Sequence[_Translated]) -> Iterator[str]:
+    """Expressions without end: of these, each with another one of them for a column of its type."""
+    plain = [it for it in some if not it.failing]
+    by_type: dict[HiveType, list[str]] = {}
+    for it in plain:
+        by_type.setdefault(it.type, []).append(it.text)
+    outer = [it.text for it in plain if not _MAY_OVERFLOW.match(it.text)]
+    while outer:
+        text = random.choice(outer)
+        columns = [it for it in _WORD.finditer(text) if it[0] in _TYPES_BY_NAME]
+        column = random.choice(columns) if columns else None
+        if column and (inner := by_type.get(_TYPES_BY_NAME[column[0]])):
+            yield f"{text[: column.start()]}({random.choice(inner)}){text[column.end() :]}"
+
+
+def _is_of_any_version(expression: str) -> bool:
+    with accepting(()):
+        try:
+            translated_text(_view(expression), lambda _: _TYPED, "shop", None)
+        except CannotTranslate:
+            return False
+        return True
+
+
+def _in_turns(seed: int) -> Iterator[str]:
+    """All, in an order that the seed says: of two, one takes constants of its own or a time zone, while there are any.
+
+    There are few of these.
+    """
+    special, others = ({*_with_constants(), *_of_zones()}, {*_of_any_values()})
+    orders = [sorted(special), sorted(others - special)]
+    for order in orders:
+        Random(seed).shuffle(order)
+    return (it for pair in zip_longest(*orders) for it in pair if it is not None and not _is_left_out(it))
+
+
+def _failing(expression: str, rules: HiveRules) -> str | None:
+    """The id of the difference without which it fails at some values; empty if there is none.
+
+    None if it is not translated, or has several.
+    """
+    with accepting(()) as (_, failing):
+        if not is_translated(expression, rules) or len(failing) > 1:
+            return None
+        return next(iter(failing), "")
+
+
+def _of_any_values() -> Iterator[str]:
     values = (*_NAMES, *_NUMBERS, *_TEXTS)
     for name in FUNCTIONS:
         yield from (f"{name}({one})" for one in _NAMES)
@@ -50,7 +134,6 @@ def _all() -> Iterator[str]:
             f"{name}({one}, {other}, {third})"
             for one, other, third in product(("s", "c", "v"), (*_NUMBERS, *_TEXTS, *_PATTERNS, "k"), ("1", "'x'", "k"))
         )
-    yield from _with_constants()
     yield from (f"({one} {it} {other})" for one, it, other in product(values, _OPERATORS, values))
     yield from (f"({one} like {it})" for one, it in product(_NAMES, _LIKES))
     yield from (f"({one} rlike {it})" for one, it in product(_NAMES, _PATTERNS))
@@ -79,6 +162,19 @@ def _with_constants() -> Iterator[str]:
     yield from (f"least(f, {one}, {it})" for one, it in product(doubles, doubles))
 
 
+def _of_zones() -> Iterator[str]:
+    """Functions that depend on the time zone of the session."""
+    for name in sorted(OF_SECONDS):
+        yield from (f"{name}({one})" for one in _NAMES)
+        yield from (f"{name}({one}, {it})" for one, it in product(_NAMES, _JAVA_PATTERNS))
+    for name in ("from_utc_timestamp", "to_utc_timestamp"):
+        yield from (f"{name}({one}, '{it}')" for one, it in product(("ts", "dt"), ZONES))
+    yield from (
+        f"({one} {sign} interval {it})"
+        for one, sign, it in product(("ts", "dt"), "+-", ("1 day", "7 month", "90 minute"))
+    )
+
+
 def _is_left_out(expression: str) -> bool:
     may_overflow = _MAY_OVERFLOW.match(expression) and _OVERFLOWING.search(expression)
     return bool(may_overflow or _FAILS_AT_TEXTS.match(expression))
@@ -86,8 +182,17 @@ def _is_left_out(expression: str) -> bool:
 
 def is_translated(expression: str, rules: HiveRules, condition: str = "true") -> bool:
     """Whether a view is translated that has the expression over the rows that fulfil a condition."""
+    return _type_of(expression, rules, condition) is not None
+
+
+def _type_of(expression: str, rules: HiveRules, condition: str = "true") -> HiveType | None:
+    """The type of its column; None if it is not translated."""
     try:
-        translated_query(f"select {expression} as x from h where {condition}", Scope(lambda _: _TYPED, "shop", rules))
+        _, columns = translated_query(_view(expression, condition), Scope(lambda _: _TYPED, "shop", rules))
     except CannotTranslate:
-        return False
-    return True
+        return None
+    return columns[0][1]
+
+
+def _view(expression: str, condition: str = "true") -> str:
+    return f"select {expression} as x from h where {condition}"

@@ -1,14 +1,18 @@
-"""Many expressions over the table of hard values: in one view, and in smaller ones if it is not equal."""
+"""Many expressions over the table of hard values: in one view; those at fault are looked for, and tried alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.views import hard
 from tests.views.world import Outcome, World, write_rows
 
 _DATABASE = "hard"
+_NAMED = re.compile(r"\bcolumn c([0-9]+)\b")
+"""A column of such a view, as a refusal names it."""
 
 
 def make_hard_table(world: World, directory: Path) -> None:
@@ -21,13 +25,50 @@ def make_hard_table(world: World, directory: Path) -> None:
     world.has_hard_table = True
 
 
-def outcomes_of(world: World, batch: Sequence[str], condition: str) -> list[Outcome]:
-    """One for each expression: in halves, until those that are not equal are alone in their view."""
-    items = ", ".join(f"{it} as c{place}" for place, it in enumerate(batch))
-    outcome = world.try_view(_DATABASE, f"view_{world.next_number()}", f"select id, {items} from h where {condition}")
-    if outcome.kind == "equal":
-        return [Outcome(it, "equal") for it in batch]
+def outcomes_of(world: World, batch: Sequence[str], condition: str, accepted: str = "") -> list[Outcome]:
+    """One for each expression; those that are not equal are tried in a view of their own.
+
+    `accepted` is the id of a difference that all of them have, or none.
+    """
+    query, name = _query(batch, condition), f"view_{world.next_number()}"
+    tried = world.try_accepted(_DATABASE, name, query, accepted) if accepted else world.try_view(_DATABASE, name, query)
+    if tried.kind == "equal":
+        return [replace(tried, name=it) for it in batch]
     if len(batch) == 1:
-        return [Outcome(batch[0], outcome.kind, outcome.reason, outcome.text)]
-    middle = len(batch) // 2
-    return [*outcomes_of(world, batch[:middle], condition), *outcomes_of(world, batch[middle:], condition)]
+        return [replace(tried, name=batch[0])]
+    at_fault = _at_fault(world, batch, condition, tried)
+    alone = [it for one in at_fault for it in outcomes_of(world, [one], condition, accepted)]
+    if tried.kind == "wrong":
+        alone = [replace(tried, name=f"{it.name}, beside others") if it.kind == "equal" else it for it in alone]
+    rest = [it for it in batch if it not in at_fault]
+    return [*alone, *(outcomes_of(world, rest, condition, accepted) if rest else ())]
+
+
+def _query(batch: Sequence[str], condition: str) -> str:
+    items = ", ".join(f"{it} as c{place}" for place, it in enumerate(batch))
+    return f"select id, {items} from h where {condition}"
+
+
+def _at_fault(world: World, batch: Sequence[str], condition: str, tried: Outcome) -> Sequence[str]:
+    """Those for which the view that has them all is not equal, at least one; all if that is not known."""
+    if tried.kind == "refused":
+        places: Sequence[int] = [int(it) for it in _NAMED.findall(tried.reason)]
+    elif tried.kind == "unread":
+        places = _unread(
+            range(len(batch)), lambda some: world.reads(_DATABASE, _query([batch[it] for it in some], condition))
+        )
+    else:
+        places = tried.columns or _unread(
+            range(len(batch)), lambda some: world.answers(_DATABASE, tried.name, [f"c{it}" for it in some])
+        )
+    return [batch[it] for it in places] or batch
+
+
+def _unread(places: Sequence[int], is_read: Callable[[Sequence[int]], bool]) -> Sequence[int]:
+    """Those because of which all are not read."""
+    if is_read(places):
+        return ()
+    if len(places) == 1:
+        return places
+    middle = len(places) // 2
+    return [*_unread(places[:middle], is_read), *_unread(places[middle:], is_read)]

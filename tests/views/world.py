@@ -27,9 +27,9 @@ from pysync.targets.glue import GlueSettings, GlueStore
 from pysync.targets.source_hive import Release, SourceHive
 from pysync.views.spark import HiveRules, rules_of
 from pysync.views.translation import accepted_in, is_presto
-from pysync.views.versions import VERSIONS
+from pysync.views.versions import VERSIONS, rules_in
 from tests.views.bring import bring, make_environment
-from tests.views.equal import ALIKE, Alike, difference
+from tests.views.equal import ALIKE, Alike, difference, differing_columns
 from tests.views.hive import Hive, HiveRefused
 from tests.views.spark import LocalSpark, Read, RemoteSpark
 from tests.views.trino import CATALOG, Failed, Trino
@@ -58,6 +58,8 @@ class Outcome:
     needs_version: bool = False
     """Whether it is translated only because the setting says which version of Hive it is of."""
     of_spark: bool = False
+    columns: Sequence[int] = ()
+    """The places, behind the first column, of those that are wrong, where the first is a key of the rows."""
 
 
 @dataclass
@@ -118,7 +120,7 @@ class World:
     def rules(self) -> HiveRules:
         """Those by which the judge's views are translated."""
         if self.judge in SETTINGS:
-            return VERSIONS[SETTINGS[self.judge]]
+            return rules_in(SETTINGS[self.judge], self.zone)
         return rules_of(hive.Table(parameters={**_OF_SPARK, _CREATED_BY: self._asked.version})) or VERSIONS["2.3"]
 
     def next_number(self) -> int:
@@ -180,8 +182,13 @@ class World:
             return Outcome(name, "unread", str(error).splitlines()[0])
         return self._compare(self._hive.table(database, name), wanted)
 
-    def try_accepted(self, database: str, name: str, query: str, difference: str) -> Outcome:
-        """The same for a view that is refused, or fails, unless one difference is accepted: nothing else differs."""
+    def try_accepted(
+        self, database: str, name: str, query: str, difference: str, alike: Alike | None = None
+    ) -> Outcome:
+        """The same for a view that is refused, or fails, unless one difference is accepted: nothing else differs.
+
+        `alike` says what may differ so; by default what is in ALIKE.
+        """
         if self._hive is None:
             raise TypeError("only views of Hive are tried with differences")
         try:
@@ -196,8 +203,8 @@ class World:
         if is_needless or found != [difference]:
             return Outcome(name, "refused", f"accepted: {found}; {self._accepting.lost(kept)}")
         self._glue.create_table(kept)
-        reason = self._difference(kept, wanted, ALIKE[difference])
-        return Outcome(name, "wrong" if reason else "equal", reason, kept.viewOriginalText)
+        reason, columns = self._difference(kept, wanted, alike or ALIKE[difference])
+        return Outcome(name, "wrong" if reason else "equal", reason, kept.viewOriginalText, columns=columns)
 
     def try_accepting(self, database: str, outcome: Outcome) -> Outcome:
         """The same for a view of a Hive that was refused, with all differences accepted."""
@@ -210,7 +217,7 @@ class World:
         self._glue.drop_tables([kept], delete_data=False)
         self._glue.create_table(kept)
         wanted = self._hive.rows(database, f"select * from {outcome.name}")
-        wrong = self._difference(kept, wanted, lambda one, other: any(ALIKE[it](one, other) for it in found))
+        wrong, _ = self._difference(kept, wanted, lambda one, other: any(ALIKE[it](one, other) for it in found))
         kind, reason = ("wrong", wrong) if wrong else ("accepted", f"{outcome.reason}; accepted: {', '.join(found)}")
         return Outcome(outcome.name, kind, reason, kept.viewOriginalText)
 
@@ -262,18 +269,42 @@ class World:
             if outcome.text:
                 self._glue.drop_tables([it], delete_data=False)
             self._glue.create_table(it)
-            outcome.text, outcome.reason = it.viewOriginalText, self._difference(it, wanted)
+            outcome.text = it.viewOriginalText
+            outcome.reason, outcome.columns = self._difference(it, wanted)
             if outcome.reason:
                 outcome.kind = "wrong"
                 break
         return outcome
 
-    def _difference(self, view: Any, wanted: Sequence[Sequence[Any]], alike: Alike = lambda *_: False) -> str:
+    def reads(self, database: str, query: str) -> bool:
+        """Whether the judge has rows for a query."""
+        if self._hive is None:
+            return not isinstance(self._read(self._asked, database, "query", query), Outcome)
+        try:
+            self._hive.rows(database, query)
+        except HiveRefused:
+            return False
+        return True
+
+    def answers(self, database: str, name: str, columns: Sequence[str]) -> bool:
+        """Whether Trino has rows for these columns of a view."""
+        try:
+            self.trino.rows(f'select {", ".join(columns)} from {CATALOG}."{database}"."{name}"')
+        except Failed:
+            return False
+        return True
+
+    def _difference(
+        self, view: Any, wanted: Sequence[Sequence[Any]], alike: Alike = lambda *_: False
+    ) -> tuple[str, Sequence[int]]:
+        """What differs, in a few words, and in which columns; neither if the rows are the same."""
         try:
             found = self.trino.rows(f'select * from {CATALOG}."{view.dbName}"."{view.tableName}"')
         except Failed as error:
-            return str(error)
-        return difference([it.type for it in view.sd.cols], wanted, found, alike)
+            return str(error), ()
+        types = [it.type for it in view.sd.cols]
+        reason = difference(types, wanted, found, alike)
+        return reason, differing_columns(types, wanted, found, alike) if reason else ()
 
 
 _CREATED_BY = "spark.sql.create.version"
