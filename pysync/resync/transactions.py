@@ -1,7 +1,7 @@
 """Transactions: transactional tables that a target reads again, as something was committed to them.
 
 The event of a write comes before its commit, and is the same if the write is aborted later. So the source is asked from
-time to time which writes of these tables are committed.
+time to time which writes of these tables are committed, and soon after a write was found open.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from pysync.resync.wanted import Names, RefreshScope, chosen, place, table
 _LIST_SECONDS = 600.0
 """How often all tables in scope are listed, for some may have become transactional."""
 _TABLES_PER_CALL = 500
+_SOON_SECONDS = 1.0
+"""The shortest time between two looks at writes that are open. The longer these are, the longer it is."""
 _MOST_WAITING = 100  # snapshots of a table that are remembered while the target lacks them
 _MS = 1000
 
@@ -37,7 +39,7 @@ class _Seen:
 
 
 class CommittedWrites(Trigger):
-    """The tables with writes that were committed since the last time, each `every` seconds.
+    """The tables with newly committed writes, looked at each `every` seconds; those with open ones sooner.
 
     `taken` gives the snapshots whose rows the target has, by events, too: so a new table is known. What was seen is in
     memory: after a start all transactional tables are read once. `clock` returns seconds since 1970, `timer` seconds
@@ -66,6 +68,8 @@ class CommittedWrites(Trigger):
         self._reading = dict[TableName, Snapshot | None]()
         self._gone = dict[TableName, Snapshot]()  # what was read of tables that are no longer there
         self._looked_at: float | None = None
+        self._all_looked_at = -math.inf
+        self._opened = dict[TableName, tuple[tuple[int, ...], float]]()  # the open writes, and since when these are
         self._waiting = dict[TableName, list[_Seen]]()
 
     def status(self) -> dict[str, Any]:
@@ -82,11 +86,15 @@ class CommittedWrites(Trigger):
 
     def due(self, last: Resync | None, now: float) -> ResyncRequest | None:
         """The next one begins when all of the last one is queued: one table that waits must not hold up the others."""
-        is_due = last is None or (not last.is_queueing and now >= last.began_at_ms / _MS + self._every)
+        self._note_open(now)
+        is_due = last is None or (not last.is_queueing and (self._is_all_due(now) or bool(self._open_due(now))))
         return ResyncRequest("writes to transactional tables may have been committed") if is_due else None
 
     def wanted(self, source: Reads, resync: Resync) -> Wanted:  # noqa: ARG002 - it always begins anew
         """The tables with newer writes than were seen, and those that were not seen yet."""
+        if not self._is_all_due(self._clock()):
+            self._reading = dict(self._seen)
+            return Wanted(self._newer(source, self._open_due(self._clock())))
         self._reading = {}
         if self._timer() - self._listed_at < _LIST_SECONDS:
             read = [it for it, snapshot in dict(self._taken()).items() if self._gone.get(it) is not snapshot]
@@ -102,8 +110,30 @@ class CommittedWrites(Trigger):
                 before = [*before[:_MOST_WAITING], _Seen(now, snapshot)]
             waiting[name] = before
         self._waiting = waiting
+        if self._is_all_due(now):
+            self._all_looked_at = now
         self._seen, self._looked_at = self._reading, now
         return True
+
+    def _is_all_due(self, now: float) -> bool:
+        return now >= self._all_looked_at + self._every
+
+    def _note_open(self, now: float) -> None:
+        """Keep since when the writes are open that the last look, or a later event, has found so."""
+        opened = dict[TableName, tuple[tuple[int, ...], float]]()
+        for name, snapshot in {**dict(self._taken()), **self._seen}.items():
+            taken = self._taken().get(name)
+            latest = taken if snapshot is None or (taken is not None and taken.highest > snapshot.highest) else snapshot
+            if latest is not None and latest.open:
+                before = self._opened.get(name)
+                opened[name] = before if before is not None and before[0] == latest.open else (latest.open, now)
+        self._opened = opened
+
+    def _open_due(self, now: float) -> list[TableName]:
+        """The tables whose open writes are to be looked at: after 1 s, 2 s, 4 s, …, so a long one costs little."""
+        looked_at = self._looked_at or -math.inf
+        due = {it: looked_at + max(_SOON_SECONDS, looked_at - since) for it, (_, since) in self._opened.items()}
+        return sorted(it for it, at in due.items() if now >= at)
 
     def _still_waiting(self, name: TableName, taken: Snapshot | None) -> list[_Seen]:
         return [it for it in self._waiting.get(name, ()) if _lacks(taken, it.snapshot)]

@@ -57,6 +57,38 @@ def test_a_table_that_an_event_had_read_is_asked_for_at_its_next_commit(reopen: 
     assert bench.turn(10) == []
 
 
+def test_a_write_that_an_event_has_found_open_is_looked_at_soon_and_ever_more_seldom(
+    reopen: Reopener, source: Hms
+) -> None:
+    for name in ("web.acid", "web.idle"):
+        source.add(name, parameters={"transactional": "true"})
+    acid, idle = TableName("web", "acid"), TableName("web", "idle")
+    source.committed = {acid: Snapshot(1, NONE), idle: Snapshot(1, NONE)}
+    bench = Bench(reopen(), source, NOON, **(SNAPSHOTS | {"transactional_poll_seconds": 1000.0}))
+    bench.turn()
+    asked, read = list[tuple[float, list[TableName]]](), source.snapshots
+
+    def snapshots(names: list[TableName]) -> dict[TableName, Snapshot]:
+        asked.append((bench.now - NOON, names))
+        return read(names)
+
+    source.snapshots = snapshots  # type: ignore[method-assign]
+    bench.now += 100
+    bench.drain.reads.snapshots[acid] = source.committed[acid] = Snapshot(2, NONE, open=(2,))
+    for _ in range(40):
+        assert bench.turn(0.5) == []
+    assert asked == [(100 + it, [acid]) for it in (0.5, 1.5, 2.5, 4.5, 8.5, 16.5)]
+    source.committed[acid] = Snapshot(2, NONE)
+    turns = [bench.turn(0.5) for _ in range(40)]
+    assert [it for it in turns if it] == [["web.acid"]]
+    bench.drain.reads.snapshots[acid] = Snapshot(2, NONE)
+    del asked[:]
+    bench.turn(100)
+    assert asked == []
+    source.committed[idle] = Snapshot(2, NONE)
+    assert bench.turn(1000) == ["web.idle"]
+
+
 def test_a_table_that_waits_does_not_hold_up_the_commits_of_others(reopen: Reopener, source: Hms) -> None:
     for name in ("web.acid", "web.waits"):
         source.add(name, parameters={"transactional": "true"})
