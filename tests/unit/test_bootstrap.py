@@ -392,6 +392,20 @@ def test_the_status_says_how_fast_and_how_long_since_this_process_began(reopen: 
     assert (shown["tables"], shown["tables_per_second"], shown["seconds_left"]) == (6, 0.25, 24.0)
 
 
+def test_a_table_that_has_vanished_since_it_was_counted_is_not_missing_in_the_end(stands) -> None:
+    source = Source("db")
+    stand = stands(source)
+    stand.begin("dr")
+    listed = source.tables("db")
+    source.tables = lambda _: listed
+    source.found.pop(TableName("db", "t0001"))
+    stand.start("dr")
+    stand.wait_for("finished")
+    (shown,) = stand.status()["targets"]
+    assert (shown["in_scope"], shown["tables"]) == (3, 3)
+    assert len({it.key for it in stand.targets["dr"].applied if isinstance(it, PutTable)}) == 2
+
+
 def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) -> None:
     stands(Source("db"), dr={}, other={}).begin("dr", "other")
     again = stands(Source("db"), dr={})

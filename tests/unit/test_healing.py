@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +21,7 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.queue.gaps import new_gaps, scope_gaps
-from pysync.resync import feed, healing
+from pysync.resync import feed, healing, wanted
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from tests.support import table, wait_for_items, wait_for_value, wait_until
@@ -69,7 +71,7 @@ class Stand:
     def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None, lines: list[dict[str, Any]]) -> None:
         self.queue, self.source = queue, source
         self._lines = lines
-        self.overlaps = Overlaps()
+        self.overlaps, self.watch = Overlaps(), GapWatch(queue, 1000)
         self.is_held = False
         self._stack = stack
         queue.target("dr").register()
@@ -78,7 +80,7 @@ class Stand:
         self.refreshes = Refreshes(self.queue, "onprem")
         healer = Healer(
             self.queue,
-            GapWatch(self.queue, 1000),
+            self.watch,
             self.overlaps,
             self.refreshes,
             source=URI if self.source else None,
@@ -302,6 +304,42 @@ def test_tables_that_are_asked_for_are_the_only_ones_compared(stands, monkeypatc
     healer.refresh([TableName("db", "t0001")])
     stand.wait_for("closing")
     assert stand.tables() == ["t0001"]
+
+
+def test_a_database_that_is_asked_for_is_compared_without_its_tables(stands) -> None:
+    stand = stands(Source(3))
+    reason = stand.start().refresh([], ["db"])
+    stand.wait_for("closing")
+    assert [it.attributes.get("database", "*") for it in stand.asked()] == ["*", "db"]
+    assert (stand.tables(), reason) == ([], "comparison of db requested by hand")
+
+
+def test_what_is_only_read_again_opens_no_gap(stands) -> None:
+    stand = stands(Source(3))
+    stand.start().read_again([TableName("db", "t0002")])
+    assert (stand.tables(), stand.states()) == (["t0002"], [])
+
+
+def test_after_a_restart_a_lost_listener_costs_what_the_log_names_since_the_last_sure_id(stands, monkeypatch) -> None:
+    since = list[int]()
+
+    def touched(_: object, after: int) -> list[SimpleNamespace]:
+        since.append(after)
+        return [SimpleNamespace(database="db", table="t0001")]
+
+    monkeypatch.setattr(healing, "reaches", lambda *_: True)
+    monkeypatch.setattr(wanted, "touched", touched)
+    stand = stands(Source(3))
+    healer = stand.start()
+    stand.watch.note_event("hms", 5000)
+    assert stand.watch.report(json.dumps({"instance": "hms", "sequence": 0, "waiting": 0}))
+    wait_for_value(lambda: stand.queue.notes.get("notification-id"), "5000", what="the id that is sure")
+    assert healer.worker.end(60)
+    again = stands(Source(3))
+    again.queue.gaps.open("missing:hms", "events are missing")
+    again.start()
+    again.wait_for("closing")
+    assert (again.tables(), since) == (["t0001"], [4000])
 
 
 def test_a_request_that_was_cut_short_compares_what_was_asked_for(stands, monkeypatch) -> None:

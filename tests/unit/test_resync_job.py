@@ -62,6 +62,12 @@ def test_some_tables_are_asked_for_when_the_time_has_come(
         assert bench.turn(after) == asked
 
 
+def test_each_reason_to_read_tables_again_has_a_row_of_its_own(reopen: Reopener, source: Hms) -> None:
+    bench = Bench(reopen(), source, NOON, **HOURLY, policies=POLICIES)
+    bench.turn()
+    assert {it["trigger"]: it["queued"] for it in bench.job.status()} == {"log_schemas": 2, "partition_filters": 1}
+
+
 SALES = {"include": ["sales.o*"]}
 WEB = {"include": ["web.v*"]}
 ALL_OF_WEB = ["*", "web", "web.visits"]  # the list of databases comes first, as some may be gone
