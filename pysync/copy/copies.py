@@ -46,7 +46,7 @@ class Copies:
         self._host = _host(known, directory)
         workers = SparkWorkers(self._host) if self._host else None
         self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
-        self._reencoders = {
+        self.reencoders = {
             name: Reencoder(self.copiers[name], workers, it.settle_seconds)
             for name, it in wanted.items()
             if workers and it.rewrite
@@ -66,12 +66,12 @@ class Copies:
         if copier is None:
             return open_target
         if self._out_of is not None:
-            if settings.name in self._reencoders:
+            if settings.name in self.reencoders:
                 raise UsageError(
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
             return partial(_open, open_target, FilesFirst(self._out_of(copier), settings, versions, of_dump=True))
-        return partial(_open, open_target, FilesFirst(self._reencoders.get(settings.name, copier), settings, versions))
+        return partial(_open, open_target, FilesFirst(self.reencoders.get(settings.name, copier), settings, versions))
 
     def discard(self, target: str, directory: str, base: str) -> None:
         """Remove a version (pysync.model.data_versions) of the location `base`, with all that is in it.

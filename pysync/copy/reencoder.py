@@ -9,21 +9,26 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 
 from pysync.copy.copier import Copier, classified
 from pysync.copy.copy_round import Copied, Elsewhere, Removed, Step, is_hidden, nowhere
 from pysync.copy.reencoding_job import FILE_BYTES, Increment, ReencodingJob
-from pysync.copy.requests import CopyRefused, differences, encode, files_missing
+from pysync.copy.requests import CopyRefused, differences, encode, files_missing, is_reencoded
+from pysync.copy.row_comparison import RowSum, row_sum
 from pysync.copy.snapshot_files import SnapshotFiles, SnapshotTooOld, snapshot_files
 from pysync.copy.snapshot_reading import read_snapshot
-from pysync.copy.spark_reading import prepared, read
+from pysync.copy.spark_reading import literally, no_rows, prepared, read
 from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import FileDifference, FileStatus, Pair, below
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 log = structlog.get_logger(__name__)
 
@@ -64,6 +69,41 @@ class Reencoder:
             total = total.plus(done)
         raise Unavailable(f"{remaining[0].source} changes faster than pysync can re-encode it")
 
+    def compare(self, pairs: Sequence[Pair]) -> list[FileDifference]:
+        """Whether the second directory of each pair has the rows that the first holds now, in their order; reads only.
+
+        Raises Unavailable, also if a newer snapshot is needed. Files that cannot be read differ.
+        """
+        with classified():
+            return self._copier.each(self._compared, list(pairs))
+
+    def _compared(self, pair: Pair) -> FileDifference:
+        (job,) = self._jobs_of([pair], only_looks=True)
+        extras = [it for it in job.at_target.extras if not is_reencoded(it.name)]
+        result = FileDifference(pair, exists=job.source.exists, foreign=job.at_target.foreign, extras=extras)
+        result.links += job.links
+        if job.source.exists:
+            result.rows += self._row_differences(job)
+        return result
+
+    def _row_differences(self, job: ReencodingJob) -> list[str]:
+        files = self._files(job)
+        try:
+            here = self._sum(job, lambda session: _rows_at_source(session, job, files))
+            there = self._sum(job, lambda session: _rows_at_target(session, job))
+        except CopyRefused as error:
+            return [error.message]
+        return [f"{job.pair.target} has {there} instead of {here}"] if here != there else []
+
+    def _sum(self, job: ReencodingJob, rows: Callable[[SparkSession], DataFrame]) -> RowSum:
+        session = self._workers.host.session()
+        try:
+            return row_sum(rows(prepared(session)))
+        except Exception as error:
+            if self._workers.host.failed(session) or any(name in reason(error) for name in _PASSING):
+                raise Unavailable(f"Spark cannot compare the rows of {job.pair.target}: {reason(error)}") from error
+            raise CopyRefused(f"cannot compare the rows of {job.pair.target}: {reason(error)}") from error
+
     def _round(self, pairs: Sequence[Pair], removed: Removed, elsewhere: Elsewhere) -> tuple[Copied, list[Pair]]:
         """Rewrite every directory once; also returns those whose source changed meanwhile, and those elsewhere."""
         began = time.monotonic()
@@ -81,12 +121,14 @@ class Reencoder:
         again = [job.pair for job, done in zip(to_do, results, strict=True) if done is None]
         return total, [*again, *moved.values()]
 
-    def _jobs_of(self, pairs: Sequence[Pair]) -> list[ReencodingJob]:
-        """What is at both ends; also removes what jobs that were killed have left."""
+    def _jobs_of(self, pairs: Sequence[Pair], *, only_looks: bool = False) -> list[ReencodingJob]:
+        """What is at both ends; also removes what jobs that were killed have left, unless it `only_looks`."""
         nowhere = [Pair(below(it.source, f"{self._prefix}nowhere"), it.target) for it in pairs]
         transactional = [it for it in pairs if it.form is not None and it.form.snapshot is not None]
         number = len(pairs)
-        answers = self._survey([*pairs, *nowhere, *map(self._all_of, transactional)], self._prefix)
+        answers = self._survey(
+            [*pairs, *nowhere, *map(self._all_of, transactional)], "" if only_looks else self._prefix
+        )
         listings = zip(transactional, answers[2 * number :], strict=True)
         snapshots = {pair: _snapshot_files(pair, it.copies) for pair, it in listings}
         return [
@@ -138,10 +180,8 @@ class Reencoder:
             child_session = prepared(session)
             if increment is not None:
                 rows = read_snapshot(child_session, job.form, increment.files, increment.arrived)
-            elif job.snapshot is not None:
-                rows = read_snapshot(child_session, job.form, job.snapshot)
             else:
-                rows = read(child_session, job.form, [file.source for file in files])
+                rows = _rows_at_source(child_session, job, files)
             writer = rows.coalesce(number).write.format(job.form.to).option("compression", "snappy")
             # A cluster may switch _SUCCESS off: `_place` makes the marker of it.
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").save(f"{hidden}/out")
@@ -206,9 +246,23 @@ class Reencoder:
             self._copier.note_removed(len(old), _first(job, old), removed)
 
     def _survey(self, pairs: Sequence[Pair], spared: str) -> list[FileDifference]:
-        """What there is; removes unfinished files at the second places, but those whose names begin with `spared`."""
+        """What there is; removes unfinished files at the second places, but those whose names begin with `spared`.
+
+        With an empty one it only looks.
+        """
         request = encode([("size", spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
+
+
+def _rows_at_source(session: SparkSession, job: ReencodingJob, files: Sequence[FileStatus]) -> DataFrame:
+    if job.snapshot is not None:
+        return read_snapshot(session, job.form, job.snapshot)
+    return read(session, job.form, [it.source for it in files])
+
+
+def _rows_at_target(session: SparkSession, job: ReencodingJob) -> DataFrame:
+    files = [it.target for it in job.data]
+    return session.read.format(job.form.to).load(literally(files)) if files else no_rows(session, job.form)
 
 
 def _snapshot_files(pair: Pair, listing: Sequence[FileStatus]) -> SnapshotFiles | None:

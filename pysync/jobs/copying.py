@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from pysync.copy.copier import Copier, refuse_reencoding
 from pysync.copy.copies import Copies
 from pysync.copy.copy_round import Copied, Round
 from pysync.copy.files import refuse_shared
+from pysync.copy.reencoder import Reencoder
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.data_versions import version_in, without_version
 from pysync.model.definition import is_index
@@ -24,6 +26,8 @@ from pysync.model.file_differences import FileDifference, Pair
 from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
+from pysync.model.reencoding import transactional_kind
+from pysync.model.snapshot import Snapshot
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.apply.refusals import refuse_unless_own
@@ -83,13 +87,17 @@ def survey_now(
 ) -> Iterator[tuple[TableName, list[FileDifference]]]:
     """What the directories of each of these tables, named as at the source, lack at a target; reads only.
 
-    A table may come more than once, with some of its partitions each time. A table that has no files of its own, or
-    shares them with the target, does not come. Raises as `copy_now`.
+    Of files that were re-encoded the rows are compared. A table may come more than once, with some of its partitions
+    each time. One that has no files of its own, or shares them with the target, does not come. Raises as `copy_now`.
     """
     with _work(config, name) as work:
         for table in tables:
             for pairs in _batches(_pairs(work, [table])):
-                yield table, work.await_(_survey, pairs, on_progress=on_progress)
+                plain = [it for it in pairs if it.form is None]
+                yield table, work.await_(_survey, plain, on_progress=on_progress)
+                if work.reencoder is not None and len(plain) < len(pairs):
+                    reencoded = [it for it in pairs if it.form is not None]
+                    yield table, work.await_(partial(_compare, work.reencoder), reencoded, on_progress=on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,7 @@ class _Work:
     settings: TargetSettings
     translator: Translator
     copier: Copier
+    reencoder: Reencoder | None
     thread: ThreadPoolExecutor
 
     def await_(self, do: Callable[..., T], *arguments: Any, on_progress: OnProgress) -> T:
@@ -130,7 +139,16 @@ def _work(config: Config, name: str) -> Iterator[_Work]:
         stack.enter_context(closing(copies))  # ends before the thread is awaited
         others = frozenset(it.name for it in config.targets) - {name}
         mark = Mark(config.source.name, 0, 0, target=name, writer=Writer(0, target=name, others=others))
-        yield _Work(source, target, mark, settings, Translator.of(settings), copies.copiers[name], thread)
+        yield _Work(
+            source,
+            target,
+            mark,
+            settings,
+            Translator.of(settings),
+            copies.copiers[name],
+            copies.reencoders.get(name),
+            thread,
+        )
 
 
 def _ends(future: Future[Any]) -> bool:
@@ -147,6 +165,10 @@ def _done(copier: Copier, pairs: list[Pair]) -> Copied:
 
 def _survey(copier: Copier, pairs: list[Pair]) -> list[FileDifference]:
     return copier.survey(pairs)
+
+
+def _compare(reencoder: Reencoder, _: Copier, pairs: list[Pair]) -> list[FileDifference]:
+    return reencoder.compare(pairs)
 
 
 def _surveyed(copier: Copier, pairs: list[Pair]) -> Copied:
@@ -205,9 +227,10 @@ def _sources(work: _Work, table: Any) -> Iterator[tuple[str, SourceFiles]]:
     """The locations at the target of what has files of its own, the table or its partitions, with these files."""
     mapping, policy = work.translator.mapping, work.translator.policy
     name, keys = TableName(table.dbName, table.tableName), typed_keys(table)
-    there = mapping.table(name)
+    there, snapshot = mapping.table(name), _snapshot(work, table)
     if not table.partitionKeys:
-        yield from _at_versions(mapping.apply_to(table), [work.target.table(there)])
+        for location, files in _at_versions(mapping.apply_to(table), [work.target.table(there)]):
+            yield location, files.at(snapshot)
         return
     frame = mapping.frame(table)
     every = work.source.partition_names(table.dbName, table.tableName)
@@ -217,7 +240,16 @@ def _sources(work: _Work, table: Any) -> Iterator[tuple[str, SourceFiles]]:
         batch = names[start : start + PARTITIONS_PER_CALL]
         existing = work.target.partitions_by_name(there, batch) if is_there else []
         for part in work.source.partitions_by_name(table.dbName, table.tableName, batch):
-            yield from _at_versions(mapping.apply_to_partition(part, frame), existing)
+            for location, files in _at_versions(mapping.apply_to_partition(part, frame), existing):
+                yield location, files.at(snapshot)
+
+
+def _snapshot(work: _Work, table: Any) -> Snapshot | None:
+    """Which rows of a transactional table count now; None where that is not asked for."""
+    if not (work.translator.mapping.snapshots and transactional_kind(table)):
+        return None
+    name = TableName(table.dbName, table.tableName)
+    return work.source.snapshots([name])[name]
 
 
 def _at_versions(

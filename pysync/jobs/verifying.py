@@ -38,14 +38,14 @@ class Verification:
             yield from self._files([it for it in drift if it.kind == "table" and it.result in _THERE], on_progress)
 
     def for_sidecar(self, drift: Sequence[ComparedObject]) -> list[ComparedObject]:
-        """The drift that the sidecar mends: not that of files, but for those that it writes into new versions."""
-        tables = [replace(it, kind="table") for it in drift if it.kind == KIND] if self._is_versioned else []
+        """The drift that the sidecar mends: not that of files, but for those that only it can write."""
+        tables = [replace(it, kind="table") for it in drift if it.kind == KIND] if self._is_for_sidecar else []
         return [*(it for it in drift if it.kind != KIND), *tables]
 
     def copy_files(self, drift: Sequence[ComparedObject], on_progress: OnProgress) -> None:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
-        if tables and not self._is_versioned:
+        if tables and not self._is_for_sidecar:
             wanted = CopyRequest(tables, delete=True)
 
             def copied(tally: dict[str, Any]) -> None:
@@ -54,8 +54,10 @@ class Verification:
             copy_now(self.config, self.settings.name, wanted, copied)
 
     @property
-    def _is_versioned(self) -> bool:
-        return self.settings.copy_files is not None and self.settings.copy_files.layout == "versioned"
+    def _is_for_sidecar(self) -> bool:
+        """Whether files are written into new versions, or are re-encoded."""
+        how = self.settings.copy_files
+        return how is not None and (how.layout == "versioned" or how.rewrite is not None)
 
     def _files(self, tables: Sequence[ComparedObject], on_progress: OnProgress) -> Iterator[ComparedObject]:
         names = {it.source: it.name for it in tables}

@@ -58,7 +58,7 @@ class FileDifference:
     Files that only the target has are `extras` if pysync copied or re-encoded them, else `foreign`. The names of copied
     files are recorded at the target: `unrecorded` are files that are the same but not in that record, `stale` are names
     in it without a file. `links` are the locations of symbolic links at both ends: they are not copied, removed or
-    followed.
+    followed. `rows` says in words how the rows of re-encoded files differ from those of the source.
     """
 
     pair: Pair
@@ -71,6 +71,7 @@ class FileDifference:
     unrecorded: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
 
 
 def below(directory: str, name: str) -> str:

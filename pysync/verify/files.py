@@ -53,6 +53,7 @@ def _lacking(difference: FileDifference) -> Iterator[str]:
     for file in sorted(difference.copies, key=lambda it: it.name):
         how = "differs" if file.replaces else "is missing"
         yield f"{file.target} {how} ({count(file.size, 'byte')} at the source)"
+    yield from difference.rows
 
 
 def _extra(differences: Sequence[FileDifference], *, removes: bool) -> Iterator[str]:

@@ -109,7 +109,7 @@ def test_rows_are_read_under_the_name_that_a_table_gets(replication: Replication
 
 def test_verify_finds_no_drift(replication: Replication) -> None:
     """After the states above."""
-    compared = pysync("verify", "w", "-c", replication.stage.config_file, seconds=300)
+    compared = pysync("verify", "w", "--data", "-c", replication.stage.config_file, seconds=600)
     assert compared.returncode == 0, compared.stdout
     assert {it["name"]: it["parked"] for it in replication.stage.status()["targets"]} == dict.fromkeys(
         replication.readers, 0

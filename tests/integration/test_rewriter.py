@@ -15,7 +15,7 @@ from pysync.lab.demo.rows import rows_at
 from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_for_value, wait_until
-from tests.support.sidecars import assert_one_line, pysync
+from tests.support.sidecars import pysync
 from tests.support.stages import is_at_rest, wait_until_compared
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -113,7 +113,21 @@ def assert_commands_say_what_was_written_anew(stage: Stage, database: str) -> No
     copied = pysync("copy", f"{database}.text", "-c", stage.config_file, seconds=180)
     assert copied.returncode == 1, copied
     assert f"not copied: {database}.text: " in copied.stdout
-    assert_one_line(pysync("verify", database, "--data", "-c", stage.config_file, seconds=180), 1, "rewrite")
+    with_data = pysync("verify", database, "--data", "-c", stage.config_file, seconds=180)
+    assert with_data.returncode == 0, with_data.stdout + with_data.stderr
+
+
+def assert_rows_are_repaired(stage: Stage, database: str, target: Metastore) -> None:
+    """One partition at the target has the rows of another."""
+    one, other = target.partitions_by_name(database, "text", ["day=1", "day=2"])
+    (lost,), (file,) = (sorted(path_of(it).glob("part-*")) for it in (one, other))
+    lost.write_bytes(file.read_bytes())
+    lost.with_name(f".{lost.name}.crc").unlink(missing_ok=True)
+    found = pysync("verify", f"{database}.text", "--data", "-c", stage.config_file, seconds=180)
+    assert found.returncode == 1, found.stdout
+    assert " rows with the checksum " in found.stdout
+    mended = pysync("verify", f"{database}.text", "--data", "--repair", "-c", stage.config_file, seconds=180)
+    assert mended.returncode == 0, mended.stdout + mended.stderr
 
 
 def assert_rows(stage: Stage, database: str, directory: Path) -> None:
@@ -159,6 +173,7 @@ def test_text_and_json_become_parquet_with_the_same_rows(stage: Stage, tmp_path:
         assert after["2"] == before["2"]
         assert len(after["1"]) == 1
         assert_commands_say_what_was_written_anew(stage, database)
+        assert_rows_are_repaired(stage, database, target)
 
     stage.kill_sidecar()
     assert_rows(stage, database, tmp_path)

@@ -144,6 +144,37 @@ def test_an_emptied_directory_is_empty_at_the_target(place: Place) -> None:
     assert place.anew(TEXT).removed == 0
 
 
+def test_rows_are_compared_in_any_order_and_nothing_is_removed(place: Place) -> None:
+    columns = (("i", "int"), ("s", "string"), ("m", "map<string,int>"), ("f", "double"))
+    form = Form("json", "orc", columns)
+    (place.here / "a").write_text(
+        '{"i": 1, "s": "x", "m": {"k": 1}, "f": 0.1}\n{"i": 1, "s": "x"}\n{"i": 1, "s": "x"}\n'
+    )
+    (place.here / "b").write_text('{"i": 2, "m": {}}\n')
+    pair = Pair(f"file:{place.here}", f"file:{place.there}", form, removes_extras=True)
+    (missing,) = place.rewriter.compare([pair])
+    assert missing.rows == [f"{pair.target} has 0 rows with the checksum {0:016x} instead of {_of(missing.rows[0])}"]
+    place.anew(form)
+    left = place.there / ".pysync-copy-0123abcd-left"
+    left.write_text("of another process, which is at work")
+    before = place.names()
+    (same,) = place.rewriter.compare([pair])
+    assert (same.exists, same.rows, same.foreign, place.names()) == (True, [], [], before)
+    (place.here / "a").write_text(
+        '{"i": 1, "s": "x"}\n{"i": 1, "s": "x"}\n{"i": 1, "s": "x", "m": {"k": 1}, "f": 0.1}\n'
+    )
+    assert place.rewriter.compare([pair])[0].rows == [], "another order"
+    for other in ('{"i": 1, "s": "y"}', '{"i": 1, "s": "x", "m": {"k": 2}, "f": 0.1}', '{"i": 1, "s": "x"}'):
+        (place.here / "a").write_text(f'{{"i": 1, "s": "x"}}\n{{"i": 1, "s": "x"}}\n{other}\n')
+        assert len(place.rewriter.compare([pair])[0].rows) == 1, other
+    (place.there / "part-0").write_text("of others")
+    assert [it.name for it in place.rewriter.compare([pair])[0].foreign] == ["part-0"]
+
+
+def _of(text: str) -> str:
+    return text.partition(" instead of ")[2]
+
+
 def test_the_source_is_not_written_over_by_another_name(place: Place) -> None:
     (place.here / "a").write_text("1\n")
     form = Form("text", "parquet", (("s", "string"),), ",", "\\N")

@@ -78,7 +78,7 @@ class Ends:
         source = SourceConfig(name="onprem", metastore="thrift://here:1")
         self.config = Config(source=source, targets=(self.target, second))
         self.copier = Copier()
-        copies = SimpleNamespace(copiers={"dr": self.copier}, close=lambda: None)
+        copies = SimpleNamespace(copiers={"dr": self.copier}, reencoders={}, close=lambda: None)
         monkeypatch.setattr(copying, "Copies", lambda *_: copies)
         monkeypatch.setattr(copying, "Metastore", lambda _: Source(location))
         monkeypatch.setattr(copying, "target_kind", lambda _: SimpleNamespace(open=lambda _: Housed(there)))
