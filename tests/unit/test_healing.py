@@ -320,7 +320,7 @@ def test_what_is_only_read_again_opens_no_gap(stands) -> None:
     assert (stand.tables(), stand.states()) == (["t0002"], [])
 
 
-def test_after_a_restart_a_lost_listener_costs_what_the_log_names_since_the_last_sure_id(stands, monkeypatch) -> None:
+def test_after_a_restart_the_log_says_what_a_lost_listener_may_have_missed(stands, monkeypatch) -> None:
     since = list[int]()
 
     def touched(_: object, after: int) -> list[SimpleNamespace]:
