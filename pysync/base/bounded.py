@@ -71,6 +71,11 @@ class OpenQuestion(Generic[T]):
         except BaseException as error:  # noqa: BLE001 - whoever asked gets it
             self.future.set_exception(error)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether `answer` waits no more: it is there, or the time is over."""
+        return self.future.done() or time.monotonic() >= self.until
+
     def answer(self, hint: str | None = None) -> T:
         """What the job returns or raises. Raises NoAnswer, with this hint, when the time is over."""
         wait([self.future], max(0.0, self.until - time.monotonic()))

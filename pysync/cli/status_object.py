@@ -10,6 +10,7 @@ from pysync.cli.grid import Line
 
 _WIDTH = 12
 _MOST_PARKED = 5
+_MOST_NAMED = 5
 
 Json = Mapping[str, Any]
 
@@ -28,7 +29,13 @@ def of_object(answer: Json) -> Iterator[Line]:
 
 def has_problem(target: Json) -> bool:
     """Whether something keeps the object from being at the target."""
-    return any(target[key] for key in ("hindered", "parked", "gap", "paused"))
+    is_kept_away = any(target[key] for key in ("hindered", "parked", "gap", "paused"))
+    return is_kept_away or _is_missing(target)
+
+
+def _is_missing(target: Json) -> bool:
+    """Whether it, or a part of it, is absent with nothing to apply."""
+    return bool(target["missing"]) and not target["hindered"] and not target["waiting"]
 
 
 def _where(target: Json) -> Iterator[Line]:
@@ -51,6 +58,13 @@ def _problems(target: Json) -> Iterator[Line]:
         yield labelled("parked", f"event {parked['position']} of {', '.join(parked['tables'])}", bad=True)
     if more := target["parked"][_MOST_PARKED:]:
         yield labelled("", f"and {count(len(more), 'more event')}; see: pysync parked list {target['target']}")
+    if _is_missing(target):
+        names = target["missing"]
+        more = ", …" if len(names) > _MOST_NAMED else ""
+        yield labelled("missing", f"the target does not have {', '.join(names[:_MOST_NAMED])}{more}", bad=True)
+    if target["not_looked_at"] and not target["hindered"]:
+        ends = " and ".join(f"the {it}" for it in target["not_looked_at"])
+        yield labelled("not seen", f"whether it is there: {ends} could not be asked")
     if target["gap"]:
         yield labelled("gap", target["gap"], bad=True)
 

@@ -50,7 +50,7 @@ _Timeout = Annotated[
     float, typer.Option("--timeout", metavar="TIME", parser=period, show_default="5m", help="Give up after this time.")
 ]
 _Pin = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--pin",
         metavar="TIME",
@@ -89,7 +89,7 @@ def wait(
     now: _Now = False,
     consistent: _Consistent = False,
     timeout: _Timeout = 300.0,
-    pin: _Pin = 60.0,
+    pin: _Pin = None,
     as_json: AsJson = False,
 ) -> None:
     """Wait until a target has all changes of a database or table that the source had when the command began.
@@ -105,7 +105,7 @@ def wait(
     what to do; 2 for wrong arguments; 3 when --timeout is over, and the output says what it waited for. With COMMAND:
     that command's exit code, or 1 if the pin ended before the command did. JSON format: docs/verify.md.
     """
-    _assert_fits(command, for_id, now=now, consistent=consistent)
+    _assert_fits(command, for_id, pin, now=now, consistent=consistent)
     outline = outline_of(config)
     assert_target(config, target, outline.targets)
     wanted = target or _only(outline.targets)
@@ -122,11 +122,15 @@ def wait(
         raise typer.Exit(code)
 
 
-def _assert_fits(command: Sequence[str] | None, for_id: int | None, *, now: bool, consistent: bool) -> None:
+def _assert_fits(
+    command: Sequence[str] | None, for_id: int | None, pin: float | None, *, now: bool, consistent: bool
+) -> None:
     if for_id is not None and (now or consistent):
         raise UsageError(f"--for-id and {'--now' if now else '--consistent'} exclude each other", "give one of them")
     if command and not consistent:
         raise UsageError("a COMMAND is run only while a database is pinned", "add --consistent")
+    if pin is not None and not consistent:
+        raise UsageError("nothing is pinned without --consistent", "add it, or leave --pin out")
 
 
 def _only(targets: Sequence[str]) -> str:

@@ -153,6 +153,70 @@ def test_a_pinned_database_stays_as_it_is_and_others_go_on(stage: Stage, source:
     assert "behind" in target.tables("dr_shop")
 
 
+def drop(target: Metastore, name: str) -> None:
+    """Drop a table at the target, past the sidecar."""
+    target.call(lambda client: client.drop_table("dr_shop", name, False))
+
+
+def test_a_table_that_was_dropped_at_the_target_is_missing_until_a_refresh(
+    stage: Stage, source: Metastore, target: Metastore
+) -> None:
+    create(source, "lost")
+    assert json_of(stage, "wait", "shop.lost")["not_looked_at"] == []
+    drop(target, "lost")
+    text = "replica does not have what the source has: shop.lost"
+    for name in ("shop.lost", "shop"):
+        found = json_of(stage, "wait", name, code=1)
+        assert (found["code"], found["missing"], found["text"]) == ("missing", ["shop.lost"], text)
+        assert found["hint"] == "pysync refresh shop.lost"
+        (there,) = json_of(stage, "status", "--object", name, code=1)["targets"]
+        assert (there["missing"], there["not_looked_at"]) == (["shop.lost"], [])
+    done = pysync("wait", "shop", "--consistent", "-c", stage.config_file)
+    assert (done.returncode, done.stderr) == (1, f"pysync: {text}; pysync refresh shop.lost\n")
+    done = pysync("status", "--object", "shop.lost", "-c", stage.config_file)
+    assert (done.returncode, "missing     the target does not have shop.lost" in done.stdout) == (1, True)
+    assert pysync("refresh", "shop.lost", "--wait", "-c", stage.config_file).returncode == 0
+    assert target.table("dr_shop", "lost") is not None
+    assert json_of(stage, "wait", "shop")["code"] == "there"
+    (there,) = json_of(stage, "status", "--object", "shop")["targets"]
+    assert (there["missing"], there["not_looked_at"]) == ([], [])
+
+
+def test_a_database_that_was_dropped_at_the_target_comes_back_by_what_is_offered(
+    stage: Stage, source: Metastore, target: Metastore
+) -> None:
+    source.call(lambda client: client.create_database(hive.Database(name="gone")))
+    source.call(lambda client: client.create_table(table("gone", "t")))
+    assert json_of(stage, "wait", "gone")["code"] == "there"
+    target.call(lambda client: client.drop_database("gone", False, True))
+    for name in ("gone", "gone.t"):
+        found = json_of(stage, "wait", name, code=1)
+        assert (found["missing"], found["hint"]) == (
+            ["gone", "gone.t"],
+            "pysync verify gone --target replica --repair",
+        )
+    done = pysync("why", "gone.t", "-c", stage.config_file)
+    assert "run: pysync verify gone --target replica --repair" in done.stdout, "a refresh of the table is parked"
+    done = pysync(*found["hint"].split()[1:], "-c", stage.config_file, seconds=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json_of(stage, "wait", "gone")["code"] == "there"
+    assert target.table("gone", "t") is not None
+
+
+def test_of_a_target_that_hangs_it_is_not_said_that_it_has_anything(stage: Stage, source: Metastore) -> None:
+    create(source, "seen")
+    assert json_of(stage, "wait", "shop.seen")["code"] == "there"
+    os.kill(stage.target.pid, signal.SIGSTOP)
+    try:
+        found = json_of(stage, "wait", "shop.seen", "--timeout", "4s", code=3)
+        assert (found["state"], found["code"]) == ("waits", "target_away")
+        (there,) = json_of(stage, "status", "--object", "shop.seen")["targets"]
+        assert there["not_looked_at"] == ["target"]
+    finally:
+        os.kill(stage.target.pid, signal.SIGCONT)
+    assert json_of(stage, "wait", "shop.seen")["code"] == "there"
+
+
 def test_a_hold_that_ends_too_early_is_told(stage: Stage, source: Metastore) -> None:
     directory = stage.config.queue.directory
     found = waited(directory, "shop", "replica", consistent=True, pin=30)
@@ -177,6 +241,7 @@ def test_a_command_runs_while_the_database_is_pinned(stage: Stage, tmp_path: Pat
     [
         ("wait", "shop", "--for-id", "3", "--now"),
         ("wait", "shop", "--", "true"),
+        ("wait", "shop", "--pin", "1m"),
         ("wait", "shop", "--timeout", "5"),
         ("wait", "shop.orders", "--consistent"),
         ("status", "--object", "shop", "--watch"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,17 @@ from pysync.queue import EventQueue
 from pysync.replay.window.concerns import concerns
 from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
 from pysync.sidecar.waiting import reaching as reaching_module
+from pysync.sidecar.waiting import upto as upto_module
 from pysync.sidecar.waiting import waits as waits_module
+from pysync.sidecar.waiting.absence import MOST
 from pysync.sidecar.waiting.capture import Arrival
+from pysync.sidecar.waiting.upto import Upto
 from pysync.sidecar.waiting.verdict import WaitVerdict
 from pysync.sidecar.why.ends import EndsReader
-from tests.support import wait_until
+from tests.support import table, wait_until
 from tests.support.braking import at_once
 from tests.support.drains import FaultyDrain, create, create_database, drop
+from tests.support.events import database
 from tests.support.queues import Reopener, fill
 
 
@@ -172,6 +176,7 @@ def test_an_event_id_needs_a_log(queue: EventQueue) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits_module, "ANSWER_SECONDS", 0.5)
     monkeypatch.setattr(reaching_module, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(upto_module, "_AGAIN_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -184,12 +189,12 @@ class Asked:
     """What a sidecar answers that has this drain, and whose log is read whenever it is asked."""
 
     def __init__(self, bench: FaultyDrain, ends: EndsReader | None = None) -> None:
-        source, self.poller, _, self.unsettled = capture(bench.queue)
+        self.source, self.poller, _, self.unsettled = capture(bench.queue)
         assert bench.drain is not None
         drains = {bench.name: bench.drain}
-        self.name = bench.name
-        self.waits = Waits(bench.queue, drains, source, ends or EndsReader(None))
-        self.objects = ObjectStatus(bench.queue, drains, source, ends or EndsReader(None))
+        self.name, self.ends = bench.name, ends or EndsReader(None)
+        self.waits = Waits(bench.queue, drains, self.source, self.ends)
+        self.objects = ObjectStatus(bench.queue, drains, self.source, self.ends)
 
     def wait(self, name: str, **more: Any) -> dict[str, Any]:
         """The answer that is not `waits`."""
@@ -257,22 +262,35 @@ def test_what_is_out_of_scope_is_said_at_once(bench: FaultyDrain) -> None:
 
 
 class Living:
-    """A source that has the database `db` with the tables `t` and `gone_there`."""
+    """A source that has the database `db` with these tables."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = list(names or ["t"])
 
     def database(self, name: str) -> Any:
-        return object() if name == "db" else None
+        return database(name) if name == "db" else None
 
     def databases(self) -> list[str]:
         return ["db", "default"]
 
-    def tables(self, database: str) -> list[str]:
-        return ["t"] if database == "db" else []
+    def tables(self, of: str) -> list[str]:
+        return self._names if of == "db" else []
 
-    def table(self, database: str, name: str) -> Any:
-        return object() if (database, name) == ("db", "t") else None
+    def table(self, of: str, name: str) -> Any:
+        return table(of, name) if name in self.tables(of) else None
+
+    def tables_by_name(self, of: str, names: Sequence[str]) -> list[Any]:
+        return [table(of, it) for it in names if it in self.tables(of)]
 
     def functions(self, _: str) -> list[Any]:
         return []
+
+
+def remove(bench: FaultyDrain, name: str) -> None:
+    """Remove a table of `db` at the target, past the sidecar."""
+    store = bench.target.store
+    store.drop_tables([store.table(TableName("db", name))], delete_data=False)
+    assert name not in bench.tables()
 
 
 @pytest.mark.parametrize(
@@ -297,21 +315,98 @@ def test_of_a_name_out_of_scope_the_rule_is_said_whoever_has_it(bench: FaultyDra
     assert asked.wait("db.tmp_9")["code"] == "out_of_scope"
 
 
-def test_a_target_that_hangs_does_not_hold_up_the_wait_for_what_the_source_has(bench: FaultyDrain) -> None:
-    def hanging(_: Any) -> Any:
-        raise AssertionError("the target was asked")
+def test_a_name_that_the_source_has_is_known_even_if_the_target_hangs(bench: FaultyDrain) -> None:
+    def refusing(_: Any) -> Any:
+        raise PysyncError("it does not answer")
 
     bench.start()
-    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), hanging))
-    assert asked.wait("db.t")["state"] == "there"
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), refusing))
+    asked.poller.read()
+    found = asked.waits.ask({"object": "db.t", "target": asked.name})
+    assert (found["state"], found["code"]) == ("waits", "log")
+    asked.poller.read()
+    found = asked.waits.ask({"object": "db.t", "target": asked.name, "wait": found["wait"]})
+    assert (found["state"], found["code"]) == ("waits", "target_away"), "what it has is not known"
+    assert found["text"] == f"what {asked.name} has is not known: it does not answer"
 
 
-def test_what_only_the_target_has_is_waited_for_and_so_is_what_only_the_source_has(bench: FaultyDrain) -> None:
+def test_what_only_the_target_has_is_there(bench: FaultyDrain) -> None:
     bench.append(create_database(), create("db.gone_at_source"))
     bench.start()
     wait_until(lambda: bench.tables() == ["gone_at_source"], what="the table at the target")
-    asked = Asked(bench, EndsReader(lambda: nullcontext(Living())))
-    assert [asked.wait(name)["state"] for name in ("db.gone_at_source", "db.t")] == ["there", "there"]
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), lambda _: bench.open_target()))
+    assert asked.wait("db.gone_at_source")["state"] == "there"
+
+
+@pytest.mark.parametrize(("name", "consistent"), [("db.t", False), ("db", False), ("db", True)])
+def test_what_the_target_lacks_ends_the_wait(bench: FaultyDrain, name: str, *, consistent: bool) -> None:
+    bench.start()
+    bench.append(create_database(), create("db.t"))
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), lambda _: bench.open_target()))
+    there = asked.wait(name)
+    assert (there["state"], there["not_looked_at"]) == ("there", [])
+    remove(bench, "t")
+    found = asked.wait(name, consistent=consistent)
+    assert (found["state"], found["code"], found["missing"]) == ("cannot", "missing", ["db.t"])
+    assert (found["text"], found["hint"]) == (
+        f"{asked.name} does not have what the source has: db.t",
+        "pysync refresh db.t",
+    )
+    assert asked.status(name)["missing"] == ["db.t"]
+
+
+def test_what_is_on_its_way_is_not_missing(bench: FaultyDrain) -> None:
+    """It was made while both ends were asked: the proof is that nothing of it has come since."""
+    bench.start()
+    bench.append(create_database())
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), lambda _: bench.open_target()))
+    wait = Upto(bench.drain, bench.queue, asked.source, asked.ends, name="db")
+    asked.poller.read()
+    wait_until(lambda: "may be on their way" in wait.verdict().text, what="a first look")
+    assert wait.verdict().code == "log"
+    bench.append(create("db.t"))
+    asked.poller.read()
+    wait_until(lambda: wait.verdict().state == "there", what="the table")
+    assert bench.tables() == ["t"]
+
+
+def test_what_the_settings_leave_out_by_its_definition_is_not_missing(bench: FaultyDrain) -> None:
+    bench.configure(include_types=["VIRTUAL_VIEW"])
+    bench.start()
+    bench.append(create_database(), create("db.t"))
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), lambda _: bench.open_target()))
+    assert asked.wait("db")["state"] == "there"
+    assert bench.tables() == []
+
+
+def test_of_many_that_are_missing_the_first_are_named_and_a_look_is_offered(bench: FaultyDrain) -> None:
+    names = [f"t{number:02}" for number in range(MOST + 3)]
+    bench.start()
+    bench.append(create_database())
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living(*names)), lambda _: bench.open_target()))
+    found = asked.wait("db")
+    assert found["missing"] == [f"db.{it}" for it in names[:MOST]]
+    assert found["text"].endswith(f"at least {MOST} objects: db.t00, db.t01, db.t02, db.t03, db.t04, …")
+    assert found["hint"] == f"pysync verify db --target {asked.name}"
+
+
+def test_a_database_that_is_missing_is_named_before_its_tables(bench: FaultyDrain) -> None:
+    bench.start()
+    asked = Asked(bench, EndsReader(lambda: nullcontext(Living()), lambda _: bench.open_target()))
+    found = asked.wait("db")
+    hint = f"pysync verify db --target {asked.name} --repair"
+    assert (found["missing"], found["hint"]) == (["db", "db.t"], hint)
+    found = asked.wait("db.t")
+    assert (found["missing"], found["hint"]) == (["db", "db.t"], hint), "a refresh of the table would be parked"
+    assert asked.status("db.tmp_1")["missing"] == [], "which is out of scope"
+
+
+def test_of_a_source_that_does_not_answer_is_said_that_it_was_not_asked(bench: FaultyDrain) -> None:
+    bench.start()
+    bench.append(create_database(), create("db.t"))
+    found = Asked(bench).wait("db.t")
+    assert (found["state"], found["not_looked_at"]) == ("there", ["source"])
+    assert found["text"].endswith("is not known, as the source could not be asked")
 
 
 def test_a_consistent_point_holds_the_database_until_it_is_released(bench: FaultyDrain) -> None:

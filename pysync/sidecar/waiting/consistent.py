@@ -1,6 +1,7 @@
 """Consistent: pins a database at a target in a state that the source's database had at one moment.
 
-1. Everything that the source had when this was made arrives in the queue.
+0. The target has, and does not lack, what the source had when this was made (`upto`).
+1. Everything that the source has then arrives in the queue.
 2. The database is pinned at an event behind that: the target gets what is before, and nothing of this database that is
    behind it. Other databases go on.
 3. When the target has it, once more everything that the source has then arrives. What came behind the pinned event
@@ -20,8 +21,10 @@ from pysync.replay.window.pins import Pin
 from pysync.sidecar.waiting.capture import Arrival, Capture
 from pysync.sidecar.waiting.proof import doubt
 from pysync.sidecar.waiting.reaching import Objects, Reaching
+from pysync.sidecar.waiting.upto import Upto
 from pysync.sidecar.waiting.verdict import THERE, WaitVerdict, waits
 from pysync.sidecar.waiting.witness import Witness
+from pysync.sidecar.why.ends import EndsReader
 
 log = structlog.get_logger(__name__)
 
@@ -31,9 +34,12 @@ _UNSETTLED = "the order of two changes is not known"
 class Consistent:
     """A wait for a consistent point of the database `name`, pinned for `seconds` at most. For one thread at a time."""
 
-    def __init__(self, drain: Drain, queue: EventQueue, capture: Capture, name: str, seconds: float) -> None:
+    def __init__(
+        self, drain: Drain, queue: EventQueue, capture: Capture, ends: EndsReader, *, name: str, seconds: float
+    ) -> None:
         _refuse(drain, name)
         mapping = drain.translator.mapping
+        self._before: Upto | None = Upto(drain, queue, capture, ends, name=name)
         self._drain, self._queue, self._capture, self._seconds = drain, queue, capture, seconds
         self._objects = Objects.of(name, mapping)
         self._reaching = Reaching(drain, queue, self._objects)
@@ -43,6 +49,7 @@ class Consistent:
         self._pin: Pin | None = None
         self._call: tuple[int, float] | None = None  # the second arrival, and when it began
         self._attempts = 0
+        self._not_looked_at: list[str] = []
         self._reached: WaitVerdict | None = None
 
     def verdict(self) -> WaitVerdict:
@@ -62,13 +69,18 @@ class Consistent:
         return pin is not None and self._drain.pins.end(pin)
 
     def _step(self) -> WaitVerdict:
-        if self._arrival is not None:
-            verdict = self._arrival.verdict()
-            if isinstance(verdict, WaitVerdict):
+        if self._before is not None:
+            verdict = self._before.verdict()
+            if verdict.state != THERE:
                 return verdict
+            self._before, self._not_looked_at = None, verdict.more["not_looked_at"]
+        if self._arrival is not None:
+            arrived = self._arrival.verdict()
+            if isinstance(arrived, WaitVerdict):
+                return arrived
             self._since = max(self._since, self._arrival.begun)
             self._arrival = None
-            if not self._begin_pin(verdict):
+            if not self._begin_pin(arrived):
                 return self._retry(_UNSETTLED, after_arrival=True)
         pin = self._pin
         if pin is None or not self._drain.pins.lasts(pin):
@@ -113,7 +125,8 @@ class Consistent:
             return self._retry("the target had to begin anew")
         left = max(0.0, pin.until - self._capture.clock())
         text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {pin.upto}"
-        more = {"attempts": self._attempts, "pinned_seconds": round(left, 3)}
+        more = {"attempts": self._attempts, "pinned_seconds": round(left, 3), "missing": []}
+        more["not_looked_at"] = self._not_looked_at
         return WaitVerdict(THERE, "consistent", text, None, pin.upto, more)
 
     def _retry(self, why: str, *, after_arrival: bool = False) -> WaitVerdict:

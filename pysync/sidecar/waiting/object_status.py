@@ -15,11 +15,12 @@ from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
 from pysync.replay.window.translate import Translator
+from pysync.sidecar.waiting.absence import Absence, AbsenceLook
 from pysync.sidecar.waiting.capture import Capture
 from pysync.sidecar.waiting.existence import assert_known
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.sidecar.waiting.waits import Request, name_of
-from pysync.sidecar.why.ends import EndsReader
+from pysync.sidecar.why.ends import SILENT, EndsReader
 
 _CHUNK = 500
 _BYTES = 16 * 1024 * 1024
@@ -58,8 +59,9 @@ class ObjectStatus:
             raise UsageError(f"the sidecar has no target {quoted(str(wanted))}", meant(str(wanted), self.drains))
         drains = [it for it in self.drains.values() if wanted in {None, it.name}]
         assert_known(self.ends, drains, name)
+        looks = [self._look(it, name) for it in drains]
         source_id, why_not = self._source_id()
-        targets = [self._of(it, name) for it in drains]
+        targets = [{**self._of(drain, name), **_seen(look)} for drain, look in zip(drains, looks, strict=True)]
         return {"object": name, "source_event_id": source_id, "no_event_id": why_not, "targets": targets}
 
     def _source_id(self) -> tuple[int | None, str | None]:
@@ -67,6 +69,12 @@ class ObjectStatus:
             return self.capture.event_id(), None
         except PysyncError as error:
             return None, error.message
+
+    def _look(self, drain: Drain, name: str) -> AbsenceLook | None:
+        """Begin to look whether the target has it; None where it is not asked, as it would not answer."""
+        if not drain.settings.enabled or drain.progress.state in SILENT:
+            return None
+        return AbsenceLook(self.ends, drain.settings, name, seconds=self.ends.seconds)
 
     def upto(self, drain: Drain, name: str) -> int | None:
         """The event id of the source's log up to which everything of an object of the source is at the target."""
@@ -115,6 +123,12 @@ class ObjectStatus:
                 waiting.whole = position >= self.queue.last
                 break
         return waiting
+
+
+def _seen(look: AbsenceLook | None) -> dict[str, Any]:
+    """What a look at both ends has shown."""
+    absence = Absence(silent={"target": ""}) if look is None else look.absence()
+    return {"missing": list(absence.names), "not_looked_at": list(absence.silent)}
 
 
 def _add(waiting: _Waiting, queued: Queued, named: Callable[[str], str], objects: Objects) -> None:

@@ -33,6 +33,6 @@ def waits(code: str, text: str, hint: str | None = None, position: int | None = 
     return WaitVerdict(WAITS, code, text, hint, position)
 
 
-def cannot(code: str, text: str, hint: str | None = None, position: int | None = None) -> WaitVerdict:
+def cannot(code: str, text: str, hint: str | None = None, position: int | None = None, **more: Any) -> WaitVerdict:
     """It does not come by itself: somebody has to do something first."""
-    return WaitVerdict(CANNOT, code, text, hint, position)
+    return WaitVerdict(CANNOT, code, text, hint, position, more)

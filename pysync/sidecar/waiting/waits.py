@@ -16,11 +16,10 @@ from pysync.base.text import meant, quoted, shortened, shown
 from pysync.model.names import normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.window.concerns import concerns
-from pysync.sidecar.waiting.capture import Arrival, Capture
+from pysync.sidecar.waiting.capture import Capture
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.existence import assert_known
-from pysync.sidecar.waiting.reaching import Objects, Reaching
+from pysync.sidecar.waiting.upto import Upto
 from pysync.sidecar.waiting.verdict import THERE, WAITS, WaitVerdict
 from pysync.sidecar.why.ends import EndsReader
 
@@ -42,35 +41,6 @@ class _Looked(Protocol):
     def verdict(self) -> WaitVerdict: ...
 
     def end(self) -> bool: ...
-
-
-class Upto:
-    """A wait until a target has all that the source had when this was made, or up to an event id of its log."""
-
-    def __init__(self, drain: Drain, queue: EventQueue, capture: Capture, name: str, event_id: int | None) -> None:
-        self._reaching = Reaching(drain, queue, Objects.of(name, drain.translator.mapping))
-        self._arrival = Arrival(capture, drain.name, concerns({name}), event_id)
-        self._upto: int | None = None
-
-    def verdict(self) -> WaitVerdict:
-        """What it has come to."""
-        hindered = self._reaching.hindered()
-        if hindered is not None:
-            return hindered
-        if self._upto is None:
-            verdict = self._arrival.verdict()
-            if isinstance(verdict, WaitVerdict):
-                return verdict
-            self._upto = verdict
-        behind = self._reaching.verdict(self._upto)
-        name, target = self._reaching.objects.source, self._reaching.drain.name
-        return behind or WaitVerdict(
-            THERE, "there", f"{target} has all changes of {name} up to event {self._upto}", None, self._upto
-        )
-
-    def end(self) -> bool:
-        """Nothing is pinned."""
-        return False
 
 
 @dataclass(slots=True)
@@ -143,12 +113,12 @@ class Waits:
         if target not in self._drains:
             raise UsageError(f"the sidecar has no target {quoted(target)}", meant(target, self._drains, "its targets"))
         assert_known(self._ends, [self._drains[target]], name)
-        parts = self._drains[target], self._queue, self._capture, name
+        parts = self._drains[target], self._queue, self._capture, self._ends
         seconds = _seconds(request.get("pin")) if request.get("consistent") else 0.0
         if seconds:
-            wait: _Looked = Consistent(*parts, seconds=seconds)
+            wait: _Looked = Consistent(*parts, name=name, seconds=seconds)
         else:
-            wait = Upto(*parts, event_id=_event_id(request.get("event_id")))
+            wait = Upto(*parts, name=name, event_id=_event_id(request.get("event_id")))
         return _Wait(wait, target, name, self._clock(), _FORGET_SECONDS + seconds)
 
     def _forget(self) -> None:

@@ -37,7 +37,8 @@ _ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
 class Presence:
     """Whether each end has the object; None: that is not known.
 
-    `near` is the most similar name at the source, `lost` what the target does not have of a view. `silent` says why an
+    `near` is the most similar name at the source, `lost` what the target does not have of a view. `lacks_database`: the
+    target does not have the object's database either. `silent` says why an
     end did not answer that was asked: "the source", or "target NAME".
     """
 
@@ -45,6 +46,7 @@ class Presence:
     at_target: bool | None = None
     near: str | None = None
     lost: Sequence[str] = ()
+    lacks_database: bool = False
     silent: Mapping[str, str] = field(default_factory=dict)
 
     def not_looked_at(self) -> list[str]:
@@ -146,13 +148,13 @@ def _answer(question: OpenQuestion[T]) -> T | None:
         return None
 
 
-def _presence(question: OpenQuestion[tuple[bool, Sequence[str]]], at_source: Presence) -> Presence:
+def _presence(question: OpenQuestion[Presence], at_source: Presence) -> Presence:
     """What is at the source, and at the target that was asked."""
     try:
-        at_target, lost = question.answer()
+        there = question.answer()
     except _ERRORS as error:
         return replace(at_source, silent={**at_source.silent, question.place: error_text(error)})
-    return replace(at_source, at_target=at_target, lost=lost)
+    return replace(at_source, at_target=there.at_target, lost=there.lost, lacks_database=there.lacks_database)
 
 
 def _at_source(reads: Reads, names: Sequence[str]) -> dict[str, tuple[bool, str | None]]:
@@ -164,10 +166,11 @@ def _at_source(reads: Reads, names: Sequence[str]) -> dict[str, tuple[bool, str 
     return found
 
 
-def _there(settings: TargetSettings, name: str, target: Target) -> tuple[bool, Sequence[str]]:
-    """Whether a target has an object, and what it lacks of it."""
-    has = _has_at_target(target, name)
-    return has, _lost_of_view(target, name) if has and settings.translates_views else ()
+def _there(settings: TargetSettings, name: str, target: Target) -> Presence:
+    """Whether a target has an object and its database, and what it lacks of it."""
+    if not _has_at_target(target, name):
+        return Presence(at_target=False, lacks_database=target.database(name.partition(".")[0]) is None)
+    return Presence(at_target=True, lost=_lost_of_view(target, name) if settings.translates_views else ())
 
 
 def _absent(target: Target, names: Mapping[str, str]) -> set[str]:

@@ -265,7 +265,7 @@ class Inventory:
         for (_, cell), row in zip(absent, again, strict=True):
             (known,) = row["targets"]
             if known["state"] == cell["state"] and known["done_at"] == cell["done_at"]:
-                text = f"the target does not have it: pysync refresh {row['object']}"
+                text = f"the target does not have it: pysync why {row['object']} --target {target}"
                 cell.update(state="drifted", text=text, as_of=now)
 
     # --- what is listed

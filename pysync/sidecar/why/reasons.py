@@ -187,14 +187,14 @@ def _under_way(facts: Facts) -> Iterator[Reason]:
 def _at_ends(facts: Facts) -> Iterator[Reason]:
     """Which of the ends has the object now."""
     ends, name, is_table = facts.ends, facts.source, "." in facts.source and "(" not in facts.source
-    refresh, verify = (f"pysync refresh {name}", f"pysync verify {name} --target {facts.target}")
+    verify = f"pysync verify {name} --target {facts.target}"
     if ends.at_source is None or ends.at_target is None:
         return
     if ends.at_source and ends.at_target:
         yield Reason("at_both_ends", f"the source and {facts.target} have {name}", verify if is_table else None)
     elif ends.at_source:
         text = f"the source has {name}, and {facts.target} does not"
-        yield Reason("only_at_source", text, refresh if is_table else None)
+        yield Reason("only_at_source", text, _brings_back(facts) if is_table else None)
     elif ends.at_target:
         text = f"{facts.target} has {facts.object}, and the source does not have {name}"
         yield Reason("only_at_target", text, verify if is_table else None)
@@ -202,6 +202,13 @@ def _at_ends(facts: Facts) -> Iterator[Reason]:
         near = f"; did you mean {ends.near}?" if ends.near else ""
         text = f"neither the source nor {facts.target} has {name}{near}"
         yield Reason("nowhere", text, f"pysync why {ends.near}" if ends.near else None)
+
+
+def _brings_back(facts: Facts) -> str:
+    """The command that writes a table which is absent; a refresh of it does not make its database."""
+    if not facts.ends.lacks_database:
+        return f"pysync refresh {facts.source}"
+    return f"pysync verify {facts.source.partition('.')[0]} --target {facts.target} --repair"
 
 
 def _silent(facts: Facts) -> Iterator[Reason]:
