@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,16 @@ def test_a_late_twin_is_taken_though_reporting_a_gap_failed_and_the_log_is_quiet
     wait_until(lambda: bool(stand.gaps), seconds=60, what="the gap")
     assert set(stand.ids()) == {1, 2}
     assert stand.ids().count(1) >= 2
+
+
+def test_a_message_that_is_no_text_is_unread_alone(source, stands):
+    """The rows beside it are replayed, and its object is read at the source."""
+    stand = stands(source.uri)
+    stand.reaches(0)
+    source.log.rows = [row(1), replace(row(2), message=b"\xff"), row(3)]
+    stand.reaches(3)
+    assert (stand.ids(), stand.gaps) == ([1, 2, 3], [])
+    assert stand.queue.intake.unreadable()[0].data == b"\xff"
 
 
 def test_the_end_does_not_wait_for_the_source(source, stands):

@@ -38,14 +38,14 @@ def recorded(version: str) -> list[Notification]:
 @cache
 def _read(version: str) -> tuple[Notification, ...]:
     reported = json.loads((DATA / f"notifications-{version}.json").read_text())
-    return tuple(Notification(**found) for found in reported["rows"])
+    return tuple(Notification(**{**found, "message": found["message"].encode()}) for found in reported["rows"])
 
 
-def row(id: int, what: str = "", **fields: Any) -> Notification:  # noqa: A002
+def row(id: int, what: str = "", *, message: str | None = None, **fields: Any) -> Notification:  # noqa: A002
     """A row of kind DROP_TABLE: `what` tells it from others of its id."""
     name = f"t{id}{what}"
-    message = json.dumps({"db": "db", "table": name, "timestamp": 1})
-    return replace(Notification(id, 1, "DROP_TABLE", "db", name, message, "json-0.2"), **fields)
+    text = json.dumps({"db": "db", "table": name, "timestamp": 1}) if message is None else message
+    return replace(Notification(id, 1, "DROP_TABLE", "db", name, text.encode(), "json-0.2"), **fields)
 
 
 class Source:

@@ -367,7 +367,7 @@ def test_a_file_is_of_bounded_size(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_how_far_a_dump_of_changes_goes() -> None:
-    rows = [row(1), row(2), row(3), replace(row(3), message="two of one id"), row(4), row(5)]
+    rows = [row(1), row(2), row(3), row(3, message="two of one id"), row(4), row(5)]
     with served(rows) as log, Metastore(log.uri) as source:
         found = {
             "all": newest_within(source, EVERYTHING, 0, None, None),

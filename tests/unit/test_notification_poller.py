@@ -219,7 +219,7 @@ def test_an_object_of_a_kind_that_is_not_known_is_read_anew(queue):
 def test_an_event_that_is_too_large_for_the_queue_is_read_at_the_source(queue, monkeypatch):
     monkeypatch.setattr("pysync.queue.values.MAX_DATA", 5_000)
     big = json.dumps({"db": "db", "table": "t" * 6_000})
-    _, gaps = follow(queue, replace(row(2), message=big), row(3))
+    _, gaps = follow(queue, row(2, message=big), row(3))
     assert (queued(queue), gaps) == ([2, 3], [])
     assert events(queue)[0].kind is Kind.TABLE_CHANGED
 

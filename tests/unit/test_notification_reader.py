@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
 from unittest.mock import ANY, patch
 
 import pytest
@@ -27,6 +29,21 @@ def read_all(log: MemoryLog, position: Position, page: int = 500) -> tuple[list[
         gaps += [batch.gap] if batch.gap else []
         position, more = batch.after, batch.more
     return ids, position, gaps
+
+
+def test_a_large_message_is_not_copied_to_be_recognized():
+    """Before: six times its size, where it has an emoji."""
+    large = row(1, message="\U0001f600" + "x" * (4 << 20))
+    tracemalloc.start()
+    try:
+        assert len(large.digest) == 16
+        assert tracemalloc.get_traced_memory()[1] < len(large.message) // 4
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_are_recognized_as_by_earlier_versions():
+    assert replace(row(7, "é"), database=None, message=b"{}").digest == "c419cb7fd99b6470"
 
 
 def rows(*ids: int) -> list:
@@ -102,7 +119,7 @@ def test_what_was_seen_is_not_kept_in_memory_again_by_pages_that_are_small(page)
 
 
 class LogOfLargeRows(MemoryLog):
-    """Its answers have at most as many characters of messages as `MOST`."""
+    """Its answers have at most as many bytes of messages as `MOST`."""
 
     MOST = 1_000
 

@@ -14,7 +14,7 @@ from pysync.capture.notifications.reader import LOOK_BACK
 
 SETTLE_SECONDS = 60.0
 """For so long after the last event the last ids are read again; and so long after they were, if they are costly."""
-_COSTLY_CHARACTERS = 8 * 1024 * 1024
+_COSTLY_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,7 +56,7 @@ class LookBack:
         is_long_ago = since >= SETTLE_SECONDS or last - self._up_to >= LOOK_BACK // 2
         return not self._is_costly or is_long_ago or self._asked > self.latest.number
 
-    def done(self, turn: Turn, last: int, characters: int, refused: int) -> None:
-        """A turn has looked back, from this id on: so many characters came, and so many requests were refused."""
+    def done(self, turn: Turn, last: int, size: int, refused: int) -> None:
+        """A turn has looked back, from this id on: so many bytes came, and so many requests were refused."""
         self.latest, self._up_to = turn, last
-        self._is_costly = bool(refused) or characters > _COSTLY_CHARACTERS
+        self._is_costly = bool(refused) or size > _COSTLY_BYTES

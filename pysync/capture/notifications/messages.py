@@ -101,7 +101,7 @@ def unpacked(notification: Notification) -> Mapping[str, Any]:
     if notification.format == "gzip(json-2.0)":
         text = _inflated(base64.b64decode(notification.message, validate=True))
     elif (notification.format or "").startswith("json"):
-        text = notification.message.encode()
+        text = notification.message
     else:
         raise ValueError(f"the message format {(notification.format or 'without name')[:40]!r} is not supported")
     message = json.loads(text)

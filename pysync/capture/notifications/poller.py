@@ -192,7 +192,7 @@ class Poller:
         batch = read(source, position, current, self._pages[looks_back], looks_back=looks_back)
         self._pages[looks_back] = min(PAGE, self._pages[looks_back] * 2)
         if looks_back:
-            self._look_back.done(turn, position.last, batch.characters, source.refused - refused)
+            self._look_back.done(turn, position.last, batch.size, source.refused - refused)
         if batch.after != position:
             self._look_back.event_came()
             self._take(source, batch)

@@ -70,15 +70,15 @@ class Position:
 class NewRows:
     """What one read found: `fresh` rows in the order of the log, and the position after them.
 
-    `gap` says what is missing before or among them; `more`: there is more to read at once. `characters` counts those of
-    all messages that came, also of rows that were seen before.
+    `gap` says what is missing before or among them; `more`: there is more to read at once. `size` is that of
+    all messages that came, in bytes, also of rows that were seen before.
     """
 
     fresh: Sequence[Notification]
     after: Position
     gap: str | None = None
     more: bool = False
-    characters: int = 0
+    size: int = 0
 
 
 def begin(log: NotificationLog, page: int = PAGE) -> Position:
@@ -97,7 +97,7 @@ def read(
     Changes nothing: the same again until `after` is used. A log that was begun again is taken up where it is now, with
     a gap. With `looks_back=False`, for a `current` that is not below the position, only what follows it is read.
     """
-    rows, full, characters = _rows(log, position, position.since if looks_back else position.newest, page)
+    rows, full, size = _rows(log, position, position.since if looks_back else position.newest, page)
     if not rows and current < position.last:
         return _after_reset(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
     if rows and _is_another(rows, position, full):
@@ -105,20 +105,20 @@ def read(
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
-    return NewRows(fresh, after if full else after.at(current), missing, full, characters)
+    return NewRows(fresh, after if full else after.at(current), missing, full, size)
 
 
 def _rows(log: NotificationLog, position: Position, since: int, page: int) -> tuple[list[Notification], bool, int]:
-    """The first page with a row that was not seen, whether it is full, and the characters of all messages so far.
+    """The first page with a row that was not seen, whether it is full, and the bytes of all messages so far.
 
     An older page is not kept in memory.
     """
-    characters = 0
+    size = 0
     for rows, full in log.pages(since, page):
-        characters += sum(len(row.message) for row in rows)
+        size += sum(len(row.message) for row in rows)
         if not full or any((row.id, row.digest) not in position.seen for row in rows):
             break
-    return rows, full, characters
+    return rows, full, size
 
 
 def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:

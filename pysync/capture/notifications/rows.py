@@ -86,7 +86,7 @@ class LogRows:
             if event is not None:
                 return [self._entry(event)]
         except (UndecodableMessage, ValueError) as error:  # ValueError: larger than the queue takes
-            self._keep_unreadable(row.message.encode("utf-8", "backslashreplace"), str(error))
+            self._keep_unreadable(row.message, str(error))
             return self._unread(row, stamp, source, taken, str(error))
         self._leave_out(row, _SUPERSEDED, taken)
         return []
