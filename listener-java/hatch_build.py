@@ -1,4 +1,6 @@
-"""Build hook of wheel and sdist: puts both jars into them, and conf/ into the wheel, for `pysync init`.
+"""Build hook of wheel and sdist: puts both jars into them, and into the wheel what is needed on a host.
+
+That is conf/, for `pysync init`, and the pages of docs/, for `pysync docs`.
 
 The jars are built from the sources. Where no JDK is, those are taken that an sdist brings along.
 """
@@ -27,6 +29,8 @@ class JarsHook(BuildHookInterface[Any]):
             included.update({str(jars / name): f"{DIRECTORIES[self.target_name]}/{name}" for name in NAMES})
             if self.target_name == "wheel":
                 included[str(Path(self.root) / "conf")] = "pysync/conf"
+                pages = sorted((Path(self.root) / "docs").glob("*.md"))
+                included.update({str(page): f"pysync/docs/{page.name}" for page in pages})
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
         """They are in the archive now."""

@@ -21,7 +21,8 @@ _HELP = """\
 Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.
 
 A listener inside the Hive Metastore (HMS) hands every change to the sidecar, which `pysync run` starts. The sidecar
-replays the changes to the targets that pysync.toml names. See it work first: `pysync demo`. The manual: `pysync man`.
+replays the changes to the targets that pysync.toml names. See it work first: `pysync demo`. The manual: `pysync man`,
+`pysync docs`.
 """
 
 app = Family(

@@ -26,6 +26,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "import-rule": ("rule", "Convert rules of SSM's hms-sync to a pysync.toml."),
         "monitoring": ("monitoring", "Create alerts for Prometheus and a dashboard for Grafana."),
         "man": ("manual", "Show the manual page."),
+        "docs": ("docs", "Print a page of the documentation."),
     },
     "Run and monitor": {
         "run": ("run", "Run the sidecar."),

@@ -74,7 +74,7 @@ _EXAMPLES: tuple[Entry, ...] = (
     ),
     ("The first problem, for a script:", "pysync status --json | jq -r '.problems[0]'"),
 )
-_SEE_ALSO = "`hive`(1), `systemctl`(1), `journalctl`(1); the directory docs of the sources; each command's `--help`."
+_SEE_ALSO = "`pysync docs`; `hive`(1), `systemctl`(1), `journalctl`(1); each command's `--help`."
 
 
 def register(app: typer.Typer) -> None:

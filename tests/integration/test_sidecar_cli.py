@@ -71,6 +71,7 @@ COMMANDS = [
     "import-rule",
     "init",
     "man",
+    "docs",
     "monitoring",
     "uninstall",
 ]

@@ -176,6 +176,10 @@ def test_an_installed_wheel_finds_its_jars_and_its_texts(
     assert [found.read_bytes(), copy.read_bytes()] == jars_of_wheel(built.wheel)
     page = installed / "share" / "man" / "man1" / "pysync.1"
     assert page.read_text() == run(sys.executable, "-c", code, "man", cwd=tmp_path)
+    # The pages, too, which hints name.
+    read = run(sys.executable, "-c", code, "docs", "docs/security.md", cwd=tmp_path)
+    assert read == (ROOT / "docs" / "security.md").read_text()
+    assert len(list((installed / "pysync" / "docs").iterdir())) == len(list((ROOT / "docs").glob("*.md")))
     # conf/ is in it, too: `pysync init` writes its files by it.
     assert {it.name for it in (installed / "pysync" / "conf").iterdir()} >= {
         "pysync.toml",
