@@ -35,7 +35,7 @@ UNIT = f"""\
 Description=Hive Metastore
 
 [Service]
-User=hive
+User={{user}}
 ExecStart=/usr/bin/java -Xmx512m -Dderby.stream.error.file=/var/lib/hive/derby.log \
 -cp {HIVE_HOME}/conf:{HIVE_HOME}/lib/* {METASTORE} -p 9083
 """
@@ -46,23 +46,24 @@ spark = (SparkSession.builder.master("local[1]").config("spark.sql.catalogImplem
          .config("spark.sql.warehouse.dir", "file:/var/lib/hive/warehouse").getOrCreate())
 spark.sql("create database sales")
 spark.sql("create table sales.orders (id bigint, at date) using parquet partitioned by (at)")
-spark.sql("alter table sales.orders add partition (at = date'2026-01-01')")
+spark.sql("insert into sales.orders values (1, date'2026-01-01')")
 """
 
 
-def furnish(machine: CleanRoot) -> None:
+def furnish(machine: CleanRoot, user: str) -> None:
     """Install HMS, Spark, their user, and what stands for systemd. The jars are those of pyspark, as links."""
-    machine.run(["useradd", "--create-home", "hive"])
+    if user != "root":
+        machine.run(["useradd", "--create-home", user])
     spark = machine.inside(SPARK)
     for package in ("pyspark", "py4j"):
         source = Path(str(distribution(package).locate_file(package)))
         shutil.copytree(source, spark / package, copy_function=link_or_copy)
     shutil.copytree(spark / "pyspark" / "jars", machine.inside(f"{HIVE_HOME}/lib"), copy_function=link_or_copy)
     write(machine, f"{HIVE_HOME}/conf/hive-site.xml", HIVE_SITE)
-    write(machine, "/etc/systemd/system/hive-metastore.service", UNIT)
+    write(machine, "/etc/systemd/system/hive-metastore.service", UNIT.format(user=user))
     write(machine, "/usr/bin/systemctl", (Path(__file__).parent / "systemctl.py").read_text(), mode=0o755)
     write(machine, f"{SPARK}/create_table.py", CREATE_TABLE)
-    machine.run(["install", "-d", "-o", "hive", "-g", "hive", "/var/lib/hive", WAREHOUSE])
+    machine.run(["install", "-d", "-o", user, "-g", user, "/var/lib/hive", WAREHOUSE])
 
 
 def copy_checkout(target: Path) -> None:
