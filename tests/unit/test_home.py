@@ -14,6 +14,7 @@ from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
 from pysync.model.home import Provenance, Stance, home_of, since, stance
 from pysync.model.mark import Mark
+from pysync.model.wire import encode
 from pysync.replay.window.direction import BothWays, Direction, DroppedTables
 from tests.support import partition, table
 from tests.support.events import change, database, settings
@@ -170,6 +171,18 @@ def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
     again = dropped(5)
     reported.note(again)
     assert [it.tableName for it in again.dropped_tables] == ["b"]
+
+
+def test_tables_that_went_with_a_database_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = len(encode(table("db", "t1")))
+    monkeypatch.setattr("pysync.replay.window.direction._MOST_DROPPED_BYTES", 3 * one)
+    reported = DroppedTables()
+    for position in range(1, 9):
+        reported.note(gone(f"t{position}", position))
+        reported.note(gone(f"t{position}", position))  # a window may be translated more than once
+    last = dropped(9)
+    reported.note(last)
+    assert last.dropped_tables == [table("db", name) for name in ("t6", "t7", "t8")], "as they were"
 
 
 def test_drops_of_databases_are_not_remembered() -> None:

@@ -13,11 +13,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.home import Provenance, Stance, births_of, home_of, stance
 from pysync.model.mark import Mark
 from pysync.model.operation import Refresh
+from pysync.model.wire import decode, encode
 from pysync.replay.window.origins import HomeOrigins, Origins
 from pysync.targets.settings import TargetSettings
 
@@ -26,6 +29,7 @@ _DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DAT
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 # The only bound: a window may be translated more than once, so what was used is kept.
 _MOST_DROPPED = 20_000
+_MOST_DROPPED_BYTES = 64 * 1024 * 1024
 _OF_HOME_ALONE = frozenset({Kind.COLUMN_STATISTICS, Kind.INSERT})
 
 
@@ -162,7 +166,8 @@ class BothWays(Direction):
 class _Dropped:
     """A table that was dropped with its database, and the position of that database's drop, once it has come."""
 
-    table: Any
+    database: str
+    table: bytes
     by: int | None = None
 
 
@@ -175,27 +180,32 @@ class DroppedTables:
 
     def __init__(self) -> None:
         self._tables: OrderedDict[int, _Dropped] = OrderedDict()
+        self._bytes = 0  # of the tables; as objects they would take six times as much memory
         self._lock = threading.Lock()
 
     def note(self, change: Change) -> None:
         """Remember such a table, or hand the remembered tables to the change that drops their database."""
-        with self._lock:
-            if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
+        if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
+            with self._lock:
                 self._remember(change)
-            elif change.kind is Kind.DROP_DATABASE:
-                change.dropped_tables = self._dropped_with(change)
+        elif change.kind is Kind.DROP_DATABASE:
+            with self._lock:
+                dropped = self._dropped_with(change)
+            change.dropped_tables = [decode(hive.Table, it) for it in dropped]
 
     def _remember(self, change: Change) -> None:
-        known = self._tables.get(change.position)
-        self._tables[change.position] = _Dropped(change.before[0], known.by if known else None)
-        while len(self._tables) > _MOST_DROPPED:
-            self._tables.popitem(last=False)
+        if change.position not in self._tables:
+            table = change.before[0]
+            self._tables[change.position] = dropped = _Dropped(table.dbName, encode(table))
+            self._bytes += len(dropped.table)
+        while len(self._tables) > _MOST_DROPPED or self._bytes > _MOST_DROPPED_BYTES:
+            self._bytes -= len(self._tables.popitem(last=False)[1].table)
 
-    def _dropped_with(self, change: Change) -> list[Any]:
+    def _dropped_with(self, change: Change) -> list[bytes]:
         """The tables of the database that no earlier drop has taken along."""
         # By position, and nothing is taken out: a window may be translated more than once.
         dropped = [it for at, it in self._tables.items() if at < change.position and it.by in {None, change.position}]
-        dropped = [it for it in dropped if it.table.dbName == change.database]
+        dropped = [it for it in dropped if it.database == change.database]
         for it in dropped:
             it.by = change.position
         return [it.table for it in dropped]
