@@ -91,7 +91,9 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "source_last_contact": None,
         "credentials": [],
         "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 0, "dropped": 0},
-        "receivers": [],
+        "receivers": [
+            {"name": "lineage", "delivered": 812, "skipped": 0, "failed": 3, "behind": 2, "last_contact": now - 12}
+        ],
         "queue": {
             "directory": "/var/lib/pysync",
             "epoch": 1,
@@ -101,7 +103,7 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
             "min_free_bytes": 256 * 2**20,
             "unreadable": 0,
         },
-        "workers": [],
+        "workers": [{"name": "notify-lineage", "state": "running", "waiting_since": None, "last_error": None}],
         "acts": [],
         "gaps": [],
         "instances": [

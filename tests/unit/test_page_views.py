@@ -122,6 +122,21 @@ def test_the_source_has_its_last_contact_once_there_was_one() -> None:
     assert [it.get("last contact") for it in facts] == [None, "7 s ago"]
 
 
+@pytest.mark.parametrize(
+    ("at", "state", "tone", "text"),
+    [
+        (None, "starting", IDLE, "no contact yet, 40 not sent yet"),
+        (NOW - 6, "running", GOOD, "last contact 6 s ago, 40 not sent yet"),
+        (NOW - 90, "waiting", WARN, "last contact 1m 30s ago, 40 not sent yet"),
+    ],
+)
+def test_a_receiver_has_its_last_contact(at: float | None, state: str, tone: str, text: str) -> None:
+    receiver = {"name": "hook", "delivered": 12, "failed": 3, "skipped": 1, "behind": 40, "last_contact": at}
+    workers = [{"name": "notify-hook", "state": state, "waiting_since": None, "last_error": None}]
+    (line,) = overview(a_status(receivers=[receiver], workers=workers), NOW).receivers
+    assert (line.name, line.tone, line.state, line.text) == ("hook", tone, state, text)
+
+
 def test_lost_events_are_told() -> None:
     spool = overview(a_status(listeners=[listener(lost=3)]), NOW).stages[1]
     assert (spool.tone, dict(spool.facts)["lost events"]) == (BAD, "3")

@@ -69,6 +69,16 @@ class TargetCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiverLine:
+    """A receiver of webhooks: its name, the state of its worker, and when its server answered last."""
+
+    name: str
+    tone: str
+    state: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """The page's content."""
 
@@ -78,6 +88,7 @@ class Overview:
     needs: tuple[Need, ...]
     stages: tuple[StageView, ...]  # source, spool, queue
     targets: tuple[StageView, ...]
+    receivers: tuple[ReceiverLine, ...]
 
 
 def overview(status: Status, now: float) -> Overview:
@@ -92,6 +103,7 @@ def overview(status: Status, now: float) -> Overview:
         needs=tuple(needs),
         stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
         targets=tuple(target_stage(it, _gaps(status, it["name"]), problems) for it in status.get("targets") or ()),
+        receivers=tuple(receiver_line(it, status, now) for it in status.get("receivers") or ()),
     )
 
 
@@ -194,6 +206,15 @@ def queue_stage(status: Status) -> StageView:
         facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
     tone, state = (BAD, "full") if is_full(queue) else (WARN, "gap") if gaps else (GOOD, "takes events")
     return StageView("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
+
+
+def receiver_line(receiver: Status, status: Status, now: float) -> ReceiverLine:
+    """A receiver of webhooks; its worker waits while its server does not answer."""
+    name, contact = f"notify-{receiver['name']}", receiver.get("last_contact")
+    state = next((it["state"] for it in status.get("workers") or () if it["name"] == name), "starting")
+    last = "no contact yet" if contact is None else f"last contact {ago(contact, now)}"
+    text = f"{last}, {number(receiver['behind'])} not sent yet"
+    return ReceiverLine(receiver["name"], tone_of_state(state), state, text)
 
 
 def _gaps(status: Status, target: str | None) -> list[Status]:
