@@ -18,6 +18,7 @@ from tests.views.bring import find_java
 
 CATALOG = "awsdatacatalog"
 _PATIENCE = 180.0
+_ACTIVE = "select node_id from system.runtime.nodes where state = 'active'"
 _OPTIONS = (
     "-Xmx1500m",
     "-XX:+UseSerialGC",
@@ -113,8 +114,8 @@ class Trino:
     def _wait(self, log: Path) -> None:
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and self._process is not None and self._process.running:
-            with suppress(OSError):  # it does not listen yet
-                if not self._ask("v1/info", None)["starting"]:
+            with suppress(OSError, Failed):  # it does not listen yet, or not know itself as a node that runs queries
+                if not self._ask("v1/info", None)["starting"] and self.rows(_ACTIVE):
                     return
             time.sleep(0.5)
         raise Failed(f"Trino does not start:\n{tail(log, 30)}")
