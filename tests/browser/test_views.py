@@ -68,6 +68,7 @@ def test_a_view_is_right_in_every_width_in_light_and_dark(browser: Browser, serv
         for theme in ("light", "dark"):
             browser.picture(name, width, theme)
             assert browser.overflow() == 0, f"{name} is wider than {width}"
+            assert width < DESK or browser.cut_off() == [], f"{name} is cut off at {width}"
             assert browser.squeezed() == []
             assert browser.violations() == []
     # What is said without being signed in is refused; the console tells that of the page itself, too.

@@ -147,6 +147,12 @@ class Browser:
         script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         return int(self.driver.execute_script(script))
 
+    def cut_off(self) -> list[str]:
+        """The tables that are wider than their boxes, so that somebody has to scroll them sideways."""
+        script = "return [...document.querySelectorAll('main .scroll')].filter(it => it.scrollWidth > it.clientWidth)"
+        found: list[str] = self.driver.execute_script(f"{script}.map(it => it.getAttribute('aria-label'))")
+        return found
+
     def squeezed(self) -> list[str]:
         """Texts that stand letter below letter, as there is no room beside them."""
         script = "return [...document.querySelectorAll('main :is(p, th, td, dt, dd, caption, span, a, button)')]"
