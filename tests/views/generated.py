@@ -10,6 +10,7 @@ from random import Random
 
 from pysync.hiveql.differences import accepting
 from pysync.hiveql.refusal import CannotTranslate
+from pysync.views.aggregates import AGGREGATES
 from pysync.views.functions import FUNCTIONS
 from pysync.views.scopes import Scope
 from pysync.views.spark import HiveRules
@@ -30,6 +31,12 @@ _PATTERNS = ("'a$'", "'^a'", "'.'", "'^.$'", "'[0-9]+'", "'\\\\s'", "'\\\\s+$'",
 _LIKES = ("'%a'", "'a%'", "'_'", "'%1%'", "'a%b'", "'a_b'", "'__'", "'%'")
 _MARKS, _OLD = ("'-'", "' '", "':'", "'.'"), ("'a2'", "'-:'", "'0a'", "'aba'")
 _JAVA_PATTERNS = ("'yyyy-MM-dd HH:mm:ss'", "'yyyy-MM-dd'", "'yyyyMMdd'", "'dd/MMM/yyyy:HH:mm:ss'", "'EEEE'", "'MM'")
+_SLIDING = (
+    "(order by id rows 1 preceding)",
+    "(order by id rows between 1 following and 2 following)",
+    "(order by id rows between 3 preceding and 2 preceding)",
+    "(partition by ok order by id rows between current row and 2 following)",
+)
 _OPERATORS = ("+", "-", "*", "/", "%", "div", "&", "|", "=", "<>", "<", ">=", "<=>", "||")
 _TYPES = ("tinyint", "int", "bigint", "double", "decimal(10,2)", "string", "varchar(3)", "char(3)", "date", "timestamp")
 # Where Hive cuts in silence what is an error at the target (docs/aws.md), only small values are of use.
@@ -48,13 +55,14 @@ Batches = Mapping[str, Sequence[Sequence[str]]]
 def batches(seed: int, count: int, rules: HiveRules, at_once: int) -> Batches:
     """So many expressions that are translated by these rules, in an order that the seed says; a quarter are nested.
 
-    Those that are translated whatever the version of Hive are in batches of their own: these are tried so, too.
+    Those that are translated whatever the version of Hive are in batches of their own: these are tried so, too. So are
+    those over one window: a Hive runs a job for each.
     """
     chosen = list(islice(_translated(_in_turns(seed), rules), count - count // 4))
     chosen += islice(_translated(_nested(Random(seed), chosen), rules), count // 4)
     groups: dict[str, list[Sequence[str]]] = {}
-    parts = sorted((it.failing, _is_of_any_version(it.text), place, it.text) for place, it in enumerate(chosen))
-    for (failing, _), some in groupby(parts, key=lambda part: part[:2]):
+    parts = sorted((it.failing, it.window, _is_of_any_version(it.text), it.text) for it in chosen)
+    for (failing, *_), some in groupby(parts, key=lambda part: part[:3]):
         texts = [it for *_, it in some]
         groups.setdefault(failing, []).extend(texts[start : start + at_once] for start in range(0, len(texts), at_once))
     return groups
@@ -68,6 +76,11 @@ class _Translated:
     type: HiveType
     failing: str
 
+    @property
+    def window(self) -> str:
+        """The last one that it is over; empty if there is none."""
+        return self.text.rpartition(" over ")[2] if " over " in self.text else ""
+
 
 def _translated(expressions: Iterable[str], rules: HiveRules) -> Iterator[_Translated]:
     """Those of them that are translated, and fail without one difference at most."""
@@ -80,7 +93,7 @@ def _translated(expressions: Iterable[str], rules: HiveRules) -> Iterator[_Trans
 
 def _nested(random: Random, some: Sequence[_Translated]) -> Iterator[str]:
     """Expressions without end: of these, each with another one of them for a column of its type."""
-    plain = [it for it in some if not it.failing]
+    plain = [it for it in some if not it.failing and not it.window]
     by_type: dict[HiveType, list[str]] = {}
     for it in plain:
         by_type.setdefault(it.type, []).append(it.text)
@@ -103,11 +116,11 @@ def _is_of_any_version(expression: str) -> bool:
 
 
 def _in_turns(seed: int) -> Iterator[str]:
-    """All, in an order that the seed says: of two, one takes constants of its own or a time zone, while there are any.
+    """All, in an order that the seed says.
 
-    There are few of these.
+    Of two, one takes constants of its own, or a time zone, or is over a window, while there are any: there are few.
     """
-    special, others = ({*_with_constants(), *_of_zones()}, {*_of_any_values()})
+    special, others = ({*_with_constants(), *_of_zones(), *_over_windows()}, {*_of_any_values()})
     orders = [sorted(special), sorted(others - special)]
     for order in orders:
         Random(seed).shuffle(order)
@@ -173,6 +186,26 @@ def _of_zones() -> Iterator[str]:
         f"({one} {sign} interval {it})"
         for one, sign, it in product(("ts", "dt"), "+-", ("1 day", "7 month", "90 minute"))
     )
+
+
+def _over_windows() -> Iterator[str]:
+    """Aggregates and ranks. Sums of some values are errors in Trino, and arrays may be others in Hive (docs/aws.md)."""
+    one_row, all_before, of_part = "(partition by id)", "(order by id)", "(partition by ok order by id)"
+    for name in (it for it in AGGREGATES if " " not in it):
+        yield from (f"{name}({one}) over {one_row}" for one in _NAMES)
+        yield from (f"{name}({one}, {other}) over {one_row}" for one, other in product(_NAMES, ("k", "f", "0.5")))
+    names = [it for it in _NAMES if it not in {"b", "g"}]
+    for name, window in product(("count", "max", "min", "sum"), (all_before, of_part)):
+        yield from (f"{name}({one}) over {window}" for one in names)
+    for name, window in product(("avg", "count", "max", "min", "sum"), _SLIDING):
+        yield from (f"{name}({one}) over {window}" for one in names)
+    yield from (f"stddev_samp({one}) over {window}" for one, window in product(("d", "e", "k", "sm"), _SLIDING))
+    names = [name for name, kind in _TYPED if name != "id" and not kind.within]
+    for name, window in product(("first_value", "lag", "last_value", "lead"), (all_before, of_part)):
+        yield from (f"{name}({one}) over {window}" for one in names)
+        yield from (f"{name}({one}, {it}) over {window}" for one, it in product(names, ("2", "true", "2, null")))
+    for name, one in product(("rank", "dense_rank", "percent_rank", "cume_dist"), _NAMES):
+        yield from (f"{name}() over (order by {one}{way})" for way in ("", " desc nulls last"))
 
 
 def _is_left_out(expression: str) -> bool:

@@ -28,18 +28,24 @@ def make_hard_table(world: World, directory: Path) -> None:
 def outcomes_of(world: World, batch: Sequence[str], condition: str, accepted: str = "") -> list[Outcome]:
     """One for each expression; those that are not equal are tried in a view of their own.
 
-    `accepted` is the id of a difference that all of them have, or none.
+    `accepted` is the id of a difference that all of them have, or none; equal but for that is `accepted`.
     """
     query, name = _query(batch, condition), f"view_{world.next_number()}"
     tried = world.try_accepted(_DATABASE, name, query, accepted) if accepted else world.try_view(_DATABASE, name, query)
     if tried.kind == "equal":
-        return [replace(tried, name=it) for it in batch]
+        kind, reason = ("accepted", accepted) if accepted else ("equal", "")
+        return [replace(tried, name=it, kind=kind, reason=reason) for it in batch]
     if len(batch) == 1:
         return [replace(tried, name=batch[0])]
     at_fault = _at_fault(world, batch, condition, tried)
-    alone = [it for one in at_fault for it in outcomes_of(world, [one], condition, accepted)]
+    if tried.kind == "unread":  # each of them has been read alone
+        alone = [replace(tried, name=it) for it in at_fault]
+    else:
+        alone = [it for one in at_fault for it in outcomes_of(world, [one], condition, accepted)]
     if tried.kind == "wrong":
-        alone = [replace(tried, name=f"{it.name}, beside others") if it.kind == "equal" else it for it in alone]
+        alone = [
+            replace(tried, name=f"{it.name}, beside others") if it.kind in {"equal", "accepted"} else it for it in alone
+        ]
     rest = [it for it in batch if it not in at_fault]
     return [*alone, *(outcomes_of(world, rest, condition, accepted) if rest else ())]
 
@@ -50,7 +56,10 @@ def _query(batch: Sequence[str], condition: str) -> str:
 
 
 def _at_fault(world: World, batch: Sequence[str], condition: str, tried: Outcome) -> Sequence[str]:
-    """Those for which the view that has them all is not equal, at least one; all if that is not known."""
+    """Those for which the view that has them all is not equal, at least one; all if that is not known.
+
+    Those that the judge does not read, it does not read alone.
+    """
     if tried.kind == "refused":
         places: Sequence[int] = [int(it) for it in _NAMED.findall(tried.reason)]
     elif tried.kind == "unread":

@@ -22,6 +22,7 @@ _ACTIVE = "select node_id from system.runtime.nodes where state = 'active'"
 _OPTIONS = (
     "-Xmx1500m",
     "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",  # queries run once
     "-Duser.timezone=UTC",
     "--enable-native-access=ALL-UNNAMED",
     "--add-modules=jdk.incubator.vector",
