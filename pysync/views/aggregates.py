@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pysync.hiveql.refusal import CannotTranslate
-from pysync.views.casts import as_double, as_string, common, widened
+from pysync.views.casts import as_string, common, widened
 from pysync.views.percentiles import PERCENTILES
-from pysync.views.typed_expressions import Aggregate, Typed, number, repeated
+from pysync.views.spreads import SPREADS, number_of
+from pysync.views.typed_expressions import Aggregate, Typed, number, repeated, single
 from pysync.views.types import BIGINT, DOUBLE, INT, MAX_PRECISION, HiveType, array, decimal
 
 _SUM_DIGITS, _AVERAGE_DIGITS = 10, 4
@@ -17,18 +18,12 @@ def _call(sql: str, kind: HiveType) -> Aggregate:
     return lambda after: Typed(f"{sql}{after}", kind)
 
 
-def _one(values: Sequence[Typed], name: str) -> Typed:
-    if len(values) != 1:
-        raise CannotTranslate(f"the function {name} of {len(values)} values")
-    return values[0]
-
-
 def _count(values: Sequence[Typed], distinct: str) -> Aggregate:
     if not values:
         return _call("count(*)", BIGINT)
     if distinct and len(values) > 1:
         return _call(f"count(DISTINCT {_row(values)})", BIGINT)
-    return _call(f"count({distinct}{_one(values, 'count').sql})", BIGINT)
+    return _call(f"count({distinct}{single(values, 'count').sql})", BIGINT)
 
 
 def _row(values: Sequence[Typed]) -> str:
@@ -40,19 +35,19 @@ def _row(values: Sequence[Typed]) -> str:
 
 
 def _sum(values: Sequence[Typed], distinct: str) -> Aggregate:
-    value = _one(values, "sum")
+    value = single(values, "sum")
     if value.type.is_integer:
         return _call(f"sum({distinct}{value.sql})", BIGINT)
     if value.type.name == "decimal":
         kind = decimal(min(MAX_PRECISION, value.type.precision + _SUM_DIGITS), value.type.scale)
         return lambda after: Typed(f"CAST(sum({distinct}{value.sql}){after} AS {kind.trino})", kind)
-    return _call(f"sum({distinct}{as_double(value).sql})", DOUBLE)
+    return _call(f"sum({distinct}{number_of(value, 'sum', distinct)})", DOUBLE)
 
 
 def _avg(values: Sequence[Typed], distinct: str) -> Aggregate:
-    value = _one(values, "avg")
+    value = single(values, "avg")
     if value.type.name != "decimal":
-        return _call(f"avg({distinct}{as_double(value).sql})", DOUBLE)
+        return _call(f"avg({distinct}{number_of(value, 'avg', distinct)})", DOUBLE)
     digits, scale = value.type.precision - value.type.scale, value.type.scale + _AVERAGE_DIGITS
     kind = decimal(digits + scale, scale)
     # Trino's own average has no more digits than its values.
@@ -67,7 +62,7 @@ def _avg(values: Sequence[Typed], distinct: str) -> Aggregate:
 
 def _most(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
     def of(values: Sequence[Typed], distinct: str) -> Aggregate:  # noqa: ARG001 - the same with DISTINCT
-        value = _one(values, name)
+        value = single(values, name)
         if value.type.within or value.type.name in {"char", "binary", "boolean"}:
             raise CannotTranslate(f"the function {name} of {value.type}")
         if name == "max" and value.type.name in {"double", "float"}:  # NaN is more than any other, and Trino skips it
@@ -80,7 +75,7 @@ def _most(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
 
 def _collected(distinct_always: bool) -> Callable[[Sequence[Typed], str], Aggregate]:
     def of(values: Sequence[Typed], distinct: str) -> Aggregate:
-        value = _one(values, "collect_list")
+        value = single(values, "collect_list")
         each = "DISTINCT " if distinct_always else distinct
         kind = array(value.type)
         # NULLs are not collected, and nothing is an empty array.
@@ -96,46 +91,36 @@ def _unfiltered(after: str) -> str:
     return after
 
 
-def _spread(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
-    return lambda values, distinct: _call(f"{name}({distinct}{as_double(_one(values, name)).sql})", DOUBLE)
+def _sum_of_strings(values: Sequence[Typed], distinct: str) -> Aggregate:
+    """0 of strings of which none is a number."""
+    value = single(values, "sum")
+    if not value.type.is_text:
+        return _sum(values, distinct)
+    numbers = number_of(value, "sum", distinct)
+    return lambda after: Typed(f"COALESCE(sum({numbers}){after}, IF(count({value.sql}){after} > 0, 0e0))", DOUBLE)
 
 
-def _spread_or_zero(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
-    """Of one row 0, as in Hive 2."""
-
-    def of(values: Sequence[Typed], distinct: str) -> Aggregate:
-        sql = distinct + repeated(as_double(_one(values, name)), 2).sql
-        return lambda after: Typed(f"IF(count({sql}){after} = 1, 0e0, {name}({sql}){after})", DOUBLE)
-
-    return of
-
-
-def _correlated(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
-    def of(values: Sequence[Typed], distinct: str) -> Aggregate:
-        if len(values) != 2 or distinct:
-            raise CannotTranslate(f"the function {name} of {len(values)} {distinct.lower()}values")
-        return _call(f"{name}({', '.join(as_double(it).sql for it in values)})", DOUBLE)
-
-    return of
+def _average_of_strings(values: Sequence[Typed], distinct: str) -> Aggregate:
+    """Strings that are no numbers count as 0."""
+    value = single(values, "avg")
+    if not value.type.is_text:
+        return _avg(values, distinct)
+    numbers = number_of(value, "avg", distinct)
+    return lambda after: Typed(f"(COALESCE(sum({numbers}){after}, 0e0) / NULLIF(count({value.sql}){after}, 0))", DOUBLE)
 
 
 AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
     "avg": _avg,
+    "avg of strings": _average_of_strings,
     "collect_list": _collected(False),
     "collect_set": _collected(True),
-    "corr": _correlated("corr"),
     "count": _count,
-    "covar_pop": _correlated("covar_pop"),
     "max": _most("max"),
     "min": _most("min"),
     **PERCENTILES,
-    "stddev_pop": _spread("stddev_pop"),
-    "stddev_samp": _spread("stddev_samp"),
-    "stddev_samp or 0": _spread_or_zero("stddev_samp"),
+    **SPREADS,
     "sum": _sum,
-    "var_pop": _spread("var_pop"),
-    "var_samp": _spread("var_samp"),
-    "var_samp or 0": _spread_or_zero("var_samp"),
+    "sum of strings": _sum_of_strings,
 }
 
 
@@ -149,7 +134,7 @@ def _ranked(name: str, kind: HiveType) -> Callable[[Sequence[Typed]], Aggregate]
 
 
 def _ntile(values: Sequence[Typed]) -> Aggregate:
-    count = number(_one(values, "ntile"), "the argument of ntile", 1)
+    count = number(single(values, "ntile"), "the argument of ntile", 1)
     return lambda after: Typed(f"CAST(ntile({count}){after} AS integer)", INT)
 
 
@@ -182,7 +167,7 @@ def _end(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
 
     def of(values: Sequence[Typed]) -> Aggregate:
         is_marked = len(values) == 2 and values[1].sql in {"true", "false"}
-        value = values[0] if is_marked else _one(values, name)
+        value = values[0] if is_marked else single(values, name)
         nulls = " IGNORE NULLS" if is_marked and values[1].sql == "true" else ""
         return _call(f"{name}({value.sql}){nulls}", value.type)
 

@@ -56,9 +56,11 @@ def _known(kind: HiveType) -> HiveType:
 
 
 def _array_contains(values: Typed, item: Typed) -> Typed:
-    if values.type.name != "array" or common((values.type.within[0], item.type)) != values.type.within[0]:
+    kind = values.type.within[0] if values.type.name == "array" else VOID
+    # Trino fails at arrays and structs within, if there is a NULL in one.
+    if kind == VOID or kind.within or common((kind, item.type)) != kind:
         raise CannotTranslate(f"the function array_contains of {values.type} and {item.type}")
-    contains = f"contains({values.sql}, {widened(item, values.type.within[0]).sql})"
+    contains = f"contains({values.sql}, {widened(item, kind).sql})"
     return Typed(f"COALESCE({contains}, false)", BOOLEAN)
 
 

@@ -12,18 +12,33 @@ from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE, TIMESTAMP, HiveType
 
 BLANKS = r"[\x00-\x20]*"
-_ANYTHING_ELSE = r"|[\s\S]+"
-_DIGIT = r"[\p{Nd}&&[^\x{10000}-\x{10ffff}]]"  # as Java has them: of any script, in one unit of UTF-16
-_FIRST_OF_MONTH = "date_add('month', (CAST(x[1] AS bigint) - 2000) * 12 + CAST(x[2] AS bigint) - 1, date '2000-01-01')"
-_DAY = f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})"
+ANYTHING_ELSE = r"|[\s\S]+"
+DIGIT = r"[\p{Nd}&&[^\x{10000}-\x{10ffff}]]"
+"""As Java has them: of any script, in one unit of UTF-16."""
+NUMBER = rf"[ \t]*(-?(?:{DIGIT}+(?:E-?{DIGIT}+)?|\u221e)|NaN)"
+"""What java.text.DecimalFormat reads as a number, behind blanks."""
 
-_TWO, _SIGNED = rf"({_DIGIT}{{1,2}}|\+{_DIGIT})", rf"([+-]?{_DIGIT}+)"
+
+def first_of_month(year: str = "x[1]", month: str = "x[2]") -> str:
+    """A date; the month may be any number, from 1 on."""
+    months = f"(CAST({year} AS bigint) - 2000) * 12 + CAST({month} AS bigint) - 1"
+    return f"date_add('month', {months}, date '2000-01-01')"
+
+
+def day_of(year: str = "x[1]", month: str = "x[2]", day: str = "x[3]") -> str:
+    """A date; a day that the month does not have is one of the next."""
+    return f"date_add('day', CAST({day} AS bigint) - 1, {first_of_month(year, month)})"
+
+
+_DAY = day_of()
+
+_TWO, _SIGNED = rf"({DIGIT}{{1,2}}|\+{DIGIT})", rf"([+-]?{DIGIT}+)"
 _WRITTEN = "".join(
     (
-        rf"\A{BLANKS}({_DIGIT}{{4}}|\+{_DIGIT}{{3}})-{_TWO}-{_TWO}",
+        rf"\A{BLANKS}({DIGIT}{{4}}|\+{DIGIT}{{3}})-{_TWO}-{_TWO}",
         rf"(?: {_SIGNED}:{_SIGNED}:{_SIGNED}",
-        rf"(?:\.({_DIGIT}{{1,3}}){_DIGIT}{{0,6}}{BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
-        rf"{BLANKS}\z{_ANYTHING_ELSE}",
+        rf"(?:\.({DIGIT}{{1,3}}){DIGIT}{{0,6}}{BLANKS}(?:(?<=\.[\s\S]{{9}})[\s\S]*)?)?)?",
+        rf"{BLANKS}\z{ANYTHING_ELSE}",
     )
 )
 _SECONDS = " + ".join(f"TRY_CAST(x[{it}] AS integer) * bigint '{of}'" for it, of in ((4, 3600), (5, 60), (6, 1)))
@@ -32,11 +47,10 @@ _MILLISECONDS = f"IF(x[4] IS NULL, 0, ({_SECONDS}) * 1000) + COALESCE(CAST(rpad(
 _TIME = f"date_add('millisecond', {_MILLISECONDS}, CAST({_DAY} AS timestamp(3)))"
 _IS_DAY = "CAST(x[2] AS bigint) BETWEEN 1 AND 12 AND CAST(x[3] AS bigint) BETWEEN 1 AND 31"
 
-_NUMBER = rf"[ \t]*(-?(?:{_DIGIT}+(?:E-?{_DIGIT}+)?|\u221e)|NaN)"
-_PARSED = rf"\A{_NUMBER}-{_NUMBER}-{_NUMBER}[\s\S]*{_ANYTHING_ELSE}"
+_PARSED = rf"\A{NUMBER}-{NUMBER}-{NUMBER}[\s\S]*{ANYTHING_ELSE}"
 
 MONTH_OR_DAY = r"((?!-0{1,2}(?![0-9]))-?[0-9]{1,2})"
-_LENIENT = rf"\A{BLANKS}(-?[0-9]{{1,6}})-{MONTH_OR_DAY}-{MONTH_OR_DAY}(?: [\s\S]*)?{BLANKS}\z{_ANYTHING_ELSE}"
+_LENIENT = rf"\A{BLANKS}(-?[0-9]{{1,6}})-{MONTH_OR_DAY}-{MONTH_OR_DAY}(?: [\s\S]*)?{BLANKS}\z{ANYTHING_ELSE}"
 
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.(?:[0-9]{0,8}|[0-9]{9}[\s\S]*))?)?"
 ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"

@@ -17,10 +17,11 @@ from pysync.views.conditions import chosen, is_null, truth
 from pysync.views.functions import call
 from pysync.views.moments import moved
 from pysync.views.scopes import Scope
+from pysync.views.sliding import SLIDING, slid
 from pysync.views.strings import like, regexp_like
 from pysync.views.typed_expressions import Aggregate, Typed, condition, repeated, text
 from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
-from pysync.views.windows import over
+from pysync.views.windows import over, sliding
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
 """Translates a query within an expression: its text, and its columns."""
@@ -246,6 +247,10 @@ class Expressions:
             arguments = self.many(function.expressions)
             self._scope.rules.aggregate(name, arguments, over=True)
             return WINDOWS[name](arguments)(self._over(node, has_frame=name.endswith("_value")))
+        frames = sliding(node, self) if name in SLIDING and not self._scope.rules.of_spark else None
+        if frames is not None and len(function.expressions) == 1 and not function.find(exp.Distinct):
+            value = self(function.expressions[0])
+            return slid(name, value, frames, is_null_of_nothing=self._scope.rules.sums_nothing_to_null)
         aggregate = self._aggregate(function, over=True)
         if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
             raise CannotTranslate(f"the function {name} over a window")
@@ -371,7 +376,8 @@ class Expressions:
 
     def _aggregate(self, node: exp.Expression, *, over: bool = False) -> Aggregate | None:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-        name = self._scope.rules.aggregates.get(name, name)
+        rules = self._scope.rules
+        name = (rules.aggregates_over if over else rules.aggregates).get(name, name)
         if name not in AGGREGATES:
             return None
         values, distinct = node.expressions, ""
@@ -382,7 +388,7 @@ class Expressions:
         elif not values:
             raise CannotTranslate(f"the function {name} of nothing")
         arguments = self.many(values)
-        self._scope.rules.aggregate(name, arguments, over=over)
+        rules.aggregate(name.partition(" ")[0], arguments, over=over)
         return AGGREGATES[name](arguments, distinct)
 
     def _grouping(self, node: exp.Anonymous) -> Typed:

@@ -50,12 +50,21 @@ class HiveRules:
     """Whether NULLs come last where an order does not say it, and first where it descends."""
     frames_by_values = ""
     """Why a frame by values has other rows than in Trino; empty if it has the same."""
+    sums_nothing_to_null = False
+    """Whether the sum of a frame with nothing but NULL is NULL, whatever is before it."""
     matches_lines = False
     """Whether a pattern of LIKE matches a text of several lines."""
     functions: Mapping[str, Callable[..., Typed]] = {}
     """Functions that have another rule than elsewhere, by name in lower case."""
-    aggregates: Mapping[str, str] = {"std": "stddev_pop", "stddev": "stddev_pop", "variance": "var_pop"}
+    aggregates: Mapping[str, str] = {
+        **dict.fromkeys(("std", "stddev", "stddev_pop"), "stddev_pop or 0"),
+        **dict.fromkeys(("var_pop", "variance"), "var_pop or 0"),
+        "corr": "corr or NaN",
+        "covar_pop": "covar_pop or 0",
+    }
     """The names under which aggregate functions have their rules, for those that are called otherwise."""
+    aggregates_over: Mapping[str, str] = aggregates
+    """The same of those over a window."""
 
     def compare(self, one: Typed, other: Typed) -> None:
         """Raises CannotTranslate for values whose comparison means something else than in Hive."""
@@ -104,6 +113,7 @@ class SparkRules(HiveRules):
     matches_lines = True
     long_products: LongProducts = "rounded"
     aggregates: Mapping[str, str] = {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp"}
+    aggregates_over = aggregates
 
     def __init__(self, version: tuple[int, int] = (0, 0), *, has_icu: bool = True) -> None:
         """The version that wrote the view, and whether it leaves small letters to ICU if it can."""
@@ -132,6 +142,8 @@ class SparkRules(HiveRules):
             raise CannotTranslate(f"the function {name} in a view of Spark before 3.1, which gives NaN for one row")
         if name in _OF_NUMBERS and any(it.type.is_text for it in arguments):
             raise CannotTranslate(f"the function {name} of strings in a view of Spark")
+        if name == "corr" and not all(it.type.is_exact for it in arguments):  # NaN, where Trino has NULL
+            raise CannotTranslate("the function corr of doubles in a view of Spark")
 
     def call(self, name: str, arguments: Sequence[Typed]) -> None:
         """Some functions differ with NULLs, or before a string's head."""

@@ -18,6 +18,7 @@ from pysync.views.date_strings import (
     MAY_BE_ZONE,
     MONTH_OR_DAY,
     ZONE,
+    day_of,
     parsed_date_of_3,
     parsed_date_of_4,
     replaced,
@@ -42,8 +43,6 @@ _LENIENT = (
     rf"\A{BLANKS}(-?[0-9]{{1,6}})-{MONTH_OR_DAY}-{MONTH_OR_DAY}"
     rf"(?: {MONTH_OR_DAY}:{MONTH_OR_DAY}:{MONTH_OR_DAY}{_FRACTION})?{BLANKS}\z|[\s\S]+"
 )
-_FIRST_OF_MONTH = "date_add('month', (CAST(x[1] AS bigint) - 2000) * 12 + CAST(x[2] AS bigint) - 1, date '2000-01-01')"
-_LENIENT_DAY = f"date_add('day', CAST(x[3] AS bigint) - 1, {_FIRST_OF_MONTH})"
 
 _STRICT = (
     rf"\A{BLANKS}(-?[0-9]{{1,4}}-[0-9]{{1,2}}-[0-9]{{1,2}}) (2[0-3]|[01]?[0-9]):([0-5]?[0-9]):([0-5]?[0-9])"
@@ -74,7 +73,7 @@ def _later(day: str, first: int) -> str:
 
 def time_of_3(value: Typed) -> Typed:
     """A string as the timestamp that CAST of Hive 3.1 makes of it: months, days and so on may be too large."""
-    plain = replaced(value, _LENIENT, _later(_LENIENT_DAY, 4), TIMESTAMP)
+    plain = replaced(value, _LENIENT, _later(day_of(), 4), TIMESTAMP)
     return _time(value, plain, parsed_date_of_3, MAYBE_3)
 
 

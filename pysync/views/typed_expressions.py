@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pysync.hiveql.refusal import CannotTranslate
@@ -38,6 +38,13 @@ def repeated(value: Typed, times: int) -> Typed:
 def named(value: str, name: str, expression: str) -> str:
     """An expression in which a name stands for a value: it is written, and calculated, once."""
     return f"element_at(transform(ARRAY[{value}], {name} -> {expression}), 1)"
+
+
+def single(values: Sequence[Typed], name: str) -> Typed:
+    """The only argument of a function. Raises CannotTranslate if there are others, or none."""
+    if len(values) != 1:
+        raise CannotTranslate(f"the function {name} of {len(values)} values")
+    return values[0]
 
 
 Aggregate = Callable[[str], Typed]

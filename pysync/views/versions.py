@@ -23,11 +23,18 @@ from pysync.views.months import MONTHS
 from pysync.views.numbers import ANGLES_OR_NULL
 from pysync.views.spark import HiveRules
 from pysync.views.strings import OF_HIVE_4
+from pysync.views.time_patterns import Reader, lenient, strict
 from pysync.views.time_strings import time_of_3, time_of_4
 from pysync.views.typed_expressions import Typed, repeated
 from pysync.views.types import DATE, STRING, TIMESTAMP, UTC_TIMESTAMP, HiveType
 from pysync.views.zones import DEPENDENT, DEPENDS_ON_ZONE, OF_SECONDS, SessionTimes, ZonedFunctions, in_both
 
+_OF_SQUARES = {
+    **{name: f"{name} of squares" for name in ("stddev_pop", "stddev_samp", "var_pop", "var_samp")},
+    **dict.fromkeys(("std", "stddev"), "stddev_pop of squares"),
+    "variance": "var_pop of squares",
+}
+"""How Hive calculates variances of groups since 3.1."""
 _BLANKS = r"[\t-\r\x1c-\x20]*"  # round numbers since Hive 3
 
 _WHOLE_PART, _EXPONENT = r"[0-9]+\.?[0-9]*", r"[eE][+-]?0*[0-9]{1,2}"
@@ -86,8 +93,10 @@ class Hive2Rules(HiveRules):
     aggregates: Mapping[str, str] = {
         **HiveRules.aggregates,
         "stddev_samp": "stddev_samp or 0",
+        "sum": "sum of strings",
         "var_samp": "var_samp or 0",
     }
+    aggregates_over = aggregates
     functions: Mapping[str, Callable[..., Typed]] = {
         **_of_strings(parsed_date_of_2, _OF_DAYS | _OF_MOMENTS),
         "date_format": date_format_of_java_util,
@@ -101,13 +110,15 @@ class Hive2Rules(HiveRules):
     """What a cast of a string to a date gives."""
     time_of: DateOf = staticmethod(time_of_2)
     """What a cast of a string to a timestamp gives, in UTC."""
+    read_time: Reader = staticmethod(lenient)
+    """What `unix_timestamp` reads in a string by a pattern of Java."""
     is_java_util = True
     """Whether times are those of java.util, not of java.time."""
 
     def __init__(self, zone: str | None = None) -> None:
         self._zone = zone
         if zone is not None:
-            self.functions = {**self.functions, **ZonedFunctions(zone, self.is_java_util).by_name()}
+            self.functions = {**self.functions, **ZonedFunctions(zone, self.is_java_util, self.read_time).by_name()}
 
     def read(self, kind: HiveType) -> None:
         """Some timestamps are others in Trino."""
@@ -162,7 +173,13 @@ class Hive3Rules(Hive2Rules):
         "date_format": date_format_of_java_util,
     }
     is_java_util = False
-    aggregates = HiveRules.aggregates
+    aggregates: Mapping[str, str] = {
+        **HiveRules.aggregates,
+        **_OF_SQUARES,
+        "avg": "avg of strings",
+        "sum": "sum of strings",
+    }
+    aggregates_over: Mapping[str, str] = {**HiveRules.aggregates, "sum": "sum of strings"}
     blanks = _BLANKS
     date_of: DateOf = staticmethod(date_of_3)
     time_of: DateOf = staticmethod(time_of_3)
@@ -175,6 +192,8 @@ class Hive3Rules(Hive2Rules):
 
     def aggregate(self, name: str, arguments: Sequence[Typed], *, over: bool) -> None:
         """An average of decimals is NULL, or has more digits than its type, once a reducer has made it."""
+        if name in _OF_SQUARES and not over and any(it.type.is_text for it in arguments):
+            raise CannotTranslate(f"the function {name} of strings, of which Hive 3.1 counts those that are no numbers")
         if name == "avg" and not over and any(it.type.name == "decimal" for it in arguments):
             accept("decimal-average", "an average of decimals, which Hive 3.1 makes NULL where it needs more digits")
 
@@ -188,10 +207,12 @@ class Hive3Rules(Hive2Rules):
 class Hive4Rules(Hive2Rules):
     """A view of Hive 4."""
 
-    aggregates = HiveRules.aggregates
+    aggregates: Mapping[str, str] = {**HiveRules.aggregates, **_OF_SQUARES}
+    aggregates_over = HiveRules.aggregates
     blanks = _BLANKS
     decimals = _DECIMAL_4
     puts_nulls_last = True
+    sums_nothing_to_null = True
     frames_by_values = "which has all rows in Hive 4 where it begins or ends at a NULL"
     matches_lines = True
     functions: Mapping[str, Callable[..., Typed]] = {
@@ -204,6 +225,7 @@ class Hive4Rules(Hive2Rules):
     is_java_util = False
     date_of: DateOf = staticmethod(date_of_4)
     time_of: DateOf = staticmethod(time_of_4)
+    read_time = staticmethod(strict)
 
     def decimal_as_text(self, value: Typed) -> Typed:
         """With all digits that its type has."""

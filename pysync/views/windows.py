@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -17,6 +18,7 @@ Translate = Callable[[exp.Expression], Typed]
 _KNOWN = {"this", "partition_by", "order", "spec", "alias", "over", "first"}
 _UNBOUNDED = 2**31 - 1  # as Hive writes it
 _BY_VALUES = re.compile(r"RANGE .*\d")
+_ROWS = re.compile(r"ROWS BETWEEN (\d+ \w+|CURRENT ROW) AND (\d+ \w+|CURRENT ROW)")
 _WITH_ROW = re.compile(r"BETWEEN (?:\S+ PRECEDING|CURRENT ROW) AND (?:\S+ FOLLOWING|CURRENT ROW)")
 
 
@@ -24,7 +26,11 @@ def ordered(node: exp.Ordered, value: Typed, *, has_two_zeros: bool = False) -> 
     """One item of an ORDER BY: NULLs come first unless the order descends, which sqlglot has read from the dialect.
 
     Hive sorts -0.0 before 0.0 where rows are cut by a LIMIT, and takes them for equal in windows.
+
+    Raises CannotTranslate.
     """
+    if value.type.within:  # Trino fails at a NULL that is in one
+        raise CannotTranslate(f"an order of {value.type}")
     way = "DESC" if node.args.get("desc") else "ASC"
     is_first = bool(node.args.get("nulls_first"))
     # Where NULLs come first, Trino takes NaN for the least; it is the most.
@@ -34,11 +40,39 @@ def ordered(node: exp.Ordered, value: Typed, *, has_two_zeros: bool = False) -> 
     return ", ".join(f"{it} {way} NULLS {'FIRST' if is_first else 'LAST'}" for it in keys)
 
 
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """` OVER (…)` of a frame of rows, of all rows to its end, and of all before it."""
+
+    frame: str
+    to_end: str
+    before: str
+
+
+def sliding(node: exp.Window, translate: Translate) -> Frames | None:
+    """The frames of a window whose own begins at some row; None if it begins at the first. Raises CannotTranslate."""
+    spec = node.args.get("spec")
+    if spec is None or str(spec.args.get("start")).upper() == "UNBOUNDED":
+        return None
+    frame = _frame(spec)
+    ends = _ROWS.fullmatch(frame)
+    if ends is None:
+        raise CannotTranslate("a sum or average over a frame by values, or to the last row, which Hive takes in steps")
+    rows = int(ends[1].split()[0]) * (1 if "FOLLOWING" in ends[1] else -1) if ends[1] != "CURRENT ROW" else 0
+    before = f"{abs(rows - 1)} {'FOLLOWING' if rows > 1 else 'PRECEDING'}" if rows != 1 else "CURRENT ROW"
+    all_to = ("ROWS BETWEEN UNBOUNDED PRECEDING AND " + it for it in (ends[2], before))
+    return Frames(*(_over(node, translate, it) for it in (frame, *all_to)))
+
+
 def over(node: exp.Window, translate: Translate, *, has_frame: bool, by_values: str = "") -> str:
     """` OVER (…)`; functions that look at all rows have no frame in Trino. Raises CannotTranslate.
 
     `by_values` is why a frame by values is another, if it is.
     """
+    return _over(node, translate, _frame(node.args["spec"]) if has_frame and node.args.get("spec") else "", by_values)
+
+
+def _over(node: exp.Window, translate: Translate, frame: str, by_values: str = "") -> str:
     if node.args.get("alias") or node.args.get("first") or not set(node.args) <= _KNOWN:
         raise CannotTranslate("a window with a name")
     parts = []
@@ -47,7 +81,6 @@ def over(node: exp.Window, translate: Translate, *, has_frame: bool, by_values: 
         parts.append(f"PARTITION BY {', '.join(translate(it).sql for it in node.args['partition_by'])}")
     if items:
         parts.append(f"ORDER BY {', '.join(ordered(it, translate(it.this)) for it in items)}")
-    frame = _frame(node.args["spec"]) if has_frame and node.args.get("spec") else ""
     if _BY_VALUES.match(frame):
         if by_values:
             raise CannotTranslate(f"a frame by values, {by_values}")

@@ -1,8 +1,8 @@
 """Functions whose result depends on the time zone of Hive's session, with that zone written into Trino's text.
 
 What is not known to be the same is an error in Trino when the view is read, with the value in its message, unless a
-person accepts `odd-time`: times before 1900, for which Java has two sorts of offsets, in UTC those before October 1582,
-and times after 9999.
+person accepts `odd-time`: times before October 1582 and after 9999; of java.util, in zones other than UTC, also those
+before 1900, for which it has the offset of today where Trino has that of then.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pysync.base.zones import time_zones
 from pysync.hiveql.differences import accepts, fails_without
 from pysync.hiveql.refusal import CannotTranslate
 from pysync.views.casts import as_date, as_string, cast
+from pysync.views.known_times import UTC_NAMES, Bounds, bounds_in, days_without_midnight
 from pysync.views.moments import formatted
-from pysync.views.typed_expressions import Typed, repeated, text, written
+from pysync.views.time_patterns import Reader, lenient
+from pysync.views.typed_expressions import Typed, named, repeated, text, written
 from pysync.views.types import BIGINT, DATE, INT, STRING, TIMESTAMP, HiveType
 
 OF_SECONDS = frozenset({"from_unixtime", "to_unix_timestamp", "unix_timestamp"})
@@ -25,23 +27,9 @@ DEPENDENT = OF_SECONDS | {"current_date", "current_timestamp", "from_utc_timesta
 DEPENDS_ON_ZONE = "its result depends on the time zone of the session"
 
 _SECOND = "yyyy-MM-dd HH:mm:ss"
-_UTC = frozenset({"UTC", "GMT"})
-_LAST_TIME = "timestamp '9999-12-31 23:59:59.999'"
+_MOST_DAYS = 10
+"""Days of a zone that are written into a query."""
 _ODD, _OTHER_TIME = "odd-time", "Hive may have another time"
-
-_MONTH_DAY = ("(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])")
-_DAY = f"[0-9]{{4}}-{_MONTH_DAY[0]}-{_MONTH_DAY[1]}"
-_OF_DAY = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-_MONTH_NAME = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_FORMS = {
-    _SECOND: (rf"\A{_DAY} {_OF_DAY}\z", "%Y-%m-%d %H:%i:%s"),
-    "yyyy-MM-dd": (rf"\A{_DAY}\z", "%Y-%m-%d"),
-    "yyyyMMdd": (rf"\A[0-9]{{4}}{_MONTH_DAY[0]}{_MONTH_DAY[1]}\z", "%Y%m%d"),
-    "dd/MMM/yyyy:HH:mm:ss": (rf"\A{_MONTH_DAY[1]}/{_MONTH_NAME}/[0-9]{{4}}:{_OF_DAY}\z", "%d/%b/%Y:%H:%i:%s"),
-}
-"""By a pattern of Java, how Trino reads what is written by it in full."""
-_NO_TIME = r"\A(?:(?!NaN)[A-Za-z][\s\S]*)?\z"
-"""What begins with a letter is no time by any of these patterns."""
 
 _SECONDS_OF = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MONTHS_OF = {"month": 1, "year": 12}
@@ -57,24 +45,6 @@ def _failing(value: str, kind: HiveType) -> str:
     return f"CAST({f'from_unixtime({error})' if kind == TIMESTAMP else error} AS {kind.trino})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """The times that Hive and Trino show alike in some zones: as seconds since 1970, and as timestamps of Trino."""
-
-    seconds: tuple[int, int]
-    times: tuple[str, str]
-
-
-_IN_UTC = _Bounds((-12_219_292_800, 253_402_300_799), ("timestamp '1582-10-15 00:00:00'", _LAST_TIME))
-_IN_ZONES = _Bounds(
-    (-2_208_902_400, 253_402_214_400), ("timestamp '1900-01-02 00:00:00'", "timestamp '9999-12-31 00:00:00'")
-)
-
-
-def _bounds_in(*zones: str) -> _Bounds:
-    return _IN_UTC if _UTC.issuperset(zones) else _IN_ZONES
-
-
 def _within(value: str, sql: str, kind: HiveType, bounds: tuple[object, object]) -> Typed:
     """`sql`, if the value is between two others; else an error, or, if that is accepted, what Trino has."""
     if accepts(_ODD):
@@ -85,7 +55,7 @@ def _within(value: str, sql: str, kind: HiveType, bounds: tuple[object, object])
 def _zone_of(value: Typed) -> str:
     """A zone that is written there, if Java and Trino mean the same by it."""
     name = written(value, "a time zone")
-    if name not in _UTC and ("/" not in name or name not in time_zones()):
+    if name not in UTC_NAMES and ("/" not in name or name not in time_zones()):
         raise CannotTranslate(f"the time zone {name!r}")
     return name
 
@@ -116,6 +86,19 @@ class SessionTimes:
     zone: str | None
     is_java_util: bool
 
+    def time(self, value: Typed, what: str) -> str:
+        """A timestamp, or a date at midnight. Raises CannotTranslate, with `what` needs it."""
+        if value.type == DATE and self.is_java_util:
+            days = days_without_midnight(self._known_zone(f"{what} {value.type}"))
+            if len(days) > _MOST_DAYS:
+                raise CannotTranslate(f"{what} {value.type}, to which Hive 2.3 may give the time of the query")
+            listed = ", ".join(f"date '{it}'" for it in days)
+            time = cast(value, TIMESTAMP).sql
+            return f"IF({value.sql} IN ({listed}), {_failing(value.sql, TIMESTAMP)}, {time})" if days else time
+        if value.type not in {DATE, TIMESTAMP}:
+            raise CannotTranslate(f"{what} {value.type}")
+        return cast(value, TIMESTAMP).sql
+
     def shown(self, time: str) -> str:
         """A time of java.util is none that the clocks skip: it is as much later. Raises CannotTranslate."""
         if not self.is_java_util or self._known_zone("a time") == "UTC":
@@ -128,13 +111,11 @@ class SessionTimes:
 
     def moved(self, value: Typed, count: int, unit: str) -> Typed:
         """A timestamp, or a date at midnight, so many units later; before java.time in seconds, or in months of UTC."""
-        takes_dates = not self.is_java_util or self.zone == "UTC"
-        if unit not in _SECONDS_OF | _MONTHS_OF or not (
-            value.type == TIMESTAMP or (value.type == DATE and takes_dates)
-        ):
-            raise CannotTranslate(f"an interval of {count} {unit} beside {value.type}")
-        time = repeated(cast(value, TIMESTAMP), 8).sql
-        if takes_dates:
+        what = f"an interval of {count} {unit} beside"
+        if unit not in _SECONDS_OF | _MONTHS_OF:
+            raise CannotTranslate(f"{what} {value.type}")
+        time = repeated(Typed(self.time(value, what), TIMESTAMP), 8).sql
+        if not self.is_java_util or self.zone == "UTC":
             return Typed(f"date_add('{unit}', {count}, {time})", TIMESTAMP)
         zone = self._known_zone(f"a timestamp plus {unit}s")
         instant = _instant(self.shown(time), zone, later=True)
@@ -142,7 +123,7 @@ class SessionTimes:
             later = f"date_add('second', {count * _SECONDS_OF[unit]}, {instant})"
         else:
             later = f"with_timezone(date_add('{unit}', {count}, {_clock(instant, 'UTC')}), 'UTC')"
-        return _within(time, _clock(later, zone), TIMESTAMP, _IN_ZONES.times)
+        return _within(time, _clock(later, zone), TIMESTAMP, bounds_in(zone, is_java_util=True).times)
 
     def _known_zone(self, what: str) -> str:
         if self.zone is None:
@@ -155,11 +136,12 @@ class SessionTimes:
 class ZonedFunctions:
     """The functions in the time zone `zone`.
 
-    `is_java_util`: times are those of java.util, as in Hive 2.3, not of java.time.
+    `is_java_util`: times are those of java.util, as in Hive 2.3, not of java.time. `read` reads strings as times.
     """
 
     zone: str
     is_java_util: bool
+    read: Reader = lenient
 
     def by_name(self) -> Functions:
         """Each, by its name in lower case."""
@@ -178,55 +160,52 @@ class ZonedFunctions:
         if seconds.type not in {INT, BIGINT}:
             raise CannotTranslate(f"the function from_unixtime of {seconds.type}")
         java = _SECOND if pattern is None else written(pattern, "a pattern of from_unixtime")
-        time = f"from_unixtime({seconds.sql}, {text(self.zone)})"
-        bounds = _bounds_in(self.zone).seconds
-        return _within(repeated(seconds, 4).sql, formatted(time, java, "from_unixtime"), STRING, bounds)
+        time = formatted(f"from_unixtime({seconds.sql}, {text(self.zone)})", java, "from_unixtime")
+        if seconds.type == INT:  # from 1901 to 2038
+            return Typed(time, STRING)
+        return _within(repeated(seconds, 4).sql, time, STRING, self._bounds(self.zone).seconds)
 
     def _unix_timestamp(self, value: Typed | None = None, pattern: Typed | None = None) -> Typed:
         if value is None:
             return Typed("CAST(floor(to_unixtime(current_timestamp)) AS bigint)", BIGINT)
         if value.type.is_text:
-            return self._of_text(value, _SECOND if pattern is None else written(pattern, "a pattern of unix_timestamp"))
+            return self._of_text(value, None if pattern is None else written(pattern, "a pattern of unix_timestamp"))
         if pattern is not None:
             raise CannotTranslate(f"the function unix_timestamp of {value.type} with a pattern")
         time = self._timestamp(value, "unix_timestamp")
-        return _within(time, self._seconds(time), BIGINT, self._read_bounds)
+        return _within(time, self._seconds(time), BIGINT, self._bounds(self.zone).to_the_end.times)
 
-    def _of_text(self, value: Typed, java: str) -> Typed:
-        """A text that is no time for certain is NULL; one that Java may read in some way of its own is an error."""
-        form = _FORMS.get(java)
-        if form is None or value.type.name == "char":
-            raise CannotTranslate(f"the function unix_timestamp of {value.type} with {java!r}")
-        source = repeated(as_string(value), 8).sql
-        time = f"TRY(date_parse(regexp_extract({source}, '{form[0]}'), '{form[1]}'))"
-        failing = f"IF(regexp_like({source}, '{_NO_TIME}'), NULL, {_failing(source, BIGINT)})"
-        first, last = self._read_bounds
-        read = f"IF(x BETWEEN {first} AND {last}, {self._seconds('x')}, {failing})"
-        return Typed(f"element_at(transform(ARRAY[{time}], x -> {read}), 1)", BIGINT)
+    def _of_text(self, value: Typed, java: str | None) -> Typed:
+        """A text that is no time is NULL; one of which that is not known, or of a time out of bounds, is an error."""
+        source = repeated(as_string(value), 4).sql
+        read = self.read(source, java)
+        if read is None or value.type.name == "char":
+            raise CannotTranslate(f"the function unix_timestamp of {value.type} with {java or _SECOND!r}")
+        first, last = self._bounds(self.zone).to_the_end.seconds
+        seconds, is_known = "CAST(x AS bigint)", f"TRY_CAST(x AS bigint) BETWEEN {first} AND {last}"
+        if self.zone != "UTC":
+            seconds = self._seconds(f"CAST(from_unixtime({seconds}, 'UTC') AS timestamp(3))")
+        known = f"IF(x IS NOT NULL, IF({is_known}, {seconds}, {_failing(source, BIGINT)}))"
+        return Typed(named(read, "x", known), BIGINT)
 
     def _from_utc_timestamp(self, value: Typed, to: Typed) -> Typed:
         time = self._timestamp(value, "from_utc_timestamp")
         zone = _zone_of(to)
         clock = _clock(f"with_timezone({self._shown(time)}, 'UTC')", zone)
-        return _within(time, self._shown(clock), TIMESTAMP, _bounds_in(self.zone, zone).times)
+        return _within(time, self._shown(clock), TIMESTAMP, self._bounds(self.zone, zone).times)
 
     def _to_utc_timestamp(self, value: Typed, of: Typed) -> Typed:
         time = self._timestamp(value, "to_utc_timestamp")
         zone = _zone_of(of)
         clock = _clock(_instant(self._shown(time), zone, later=self.is_java_util), "UTC")
-        return _within(time, self._shown(clock), TIMESTAMP, _bounds_in(self.zone, zone).times)
+        return _within(time, self._shown(clock), TIMESTAMP, self._bounds(self.zone, zone).times)
 
-    @property
-    def _read_bounds(self) -> tuple[str, str]:
-        """Of times of which only the seconds since 1970 count."""
-        return _bounds_in(self.zone).times[0], _LAST_TIME
+    def _bounds(self, *zones: str) -> Bounds:
+        return bounds_in(*zones, is_java_util=self.is_java_util)
 
     def _timestamp(self, value: Typed, what: str) -> str:
-        # Where clocks are put back at midnight, Hive 2.3 gives a date the time of the query.
-        takes_dates = not self.is_java_util or self.zone == "UTC"
-        if value.type != TIMESTAMP and not (value.type == DATE and takes_dates):
-            raise CannotTranslate(f"the function {what} of {value.type}")
-        return repeated(cast(value, TIMESTAMP), 8).sql
+        time = SessionTimes(self.zone, self.is_java_util).time(value, f"the function {what} of")
+        return repeated(Typed(time, TIMESTAMP), 8).sql
 
     def _seconds(self, time: str) -> str:
         whole = "truncate" if self.is_java_util else "floor"
@@ -248,4 +227,4 @@ def in_both(read: Sequence[Typed], written: Sequence[Typed], zone: str) -> Typed
     if accepts(_ODD):
         return Typed(times[0], STRING)
     same = f"IF(x[1] IS NOT DISTINCT FROM x[2], x[1], {_failing('x[1]', STRING)})"
-    return repeated(Typed(f"element_at(transform(ARRAY[ARRAY[{', '.join(times)}]], x -> {same}), 1)", STRING), 1)
+    return repeated(Typed(named(f"ARRAY[{', '.join(times)}]", "x", same), STRING), 1)

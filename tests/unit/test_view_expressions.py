@@ -148,8 +148,8 @@ from tests.support.hive_views import expression, refusal, type_of
             "CAST(rank() OVER (PARTITION BY s ORDER BY id DESC NULLS LAST) AS integer)",
         ),
         (
-            "sum(b) over (order by id rows 2 preceding)",
-            "sum(b) OVER (ORDER BY id ASC NULLS FIRST ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)",
+            "max(b) over (order by id rows 2 preceding)",
+            "max(b) OVER (ORDER BY id ASC NULLS FIRST ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)",
         ),
     ],
 )
@@ -272,7 +272,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(distinct id) over ()", "over a window"),
         ("sum(id) over (order by f range between 1 preceding and current row)", "a frame by values"),
         ("sum(id) over (order by b range between 1 preceding and current row)", "a frame by values"),
-        ("sum(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
+        ("max(id) over (order by id range between 2 preceding and 1 preceding)", "without the current row"),
         ("c in ('a', s)", "IN of char(5) and string"),
         ("c = 'a '", "with a string that ends with a blank"),
         ("c in (' ', 'a')", "with a string that ends with a blank"),
@@ -300,12 +300,72 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("split(s, '')", "which matches nothing"),
         ("array()", "without items"),
         ("max(arr)", "the function max"),
+        ("rank() over (order by arr)", "an order of array<int>"),
+        ("rank() over (order by st desc)", "an order of struct<"),
+        ("array_contains(array(arr), arr)", "the function array_contains of array<array<int>> and array<int>"),
         ("s like 'a%' escape '!'", "ESCAPE"),
         ("last_value(id) ignore nulls over (order by id)", "IGNORENULLS"),
     ],
 )
 def test_an_expression_that_is_refused_says_why(hive: str, reason: str) -> None:
     assert reason in refusal(f"select {hive} x from t")
+
+
+@pytest.mark.parametrize("function", ["var_pop({})", "stddev({})", "covar_pop({}, id)", "std({}) over ()"])
+def test_a_variance_of_one_row_is_0_also_of_what_is_no_number(function: str) -> None:
+    assert " = 1, 0e0, " in expression(function.format("f"), "2.3")
+    assert "0e0" not in expression(function.format("id"), "2.3")
+
+
+@pytest.mark.parametrize("hive", ["3.1", "4"])
+def test_since_hive_3_a_variance_of_a_group_is_one_of_squares(hive: str) -> None:
+    x = "CAST(id AS double)"
+    squares = f"((sum({x} * {x}) - sum({x}) * sum({x}) / count({x})) / NULLIF(count({x}) - 1, 0))"
+    assert expression("var_samp(id)", hive) == squares
+    assert expression("stddev_samp(id)", hive) == f"sqrt({squares})"
+    assert expression("stddev_samp(id) over ()", hive) == f"stddev_samp({x}) OVER ()"
+    assert "of different values" in refusal("select stddev(distinct id) from t", hive)
+
+
+def test_strings_that_are_no_numbers_make_a_sum_0_before_hive_4() -> None:
+    number = "TRY_CAST(s AS double)"
+    for hive in ("2.3", "3.1"):
+        assert expression("sum(s)", hive) == f"COALESCE(sum({number}), IF(count(s) > 0, 0e0))"
+    assert expression("sum(s)", "4") == f"sum({number})"
+    assert expression("avg(s)", "3.1") == f"(COALESCE(sum({number}), 0e0) / NULLIF(count(s), 0))"
+    assert expression("avg(s)", "2.3") == expression("avg(s)", "4") == f"avg({number})"
+    assert "of which Hive 3.1 counts" in refusal("select var_pop(s) from t", "3.1")
+
+
+def test_a_sum_over_some_rows_is_one_up_to_them_less_that_before() -> None:
+    over, rows = " OVER (ORDER BY id ASC NULLS FIRST ROWS BETWEEN ", "sum({}) over (order by id rows 2 preceding)"
+    frame, to_end = f"{over}2 PRECEDING AND CURRENT ROW)", f"{over}UNBOUNDED PRECEDING AND CURRENT ROW)"
+    total = f"(sum(f){to_end} - COALESCE(sum(f){over}UNBOUNDED PRECEDING AND 3 PRECEDING), 0e0))"
+    assert expression(rows.format("f"), "2.3") == f"IF(count(*){frame} > 0, {total})"
+    assert expression(rows.format("b"), "2.3").startswith(
+        f"COALESCE(sum(b){frame}, IF(count(b){to_end} > 0 AND count(*)"
+    )
+    assert "LAST" in expression(rows.format("b"), "4")
+    assert "COALESCE" not in expression(rows.format("b"), "4")
+    for frame in ("rows between 1 preceding and unbounded following", "range between 1 preceding and current row"):
+        assert "which Hive takes in steps" in refusal(f"select avg(f) over (order by id {frame}) from t", "2.3")
+    assert "of strings over some rows" in refusal("select sum(s) over (order by id rows 2 preceding) from t", "4")
+
+
+@pytest.mark.parametrize(
+    ("frame", "before"),
+    [
+        ("rows between current row and 2 following", "1 PRECEDING"),
+        ("rows between 1 following and 2 following", "CURRENT ROW"),
+        ("rows between 3 following and 4 following", "2 FOLLOWING"),
+        ("rows between 3 preceding and 1 preceding", "4 PRECEDING"),
+    ],
+)
+def test_what_is_before_a_frame_ends_one_row_before_it(frame: str, before: str) -> None:
+    sql = expression(f"avg(f) over (order by id {frame})", "4")
+    assert (
+        f"COALESCE(sum(f) OVER (ORDER BY id ASC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND {before}), 0e0)" in sql
+    )
 
 
 def test_hive_4_compares_a_char_with_strings_of_its_length() -> None:

@@ -242,7 +242,7 @@ OF_SPARK = {
         "s > 1.5e0",
         "s + 1 = 2",
         "round(s) < 2",
-        "sum(s) > 1",
+        "ln(s) > 1",
         "cast(s as double) > 1",
         "c = 'abcde'",
         "greatest(id, b) = 1",

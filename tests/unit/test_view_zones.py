@@ -15,7 +15,14 @@ from pysync.model.names import TableName
 from pysync.views.translation import translated_text
 from pysync.views.types import Columns, parse_type
 
-COLUMNS: Mapping[str, str] = {"n": "bigint", "ti": "tinyint", "ts": "timestamp", "dt": "date", "s": "string"}
+COLUMNS: Mapping[str, str] = {
+    "n": "bigint",
+    "i": "int",
+    "ti": "tinyint",
+    "ts": "timestamp",
+    "dt": "date",
+    "s": "string",
+}
 FILE = '[source]\nname = "onprem"\nhive_time_zone = "{zone}"\n[[targets]]\nname = "dr"\nkind = "glue"\n'
 
 
@@ -49,7 +56,7 @@ def test_without_the_time_zone_the_refusal_names_the_setting(expression: str, hi
         ("from_unixtime(n)", "from_unixtime(\"t\".\"n\", 'Europe/Berlin'), '%Y-%m-%d %H:%i:%s'"),
         ("from_unixtime(n, 'EEEE')", "from_unixtime(\"t\".\"n\", 'Europe/Berlin'), '%W'"),
         ("unix_timestamp(ts)", 'with_timezone("t"."ts", \'Europe/Berlin\')'),
-        ("unix_timestamp(s, 'yyyyMMdd')", "'%Y%m%d'"),
+        ("unix_timestamp(s, 'yyyyMMdd')", "'Europe/Berlin')"),
         ("current_date", "at_timezone(current_timestamp, 'Europe/Berlin')"),
         ("from_utc_timestamp(ts, 'Asia/Tokyo')", "'Asia/Tokyo'"),
     ],
@@ -67,7 +74,6 @@ def test_the_time_zone_is_in_the_text(expression: str, within: str, hive: str) -
         ("from_unixtime(ti)", "the function from_unixtime of tinyint"),
         ("unix_timestamp(s, 'MM/dd/yyyy')", "the function unix_timestamp of string with 'MM/dd/yyyy'"),
         ("unix_timestamp(ts, 'yyyyMMdd')", "the function unix_timestamp of timestamp with a pattern"),
-        ("unix_timestamp(dt)", "the function unix_timestamp of date"),
         ("from_utc_timestamp(ts, s)", "a time zone that is not a constant"),
         ("from_utc_timestamp(ts, 'PST')", "the time zone 'PST'"),
         ("to_utc_timestamp(ts, 'Europe/Atlantis')", "the time zone 'Europe/Atlantis'"),
@@ -124,6 +130,16 @@ def test_the_pattern_u_is_the_day_of_the_week_before_hive_4() -> None:
     assert refused("date_format(dt, 'u')", "4", None) == "the function date_format with 'u'"
 
 
+@pytest.mark.parametrize("expression", ["unix_timestamp(dt)", "to_utc_timestamp(dt, 'UTC')", "dt + interval 3 hour"])
+def test_hive_2_3_knows_midnight_where_clocks_change_far_from_it(expression: str) -> None:
+    assert "IN (date" not in translated(expression, "2.3", "America/New_York")
+    assert "IN (date '1945-05-24', date '1945-09-24', date '1947-06-29')" in translated(
+        expression, "2.3", "Europe/Berlin"
+    )
+    for zone in ("America/Sao_Paulo", "Australia/Sydney"):
+        assert "date, to which Hive 2.3 may give the time of the query" in refused(expression, "2.3", zone)
+
+
 @pytest.mark.parametrize(("zone", "is_one"), [("Europe/Berlin", True), ("UTC", True), ("Berlin", False), ("", False)])
 def test_a_time_zone_has_a_name_of_the_tz_database(zone: str, is_one: bool, tmp_path: Path) -> None:
     file = tmp_path / "pysync.toml"
@@ -153,7 +169,34 @@ def test_a_string_that_hive_may_read_as_another_date_is_an_error(expression: str
     assert "Hive may have another date for " not in translated("date_add(s, 1)", "4", None)
 
 
-def test_times_before_1900_are_known_in_utc() -> None:
+def test_times_before_1900_are_known_in_utc_and_of_java_time() -> None:
     assert "BETWEEN -12219292800 AND 253402300799" in translated("from_unixtime(n)", "2.3", "UTC")
-    assert "BETWEEN -2208902400 AND 253402214400" in translated("from_unixtime(n)", "2.3", "Europe/Berlin")
-    assert "'1900-01-02 00:00:00'" in translated("from_utc_timestamp(ts, 'Asia/Tokyo')", "4", "UTC")
+    assert "BETWEEN -12219120000 AND 253402214400" in translated("from_unixtime(n)", "4", "Europe/Berlin")
+    assert "'1582-10-17 00:00:00'" in translated("from_utc_timestamp(ts, 'Asia/Tokyo')", "4", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("zone", "first"),
+    [("Europe/Berlin", "1899-12-30"), ("America/Sao_Paulo", "1900-01-02"), ("Asia/Kolkata", "1900-01-02")],
+)
+def test_of_java_util_they_are_where_clocks_were_as_today(zone: str, first: str) -> None:
+    assert f"'{first} 00:00:00'" in translated("unix_timestamp(ts)", "2.3", zone)
+    assert f"'{first} 00:00:00'" in translated(f"from_utc_timestamp(ts, '{zone}')", "2.3", "UTC")
+    assert f"'{max(first, '1900-01-02')} 00:00:00'" in translated("to_utc_timestamp(ts, 'Asia/Kolkata')", "2.3", zone)
+
+
+def test_seconds_of_an_int_are_never_far() -> None:
+    with accepting(()) as (_, failing):
+        assert "BETWEEN" not in translated("from_unixtime(i)", "2.3", "Europe/Berlin")
+        assert failing == set()
+        assert "BETWEEN" in translated("from_unixtime(n)", "2.3", "Europe/Berlin")
+    assert failing == {"odd-time"}
+
+
+@pytest.mark.parametrize("pattern", ["", ", 'yyyy-MM-dd'", ", 'yyyyMMdd'", ", 'dd/MMM/yyyy:HH:mm:ss'"])
+def test_a_text_is_read_as_its_version_of_hive_does(pattern: str) -> None:
+    lenient, strict = (translated(f"unix_timestamp(s{pattern})", hive, "UTC") for hive in ("2.3", "4"))
+    assert lenient == translated(f"unix_timestamp(s{pattern})", "3.1", "UTC")
+    assert r"[\s\S]*|[\s\S]+'" in lenient
+    assert r"[\s\S]*|" not in strict
+    assert len(lenient) < 1600 > len(strict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from pysync.views.date_strings import ODD_3, ODD_4
 from pysync.views.time_strings import MAYBE_3, MAYBE_4
 from tests.views.hard import literal
 from tests.views.report import tell
-from tests.views.times_in_texts import COLUMNS, texts
+from tests.views.times_in_texts import BY_PATTERN, COLUMNS, by_pattern, texts
 from tests.views.world import SETTINGS, World, write_rows
 
 _SEED, _COUNT = 1, 8000
@@ -48,3 +49,30 @@ def test_a_text_is_the_time_that_hive_reads_in_it(judge: str, tmp_path: Path) ->
     assert counts["equal"] == len(VIEWS)
     assert all_.kind == ("wrong" if judge in _ERRORS else "equal")
     assert ("odd-time of views_accept" in all_.reason) == (judge in _ERRORS)
+
+
+_BEFORE_1900, _AFTER_9999 = -2_208_902_400, 253_402_214_400
+
+
+def is_far(one: Any, other: Any) -> bool:
+    """Whether Hive's seconds are those of a year before 1900 or after 9999, and Trino has none."""
+    return other is None and isinstance(one, int) and not _BEFORE_1900 <= one <= _AFTER_9999
+
+
+@pytest.mark.parametrize("judge", SETTINGS)
+def test_a_pattern_reads_the_time_in_a_text_that_hive_reads(judge: str, tmp_path: Path) -> None:
+    """In UTC of Hive 3.1: what it reads elsewhere is not known."""
+    with World(judge, tmp_path, zone="UTC" if judge == "hive-3.1.3" else "Europe/Berlin") as world:
+        world.create_database("patterns")
+        outcomes = []
+        for place, pattern in enumerate((None, *BY_PATTERN)):
+            some = dict.fromkeys(by_pattern(pattern, _SEED, _COUNT // 4))
+            lines = tuple(f"{number}, {literal(it)}" for number, it in enumerate(some, 1))
+            write_rows(world.spark.session, COLUMNS, lines, tmp_path / f"t{place}")
+            world.create_table("patterns", f"t{place}", COLUMNS, tmp_path / f"t{place}")
+            arguments = "s" if pattern is None else f"s, '{pattern}'"
+            query = f"select id, unix_timestamp({arguments}) from t{place}"
+            outcomes.append(world.try_accepted("patterns", f"view_{place}", query, "odd-time", is_far))
+            print(f"{pattern}: {len(some)} texts", flush=True)
+        counts = tell(f"times by patterns, by {judge}", outcomes)
+    assert counts["equal"] == len(outcomes)

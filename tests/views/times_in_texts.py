@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 COLUMNS = "id int, s string"
 
@@ -42,6 +42,38 @@ def texts(seed: int, count: int) -> Iterator[str | None]:
     for _ in range(count):
         parts = (chance.choice(it) for it in (_ENDS, _DATES, _BETWEEN, _TIMES, _FRACTIONS, _ZONES, _ENDS))
         yield _changed("".join(parts), chance)
+
+
+BY_PATTERN: Mapping[str, tuple[str, ...]] = {
+    "yyyy-MM-dd HH:mm:ss": ("year", "-", "month", "-", "day", "blank", "hour", ":", "minute", ":", "minute"),
+    "yyyy-MM-dd": ("year", "-", "month", "-", "day"),
+    "yyyyMMdd": ("year", "month", "day"),
+    "dd/MMM/yyyy:HH:mm:ss": ("day", "/", "name", "/", "year", ":", "hour", ":", "minute", ":", "minute"),
+}
+"""The patterns of `unix_timestamp` that are known, and what texts by them consist of."""
+_PARTS: Mapping[str, Sequence[str]] = {
+    "year": ("2020", "2020", "2020", "1999", "2019", "1970", "2038", " 2020", "202", "20", "-2020", "+2020", "12020"),
+    "month": ("01", "02", "12", "06", "1", "2", "12", " 1", "00", "13", "-1", "-0", "99", "012", "1 ", "x"),
+    "day": ("01", "31", "29", "30", "28", "1", "9", " 9", "00", "32", "-1", "-0", "031", "400", "1x", "x", ""),
+    "blank": (" ", " ", " ", "  ", "\t", "T", "", " \t"),
+    "hour": ("00", "10", "23", "24", "25", "7", " 7", "-1", "007", "x", "99"),
+    "minute": ("00", "30", "59", "60", "61", "5", "-5", "500", "x", "00"),
+    "name": ("Jan", "Feb", "Dec", "may", "MAR", "january", "Sept", "September", "Janu", "1", "Mai", " Jun", "J\u0410N"),
+}
+
+
+def by_pattern(pattern: str | None, seed: int, count: int) -> Iterator[str | None]:
+    """So many texts that the pattern of Java may read, and those of `texts` but for digits of another script.
+
+    Without a pattern they are all of `texts`.
+    """
+    others = count if pattern is None else 0
+    yield from (it for it in texts(seed, others) if "\u0662" not in (it or ""))
+    chance = random.Random(seed)
+    for _ in range(count if pattern is not None else 0):
+        parts = BY_PATTERN[pattern or ""]
+        chosen = [chance.choice(_PARTS[it][: chance.choice((3, 99))]) if it in _PARTS else it for it in parts]
+        yield _changed("".join([*chosen, chance.choice(_ENDS)]), chance)
 
 
 def _changed(text: str, chance: random.Random) -> str:

@@ -53,6 +53,11 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, from_unixtime(unix_timestamp(digits, 'yyyyMMdd'), 'yyyy-MM-dd') from z",
         "select id, to_date(from_unixtime(unix_timestamp(log, 'dd/MMM/yyyy:HH:mm:ss'))) from z",
         "select id, to_unix_timestamp(digits, 'yyyyMMdd') from z",
+        "select id, unix_timestamp(concat('x', digits), 'yyyyMMdd'), unix_timestamp(s, 'yyyyMMdd') from z",
+        "select id, unix_timestamp(concat(s, ' x'), 'yyyy-MM-dd HH:mm:ss'), unix_timestamp(s, 'yyyy-MM-dd') from z",
+        "select id, unix_timestamp(concat(substr(s, 1, 4), '-02-30'), 'yyyy-MM-dd') from z",
+        "select id, unix_timestamp(lower(log), 'dd/MMM/yyyy:HH:mm:ss') from z",
+        "select id, unix_timestamp(concat(day, ' 24:00:00'), 'yyyy-MM-dd HH:mm:ss') from z",
     ),
     "read_and_written": (
         "select id, from_unixtime(unix_timestamp(digits, 'yyyyMMdd'), 'dd.MM.yyyy') from z where month(dt) in (1, 6)",
@@ -120,12 +125,28 @@ IN_UTC: Sequence[str] = (
     "select id, from_utc_timestamp(cast('1753-01-01' as timestamp), 'GMT') from z",
 )
 """Times that are known in UTC alone."""
+IN_BERLIN: Sequence[str] = (
+    "select id, from_unixtime(-2208992400), from_unixtime(-2209118400), from_unixtime(-2208992401) from z",
+    "select id, unix_timestamp(cast('1900-01-01' as timestamp)), unix_timestamp('1899-12-30 12:00:00') from z",
+    "select id, from_utc_timestamp(cast('1900-01-01' as timestamp), 'America/New_York') from z",
+    "select id, to_utc_timestamp(cast('1899-12-31' as timestamp), 'Asia/Tokyo') from z",
+)
+"""Times before 1900 that are known where clocks were as they are in winter today."""
+OF_JAVA_TIME: Sequence[str] = (
+    "select id, from_unixtime(n - 7000000000) from z",
+    "select id, unix_timestamp(ts - interval 80000 day), unix_timestamp(ts - interval 40000 day) from z",
+    "select id, from_utc_timestamp(ts - interval 80000 day, 'America/Sao_Paulo') from z",
+    "select id, from_utc_timestamp(ts - interval 45000 day, 'Europe/Berlin') from z",
+    "select id, to_utc_timestamp(ts - interval 80000 day, 'Australia/Lord_Howe') from z",
+    "select id, to_utc_timestamp(ts - interval 45000 day, 'Europe/Berlin') from z",
+    "select id, to_utc_timestamp(cast('1753-01-01' as timestamp), 'America/New_York') from z",
+)
+"""Times before 1900 that are known of java.time in all zones."""
 FAILING: Sequence[str] = (
     "select from_unixtime(n - 21000000000) from z",
     "select from_unixtime(n + 300000000000) from z",
     "select unix_timestamp(cast(date_sub(dt, 200000) as timestamp)) from z",
-    "select unix_timestamp(concat(s, ' x')) from z",
-    "select unix_timestamp(concat('x', digits), 'yyyyMMdd'), unix_timestamp(s, 'yyyyMMdd') from z",
+    "select unix_timestamp(concat('2E3', substr(s, 5)), 'yyyy-MM-dd HH:mm:ss') from z",
 )
 """What Hive reads in some way of its own, and Trino not at all."""
 
