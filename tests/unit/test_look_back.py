@@ -76,7 +76,7 @@ class Stand:
 @pytest.fixture(params=["long", "too large", "cannot be sent"])
 def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Stand]:
     stand = Stand(tmp_path, request.param)
-    monkeypatch.setattr(look_back, "_COSTLY_CHARACTERS", LONG)
+    monkeypatch.setattr(look_back, "_COSTLY_BYTES", LONG)
     monkeypatch.setattr("time.monotonic", lambda: stand.seconds)
     stand.turn()
     assert stand.taken() == [it for it in range(1, BEFORE + 1) if request.param == "long" or it != 20]

@@ -58,7 +58,7 @@ def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(f
         source, faulty = MemoryLog([row(1)]), _Faulty(queue, deque())
         with (
             patch.object(poller, "PAGE", page),
-            patch.object(look_back, "_COSTLY_CHARACTERS", costly),
+            patch.object(look_back, "_COSTLY_BYTES", costly),
             patch.object(rows, "_MOST_BYTES", most),
         ):
             one = made(faulty)
