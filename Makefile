@@ -12,7 +12,7 @@ TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITE ?= quick
-SUITES := quick servers athena spark crash browser versions kerberos readme views acid container chaos mutation aws
+SUITES := quick servers athena spark crash browser versions kerberos readme views acid iceberg container chaos mutation aws
 SUITES_HERE := quick servers athena spark crash browser
 RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
@@ -147,6 +147,16 @@ suite-views:
 # Transactional tables of a real Hive 3.1 and 4.2, state by state (needs Maven, and a JDK 21 for Hive 4.2).
 suite-acid:
 	@$(PYTEST) -q -s --timeout=3600 tests/acid $(ARGS)
+
+# Iceberg tables whose files are copied, with a Spark for which Iceberg has a runtime (needs Maven; brings 500 MB once).
+ICEBERG := build/iceberg
+$(ICEBERG)/.setup: .ci/iceberg.txt
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-build-isolation --no-deps --upgrade --target $(ICEBERG)/spark -r .ci/iceberg.txt
+	@mvn --batch-mode --quiet dependency:copy -Dartifact=org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 -DoutputDirectory=$(ICEBERG)
+	@touch $@
+
+suite-iceberg: $(ICEBERG)/.setup
+	@PYTHONPATH=$(CURDIR)/$(ICEBERG)/spark $(PYTEST) -q -s tests/iceberg $(ARGS)
 
 # The corpus of the suite athena on an AWS account of yours (docs/aws.md).
 suite-aws:

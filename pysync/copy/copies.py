@@ -12,6 +12,7 @@ from pysync.base.errors import UsageError
 from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
+from pysync.copy.iceberg import IcebergCopier
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.workers import SparkWorkers
 from pysync.queue import DataVersions
@@ -51,6 +52,11 @@ class Copies:
             for name, it in wanted.items()
             if workers and it.rewrite
         }
+        self._iceberg = {
+            name: IcebergCopier(self.copiers[name], workers)
+            for name, it in wanted.items()
+            if workers and it.iceberg == "whole"
+        }
         for it in known:
             if isinstance(it, SparkSettings) and self._host:
                 it.use(self._host)
@@ -71,7 +77,8 @@ class Copies:
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
             return partial(_open, open_target, FilesFirst(self._out_of(copier), settings, versions, of_dump=True))
-        return partial(_open, open_target, FilesFirst(self.reencoders.get(settings.name, copier), settings, versions))
+        copying, iceberg = self.reencoders.get(settings.name, copier), self._iceberg.get(settings.name)
+        return partial(_open, open_target, FilesFirst(copying, settings, versions, iceberg=iceberg))
 
     def discard(self, target: str, directory: str, base: str) -> None:
         """Remove a version (pysync.model.data_versions) of the location `base`, with all that is in it.

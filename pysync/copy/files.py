@@ -23,7 +23,7 @@ from pysync.model.operation import (
     PutWithFiles,
     RenameTable,
 )
-from pysync.model.table_formats import data_location
+from pysync.model.table_formats import data_location, is_iceberg, pointer
 from pysync.queue import DataVersions
 from pysync.targets.apply.owners import is_of_others
 from pysync.targets.base import Incomplete, Rejected
@@ -41,6 +41,13 @@ class Copying(Protocol):
         """As `Copier.copy`."""
 
 
+class BringsIceberg(Protocol):
+    """Copies the files of Iceberg tables: an IcebergCopier."""
+
+    def bring(self, pair: Pair, pointer: str, there: str | None) -> None:
+        """As `IcebergCopier.bring`."""
+
+
 class FilesFirst:
     """Copies what an operation points to, for targets that have files of their own (see BringsFiles).
 
@@ -54,6 +61,7 @@ class FilesFirst:
         settings: TargetSettings,
         versions: DataVersions,
         *,
+        iceberg: BringsIceberg | None = None,
         of_dump: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -61,6 +69,7 @@ class FilesFirst:
         self._settings = settings
         self._how = settings.copy_files or CopySettings()
         self._data_versions = versions
+        self._iceberg = iceberg
         self._of_dump = of_dump
         self._clock = clock
 
@@ -81,6 +90,12 @@ class FilesFirst:
         table, mark = name_after(operation), operation.mark
         refuse_shared(places, self._settings, table, mark, [it.target for it in pairs])
         items = {data_location(it): it for it in stored_in(operation)}
+        if self._iceberg is not None and is_iceberg(operation.definition.parameters):
+            for pair in pairs:
+                current = existing(items[pair.target])
+                there = pointer(current.parameters) if current is not None else None
+                self._iceberg.bring(pair, pointer(operation.definition.parameters) or "", there)
+            return {}
         versions = OperationVersions(operation, existing, self._data_versions, self._how, self._clock)
         placed = [versions.placed(items[it.target], it) for it in pairs]
         removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again

@@ -81,6 +81,11 @@ class CopySettings(BaseModel):
         default=None,
         description="Format for re-encoding files that Spark can read. Default: files are copied as they are.",
     )
+    iceberg: Literal["whole", "pointer"] = Field(
+        default="whole",
+        description="How Iceberg tables are copied: whole, with their paths in the metadata, by Iceberg's own code; "
+        "pointer: byte for byte, so that the metadata at the target still names the files of the source.",
+    )
     layout: Literal["in_place", "versioned"] = Field(
         default="in_place",
         description="How files of a table or partition change or go: in place, or, with versioned, by a new directory "

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.security.AccessControlException;
 
@@ -64,6 +65,29 @@ public final class FileCopy {
                     Long.parseLong(file[3]))));
         }
         return answers(new Lines(), areLocal(lines) ? Crew.inTurn(work) : Crew.each(work)).toString();
+    }
+
+    /**
+     * Look at files.
+     *
+     * @param request for each its location
+     * @return for each `there, size, time`, or `gone`, or `failed, kind, why`
+     */
+    public static String stat(String request) {
+        Lines answer = new Lines();
+        for (String[] file : Lines.read(request)) {
+            try {
+                FileStatus found = Place.of(file[0]).status();
+                if (found == null) {
+                    answer.add("gone");
+                } else {
+                    answer.add("there", found.getLen(), found.getModificationTime());
+                }
+            } catch (IOException | RuntimeException error) {
+                answer.add("failed", kind(error), file[0] + ": " + why(error));
+            }
+        }
+        return answer.toString();
     }
 
     private static Place below(String name, String top) throws IOException {
