@@ -28,6 +28,7 @@ from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
 from pysync.model.reencoding import transactional_kind
 from pysync.model.snapshot import Snapshot
+from pysync.model.table_formats import is_iceberg
 from pysync.replay.window.policy import typed_keys
 from pysync.replay.window.translate import Translator
 from pysync.targets.apply.refusals import refuse_unless_own
@@ -182,6 +183,7 @@ def _own_pairs(work: _Work, tables: Collection[TableName], refused: list[Refused
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
+            _refuse_iceberg(work.settings, table)
             refuse_unless_own(work.settings, there, work.target.table(there), mark)
             for pairs in _batches(_pairs_of(work, table)):
                 refuse_reencoding(pairs)
@@ -193,7 +195,8 @@ def _own_pairs(work: _Work, tables: Collection[TableName], refused: list[Refused
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
     for _, table in _definitions(work, tables):
-        yield from _pairs_of(work, table)
+        if not _is_by_iceberg(work.settings, table):  # its metadata has other paths at the target
+            yield from _pairs_of(work, table)
 
 
 def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[TableName, Any]]:
@@ -260,6 +263,15 @@ def _at_versions(
     versions = {without_version(it).rstrip("/"): it for it in locations if version_in(it)}
     for location, files in sources.items():
         yield versions.get(location.rstrip("/"), location), files
+
+
+def _is_by_iceberg(settings: TargetSettings, table: Any) -> bool:
+    return settings.copy_files is not None and settings.copy_files.iceberg == "whole" and is_iceberg(table.parameters)
+
+
+def _refuse_iceberg(settings: TargetSettings, table: Any) -> None:
+    if _is_by_iceberg(settings, table):
+        raise Rejected("an Iceberg table is copied with its metadata, by the sidecar", "pysync refresh")
 
 
 def _refuse_versioned(settings: TargetSettings) -> None:

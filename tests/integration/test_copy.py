@@ -15,6 +15,7 @@ from pyspark import SparkContext
 from pysync.base.jars import copy_jar
 from pysync.copy.copier import Copier
 from pysync.copy.copy_round import RECORD, Copied
+from pysync.copy.iceberg import IcebergCopier
 from pysync.copy.workers import SparkWorkers
 from pysync.model.file_differences import Pair
 from pysync.targets.base import Rejected, Unavailable
@@ -155,6 +156,17 @@ def test_a_version_is_removed_with_all_in_it_and_nothing_that_it_links_to(place:
     for other in (place.there, place.there / "b", version / "pysync-1700000000000"):
         with pytest.raises(Rejected, match="no directory of pysync's"):
             place.copier.discard(f"file:{other}", f"file:{place.there}")
+
+
+def test_an_iceberg_table_is_refused_where_spark_has_no_iceberg(place: Place, spark: SparkWorkers) -> None:
+    iceberg = IcebergCopier(place.copier, spark)
+    pointer = f"{place.pair.target}/metadata/1.json"
+    with pytest.raises(Rejected, match=r"Spark has no Iceberg.*spark\.jars\.packages"):
+        iceberg.bring(place.pair, pointer, None)
+    with pytest.raises(Rejected, match="is not below its location"):
+        iceberg.bring(place.pair, "file:/elsewhere/metadata/1.json", None)
+    iceberg.bring(place.pair, pointer, pointer)
+    assert not place.there.exists() or not list(place.there.iterdir())
 
 
 def test_where_files_would_go_all_are_copied_elsewhere(place: Place) -> None:
