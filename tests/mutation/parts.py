@@ -34,7 +34,11 @@ PARTS = {
         Part(
             "plan",
             ("pysync/replay/window/plan.py",),
-            (*_units("plan", "fold_both_ways", "view_renaming", "refresh", "pins"), _PROPERTIES, _HISTORIES),
+            (
+                *_units("plan", "fold_both_ways", "view_renaming", "refresh", "pins", "left_scope"),
+                _PROPERTIES,
+                _HISTORIES,
+            ),
         ),
         Part(
             "policy",

@@ -48,6 +48,21 @@ def test_retry_of_what_is_still_refused_says_why_and_counts_the_attempt(faulty_d
     assert bench.queue.target(bench.name).parked.tables()[0].attempts == 2
 
 
+def test_a_retry_that_ends_otherwise_leaves_the_new_reason(faulty_drains):
+    bench = faulty_drains(faults=[{**BAD, "times": 1}, {**BAD, "kind": "bug"}], retry_attempts=1)
+    with structlog.testing.capture_logs() as logs:
+        bench.append(create_database(), create("db.bad"))
+        bench.start()
+        bench.finish()
+    (logged,) = (it for it in logs if it["event"] == "event_parked")
+    (before,) = bench.queue.target(bench.name).parked.events()
+    assert (logged["target"], logged["keys"], logged["reason"]) == (bench.name, ["db.bad"], before.reason)
+    bench.drain.retry("db.bad").result(SECONDS)
+    (after,) = bench.queue.target(bench.name).parked.events()
+    assert ("refused db.bad" in before.reason, "an unexpected error" in after.reason) == (True, True)
+    assert before.last_at_ms <= after.last_at_ms <= round(time.time() * 1000)
+
+
 def test_retry_of_one_table_leaves_the_others_and_takes_its_renames_along(faulty_drains):
     bench = faulty_drains(faults=[{"kind": "refuse", "tables": ["db.a", "db.z"], "times": 2}])
     bench.append(create_database(), create("db.a"), create("db.z"), rename("db.a", "db.b"), create("db.b"))

@@ -257,6 +257,16 @@ def test_a_drop_says_what_the_source_deleted(kind, attribute, parameters, table_
     assert one(kind, attributes=attributes, **what).deleted_locations == ((PLACE,) if deletes else ())
 
 
+@pytest.mark.parametrize("is_there_again", [False, True])
+def test_a_dropped_database_says_where_files_of_its_tables_were_deleted_for_good(is_there_again):
+    of = managed("db", "t", location=PLACE)
+    reported = [change(Kind.DROP_TABLE, before=[of], attributes={"delete_data": "true"}, position=1)]
+    reported += [change(Kind.CREATE_TABLE, after=[of], position=2)] if is_there_again else []
+    reported.append(change(Kind.DROP_DATABASE, position=3, **EACH[Kind.DROP_DATABASE]))
+    (drop,) = (it for work in works(*reported) for it in work.operations if isinstance(it, DropDatabase))
+    assert drop.deleted_locations == (() if is_there_again else (PLACE,))
+
+
 def test_what_is_put_brings_along_where_the_source_has_the_files_of_all_its_changes():
     files = {name: SourceFiles(f"hdfs://a/{name}") for name in ("t", "day", "u")}
     reported = [
