@@ -56,6 +56,11 @@ class Copier:
         self._pool = ThreadPoolExecutor(settings.parallelism, thread_name_prefix="copy")
         self._closed = threading.Event()
 
+    @property
+    def bytes_per_second(self) -> int:
+        """The limit of each of the tasks that run at once; 0: none."""
+        return int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
+
     def close(self) -> None:
         """Begin no more tasks; those under way end with the workers."""
         self._closed.set()
@@ -166,13 +171,11 @@ class Copier:
             return set(itertools.chain.from_iterable(self.each(lambda task: self._copy_some(run, task), tasks)))
 
     def _copy_some(self, run: Round, files: Sequence[FileStatus]) -> list[Pair]:
-        # A share for each of the tasks that run at once.
-        rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
         lines = (
             (file.source, run.temporary[file], file.size, file.time, file.pair.source, file.pair.target)
             for file in files
         )
-        lost = files_missing(self._workers.call("copy", encode([(rate,), *lines])))
+        lost = files_missing(self._workers.call("copy", encode([(self.bytes_per_second,), *lines])))
         self.tally.copied(len(files), sum(file.size for file in files))
         return [file.pair for file, is_lost in zip(files, lost, strict=True) if is_lost]
 

@@ -7,8 +7,6 @@ has are not copied again.
 
 from __future__ import annotations
 
-import itertools
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,7 +30,8 @@ Line = tuple[str, str]
 
 _FILES_PER_CALL = 200
 _CALLS_AT_ONCE = 16
-_STAGING = ".pysync-copy-iceberg"
+_UNFINISHED = ".pysync-copy-"
+_STAGING = f"{_UNFINISHED}iceberg"
 _GONE = ("NotFoundException", "FileNotFoundException", "NoSuchFileException")
 _DELETED = "check whether another process deletes files there"
 _RUNTIME = 'set spark.jars.packages in [spark] to a runtime of Iceberg for this Spark, or copy.iceberg = "pointer"'
@@ -46,8 +45,6 @@ class IcebergCopier:
     def __init__(self, copier: Copier, workers: SparkWorkers) -> None:
         self._copier = copier
         self._workers = workers
-        self._prefix = f".pysync-copy-{uuid.uuid4().hex[:8]}-"
-        self._numbers = itertools.count()
 
     def bring(self, pair: Pair, pointer: str, there: str | None) -> None:
         """Have all files at the target that the metadata file `pointer` there is to lead to.
@@ -73,16 +70,7 @@ class IcebergCopier:
         session = self._workers.host.session()
         start = there.rpartition("/")[2] if there is not None and there.startswith(below(pair.target, "")) else None
         try:
-            try:
-                files = _rewritten(session, pair, _at_source(pair, pointer), staging, start)
-            except CopyRefused:
-                raise
-            except Exception as error:
-                if start is None or any(it in reason(error) for it in _GONE):
-                    raise
-                # The source may have forgotten that version; then everything is listed.
-                log.info("iceberg_copied_whole", table=pair.target, reason=reason(error))
-                files = _rewritten(session, pair, _at_source(pair, pointer), staging, None)
+            files = _list_of_files(session, pair, _at_source(pair, pointer), staging, start)
             yield from ((row[0], row[1]) for row in session.read.csv(files).toLocalIterator())
         except CopyRefused:
             raise
@@ -99,15 +87,16 @@ class IcebergCopier:
         for line, here, there in zip(lines, states[::2], states[1::2], strict=True):
             _assert_there(here, line[0])
             if here[:2] != there[:2]:
-                unfinished = f"{line[1].rpartition('/')[0]}/{self._prefix}{next(self._numbers)}"
-                todo.append((line, unfinished, here[1], here[2]))
+                directory, _, name = line[1].rpartition("/")
+                # The same for each try: after a crash nothing is left that nobody knows.
+                todo.append((line, f"{directory}/{_UNFINISHED}{name}", here[1], here[2]))
         tops = {False: pair.source, True: staging}
         copies = [
             (source, unfinished, size, time, tops[source.startswith(below(staging, ""))], pair.target)
             for (source, _), unfinished, size, time in todo
         ]
         with self._copier.tally.under_way(len(todo), sum(int(it[2]) for it in todo)):
-            lost = files_missing(self._workers.call("copy", encode([(0,), *copies])))
+            lost = files_missing(self._workers.call("copy", encode([(self._copier.bytes_per_second,), *copies])))
             if (gone := next((it[0] for it, is_lost in zip(copies, lost, strict=True) if is_lost), None)) is not None:
                 raise Unavailable(f"{gone} is gone: the table has changed meanwhile")
             steps = [("rename", unfinished, line[1], pair.target) for line, unfinished, *_ in todo]
@@ -125,6 +114,19 @@ def _at_source(pair: Pair, pointer: str) -> str:
     if not pointer.startswith(top):
         raise CopyRefused(f"the metadata file {pointer} of an Iceberg table is not below its location {pair.target}")
     return below(pair.source, pointer[len(top) :])
+
+
+def _list_of_files(session: SparkSession, pair: Pair, metadata: str, staging: str, start: str | None) -> str:
+    """As `_rewritten`; whole, where the source has forgotten the version `start`."""
+    try:
+        return _rewritten(session, pair, metadata, staging, start)
+    except CopyRefused:
+        raise
+    except Exception as error:
+        if start is None or any(it in reason(error) for it in _GONE):
+            raise
+        log.info("iceberg_copied_whole", table=pair.target, reason=reason(error))
+        return _rewritten(session, pair, metadata, staging, None)
 
 
 def _rewritten(session: SparkSession, pair: Pair, metadata: str, staging: str, start: str | None) -> str:

@@ -137,7 +137,7 @@ def test_each_snapshot_arrives_whole(lake: Lake, version: int) -> None:
 
 
 @pytest.mark.timeout(600 + 20 * COMMITS)
-def test_many_commits_arrive_whatever_they_do(lake: Lake) -> None:
+def test_many_commits_arrive_whatever_they_do_and_whenever_the_sidecar_is_killed(lake: Lake, stage: Stage) -> None:
     table, chosen = create(lake, "busy", 2), random.Random(5)
     here, call = f"here.{table}", "call here.system"
     lake.run(f"insert into {here} values (0,'first','x')")
@@ -151,7 +151,13 @@ def test_many_commits_arrive_whatever_they_do(lake: Lake) -> None:
             lake.run(f"{call}.rewrite_data_files(table => '{table}', options => map('rewrite-all','true'))")
         else:
             lake.run(f"{call}.expire_snapshots(table => '{table}', older_than => {ALL_TIME}, retain_last => 2)")
+        if number % 4 == 0:  # it is in the middle of one of them
+            stage.kill_sidecar()
+            stage.start_sidecar()
     lake.wait_for(table, "the last of them")
+    with closing(Metastore(stage.target.uri)) as target:
+        below = Path(target.table("ice", "busy").sd.location.removeprefix("file:"))
+    assert not [it for it in below.rglob(".pysync-copy-*") if not it.name.endswith(".crc")]
 
 
 @pytest.mark.timeout(600)
