@@ -97,7 +97,7 @@ plan, pause, resume, held list, held keep, held drop, kept list, kept release,
 parked list, parked show, parked retry, parked skip, parked adopt, refresh, reload, replay,
 policy test, target list, target show, target add, target set, target enable, target disable, target policy,
 target rename, target remove, trash list, trash restore, trash empty, listener remove, bootstrap, dump, load, repl,
-copy, demo, embedded, web-password, tables, monitoring, promote, views
+copy, demo, embedded, web-password, tables, monitoring, promote, views, docs
 """
 READ_ONLY = "init, uninstall"
 # What needs no sidecar: the journal, and pysync.toml, tell it.
