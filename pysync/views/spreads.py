@@ -74,7 +74,7 @@ def _of_squares(name: str) -> _Rule:
 def _pair(values: Sequence[Typed], name: str, distinct: str) -> tuple[str, str]:
     if len(values) != 2 or distinct:
         raise CannotTranslate(f"the function {name} of {len(values)} {distinct.lower()}values")
-    one, other = (repeated(as_double(it), 2).sql for it in values)
+    one, other = (repeated(as_double(it), 12).sql for it in values)
     return one, other
 
 
@@ -95,9 +95,20 @@ def _covariance_or_zero(values: Sequence[Typed], distinct: str) -> Aggregate:
 
 
 def _correlation_or_nan(values: Sequence[Typed], distinct: str) -> Aggregate:
-    """NaN of several pairs of which it cannot be said, such as those of a constant; there Trino has NULL."""
-    plain, (one, other) = _of_pairs("corr")(values, distinct), _pair(values, "corr", distinct)
-    return lambda after: Typed(f"COALESCE({plain(after).sql}, IF(count({one} + {other}){after} > 1, nan()))", DOUBLE)
+    """NaN of several pairs with a number that is not finite, where Trino has NULL; NULL if one side is a constant."""
+    plain, pair = _of_pairs("corr")(values, distinct), _pair(values, "corr", distinct)
+    if all(it.type.is_exact for it in values):
+        return plain
+    one, other = pair
+    # Of pairs only: with a NULL beside it a value does not count.
+    sides = [f"IF({other} IS NOT NULL, {one})", f"IF({one} IS NOT NULL, {other})"]
+
+    def of(after: str) -> Typed:
+        odd = f"count({one} + {other}){after} > 1 AND bool_or(NOT is_finite({one} + {other})){after}"
+        vary = (f"(bool_or(NOT is_finite({it})){after} OR min({it}){after} < max({it}){after})" for it in sides)
+        return Typed(f"IF({' AND '.join((odd, *vary))}, nan(), {plain(after).sql})", DOUBLE)
+
+    return of
 
 
 SPREADS: Mapping[str, _Rule] = {

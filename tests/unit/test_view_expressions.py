@@ -327,6 +327,15 @@ def test_since_hive_3_a_variance_of_a_group_is_one_of_squares(hive: str) -> None
     assert "of different values" in refusal("select stddev(distinct id) from t", hive)
 
 
+def test_a_correlation_is_nan_if_a_number_is_not_finite_and_no_side_is_a_constant() -> None:
+    sql = expression("corr(f, id)", "4")
+    assert sql.startswith(
+        "IF(count(f + CAST(id AS double)) > 1 AND bool_or(NOT is_finite(f + CAST(id AS double))) AND "
+    )
+    assert sql.endswith(", nan(), corr(f, CAST(id AS double)))")
+    assert expression("corr(b, id)") == "corr(CAST(b AS double), CAST(id AS double))"
+
+
 def test_strings_that_are_no_numbers_make_a_sum_0_before_hive_4() -> None:
     number = "TRY_CAST(s AS double)"
     for hive in ("2.3", "3.1"):
