@@ -25,7 +25,9 @@ def version_name(now_ms: int, after: str = "") -> str:
 
 def version_in(location: str | None) -> str:
     """The name of the version that a location leads to; empty if it leads to none."""
-    match = _VERSION.fullmatch(location or "")
+    if not location or "/pysync-" not in location:  # of many partitions: in a tenth of the time
+        return ""
+    match = _VERSION.fullmatch(location)
     return match[2] if match else ""
 
 
