@@ -417,6 +417,8 @@ class TargetSettings(PolicySettings):
         lossy = [key for key in ("parameters", "drop_parameters") if getattr(self, key)]
         if self.copy_files is not None and self.copy_files.rewrite:
             lossy.append("copy.rewrite")
+        if self.copy_files is not None and self.copy_files.layout == "versioned":
+            lossy.append('copy.layout = "versioned"')
         if lossy:
             raise ValueError(
                 f"both_ways = true does not work with {', '.join(lossy)}: their effect would look like a change at the "

@@ -13,6 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from pysync.copy.copy_round import Copied
@@ -292,6 +293,12 @@ def test_the_files_of_a_version_at_the_source_go_to_the_place_of_the_table() -> 
     shared = at_version(table("d", "t", location="s3a://b/t"), "pysync-1700000000000")
     NameMapping.of(settings).apply_to(shared)
     assert shared.sd.location == "s3a://b/t/pysync-1700000000000", "both ends read the same files"
+
+
+def test_both_ways_there_are_no_versions() -> None:
+    values = {"name": "dr", "kind": "faulty", "both_ways": True, "copy": {"layout": "versioned"}}
+    with pytest.raises(ValidationError, match=r"both_ways = true does not work with copy\.layout"):
+        FaultySettings.model_validate(values)
 
 
 # --- a table, step by step
