@@ -106,7 +106,7 @@ PARTS = {
             ("pysync/queue/*.py",),
             (
                 *_units("queue", "queue_damage", "queue_damages", "queue_gaps", "queue_history", "queue_opening"),
-                *_units("queue_parking", "queue_sequences", "queue_targets", "roll"),
+                *_units("queue_parking", "queue_sequences", "queue_targets", "roll", "data_versions"),
                 _HISTORIES,
             ),
         ),

@@ -274,6 +274,15 @@ def test_no_wake_up_is_lost(queue):
     assert time.monotonic() - start < 150
 
 
+def test_a_wake_up_counts_once(queue):
+    queue.target("dr").register()
+    queue.target("dr").wake()
+    assert not queue.target("dr").wait(20)
+    start = time.monotonic()
+    assert not queue.target("dr").wait(0.2)
+    assert time.monotonic() - start >= 0.19
+
+
 def test_a_wake_up_before_the_wait_counts(queue):
     queue.target("dr").register()
     queue.target("lake").register()
