@@ -243,6 +243,7 @@ OF_SPARK = {
         "s + 1 = 2",
         "round(s) < 2",
         "ln(s) > 1",
+        "corr(f, id) > 0",
         "cast(s as double) > 1",
         "c = 'abcde'",
         "greatest(id, b) = 1",

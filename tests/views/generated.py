@@ -201,6 +201,8 @@ def _over_windows() -> Iterator[str]:
         yield from (f"{name}({one}) over {window}" for one in names)
     yield from (f"stddev_samp({one}) over {window}" for one, window in product(("d", "e", "k", "sm"), _SLIDING))
     names = [name for name, kind in _TYPED if name != "id" and not kind.within]
+    for name, window in product(("first_value", "last_value"), _SLIDING):
+        yield from (f"{name}({one}{nulls}) over {window}" for one, nulls in product(names, ("", ", true")))
     for name, window in product(("first_value", "lag", "last_value", "lead"), (all_before, of_part)):
         yield from (f"{name}({one}) over {window}" for one in names)
         yield from (f"{name}({one}, {it}) over {window}" for one, it in product(names, ("2", "true", "2, null")))
