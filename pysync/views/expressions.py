@@ -21,7 +21,7 @@ from pysync.views.sliding import SLIDING, slid
 from pysync.views.strings import like, regexp_like
 from pysync.views.typed_expressions import Aggregate, Typed, condition, repeated, text
 from pysync.views.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
-from pysync.views.windows import over, sliding
+from pysync.views.windows import begins_at_a_row, over, sliding
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
 """Translates a query within an expression: its text, and its columns."""
@@ -246,6 +246,8 @@ class Expressions:
         if name in WINDOWS:
             arguments = self.many(function.expressions)
             self._scope.rules.aggregate(name, arguments, over=True)
+            if name == "last_value" and len(arguments) > 1 and begins_at_a_row(node) and not self._scope.rules.of_spark:
+                raise CannotTranslate("last_value past NULLs over some rows, which Hive may take from before them")
             return WINDOWS[name](arguments)(self._over(node, has_frame=name.endswith("_value")))
         frames = sliding(node, self) if name in SLIDING and not self._scope.rules.of_spark else None
         if frames is not None and len(function.expressions) == 1 and not function.find(exp.Distinct):

@@ -49,12 +49,17 @@ class Frames:
     before: str
 
 
+def begins_at_a_row(node: exp.Window) -> bool:
+    """Whether the frame of a window begins at some row, not at the first."""
+    spec = node.args.get("spec")
+    return spec is not None and str(spec.args.get("start")).upper() != "UNBOUNDED"
+
+
 def sliding(node: exp.Window, translate: Translate) -> Frames | None:
     """The frames of a window whose own begins at some row; None if it begins at the first. Raises CannotTranslate."""
-    spec = node.args.get("spec")
-    if spec is None or str(spec.args.get("start")).upper() == "UNBOUNDED":
+    if not begins_at_a_row(node):
         return None
-    frame = _frame(spec)
+    frame = _frame(node.args["spec"])
     ends = _ROWS.fullmatch(frame)
     if ends is None:
         raise CannotTranslate("a sum or average over a frame by values, or to the last row, which Hive takes in steps")

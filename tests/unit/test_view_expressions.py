@@ -300,6 +300,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("split(s, '')", "which matches nothing"),
         ("array()", "without items"),
         ("max(arr)", "the function max"),
+        ("last_value(id, true) over (order by id rows 2 preceding)", "last_value past NULLs over some rows"),
         ("rank() over (order by arr)", "an order of array<int>"),
         ("rank() over (order by st desc)", "an order of struct<"),
         ("array_contains(array(arr), arr)", "the function array_contains of array<array<int>> and array<int>"),
