@@ -246,8 +246,9 @@ class Expressions:
         if name in WINDOWS:
             arguments = self.many(function.expressions)
             self._scope.rules.aggregate(name, arguments, over=True)
-            if name == "last_value" and len(arguments) > 1 and begins_at_a_row(node) and not self._scope.rules.of_spark:
-                raise CannotTranslate("last_value past NULLs over some rows, which Hive may take from before them")
+            is_past_nulls = name.endswith("_value") and [it.sql for it in arguments[1:]] == ["true"]
+            if is_past_nulls and begins_at_a_row(node) and not self._scope.rules.of_spark:
+                raise CannotTranslate(f"{name} past NULLs over some rows, which Hive may take from before them")
             return WINDOWS[name](arguments)(self._over(node, has_frame=name.endswith("_value")))
         frames = sliding(node, self) if name in SLIDING and not self._scope.rules.of_spark else None
         if frames is not None and len(function.expressions) == 1 and not function.find(exp.Distinct):

@@ -301,6 +301,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("array()", "without items"),
         ("max(arr)", "the function max"),
         ("last_value(id, true) over (order by id rows 2 preceding)", "last_value past NULLs over some rows"),
+        ("first_value(id, true) over (order by id rows 2 preceding)", "first_value past NULLs over some rows"),
         ("rank() over (order by arr)", "an order of array<int>"),
         ("rank() over (order by st desc)", "an order of struct<"),
         ("array_contains(array(arr), arr)", "the function array_contains of array<array<int>> and array<int>"),

@@ -310,6 +310,8 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, sum(distinct k) over (order by id rows 1 preceding) from h",
         "select id, last_value(ts, true) over (partition by ok order by id rows between 1 preceding and 2 following) "
         "from h",
+        "select id, first_value(i, true) over (partition by ok order by id rows between 1 preceding and 2 following) "
+        "from h",
         "select id, rank() over (order by arr) from h",
         "select id, rank() over (order by tags desc nulls last), dense_rank() over (order by st) from h",
         "select id, st from h order by st, id limit 5",
