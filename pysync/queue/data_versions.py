@@ -50,12 +50,6 @@ class DataVersions:
     def __init__(self, file: QueueFile, target: str) -> None:
         self._file, self._target = file, target
 
-    def count(self) -> int:
-        """How many there are."""
-        with self._file.reading() as connection:
-            query = "SELECT COUNT(*) FROM data_versions WHERE target = ?"
-            return int(connection.execute(query, (self._target,)).fetchone()[0])
-
     def below(self, base: str) -> list[DataVersion]:
         """Those of the objects at `base`, the oldest first."""
         with self._file.reading() as connection:
