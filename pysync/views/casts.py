@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -19,6 +20,9 @@ _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(
 
 _MOST_BEHIND = 20  # digits behind the point of a double that Java writes without an exponent
 _MOST_WHOLE_DIGITS = 20  # of a decimal that Hive 2.3 makes a double of: larger ones are NULL
+
+_LONGEST_TEXTS = {"void": 0, "tinyint": 4, "smallint": 6, "int": 11, "bigint": 20, "date": 10}
+"""How many characters the values of a type have at most."""
 
 _NULL_SAFE = "IS NOT DISTINCT FROM"
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -171,6 +175,8 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
         return other if one == VOID else one
     if "char" in {one.name, other.name}:  # its blanks count in some comparisons of such a value, and in a char of it
         raise CannotTranslate(f"values of {one} and {other} in one column")
+    _assert_fits(one, other)
+    _assert_fits(other, one)
     if (one.is_text and _is_written(other)) or (other.is_text and _is_written(one)):
         return STRING
     if (one.is_text or other.is_text) and {one.name, other.name} & {"double", "float"}:
@@ -183,6 +189,12 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
     if one.name == other.name and one.within and one.names == other.names:
         return HiveType(one.name, within=tuple(map(_common, one.within, other.within)), names=one.names)
     raise CannotTranslate(f"values of {one} and {other} in one column")
+
+
+def _assert_fits(text: HiveType, other: HiveType) -> None:
+    """Raise CannotTranslate where Hive cuts a value that is no text to the length of the varchar beside it."""
+    if text.name == "varchar" and not other.is_text and text.numbers[0] < _LONGEST_TEXTS.get(other.name, math.inf):
+        raise CannotTranslate(f"values of {text} and {other} in one column: Hive may cut them")
 
 
 def _is_written(kind: HiveType) -> bool:

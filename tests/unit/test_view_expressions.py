@@ -69,6 +69,10 @@ from tests.support.hive_views import expression, refusal, type_of
         ("if(ok, d, 0)", "IF(ok, TRY_CAST(d AS decimal(12,2)), TRY_CAST(0 AS decimal(12,2)))"),
         ("nvl(s, 'x')", "COALESCE(s, 'x')"),
         ("coalesce(s, id)", "COALESCE(s, CAST(id AS varchar))"),
+        (
+            "coalesce(cast(s as varchar(20)), b)",
+            "COALESCE(CAST(CAST(s AS varchar(20)) AS varchar), CAST(b AS varchar))",
+        ),
         ("trim(cast(s as varchar(3)))", "trim(BOTH ' ' FROM CAST(CAST(s AS varchar(3)) AS varchar))"),
         ("cast(id as string)", "CAST(id AS varchar)"),
         ("cast('1.5' as decimal(5,1))", "TRY_CAST('1.5' AS decimal(5,1))"),
@@ -282,6 +286,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("case c when ' ' then 1 end", "with a string that ends with a blank"),
         ("case when ok then c else 'a ' end", "values of char(5) and string in one column"),
         ("coalesce(c, id)", "values of char(5) and int in one column"),
+        ("if(ok, cast(s as varchar(10)), b)", "values of varchar(10) and bigint in one column: Hive may cut"),
         ("1.5 % 7", "a constant whose digits depend on the version"),
         ("d / (3 + 4)", "a constant whose digits depend on the version"),
         ("d % cast(7 as bigint)", "a constant whose digits depend on the version"),
