@@ -87,12 +87,13 @@ class OperationVersions:
         """
         kept_ms = self._settings.keep_for * _MS
         unwritten_ms = max(kept_ms, _LONGEST_WRITE_MS)
+        noted = list[DataVersion]()
         for directory in self._directories.values():
             made, name = self._objects[directory], version_in(directory)
             if name != made.current:
-                noted = [self._version(made, name, unwritten_ms, self._operation.mark.position)]
+                noted.append(self._version(made, name, unwritten_ms, self._operation.mark.position))
                 noted += [self._version(made, made.current, kept_ms)] if made.current else []
-                self._versions.note(noted)
+        self._versions.note(noted)
         return {base: name for base, directory in self._directories.items() if (name := version_in(directory))}
 
     def _new(self, made: _Object, pair: Pair) -> Pair:

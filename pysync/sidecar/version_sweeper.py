@@ -13,6 +13,7 @@ from pysync.model.names import TableName
 from pysync.queue import DataVersion, DataVersions
 from pysync.sidecar.optional import FileCopies
 from pysync.targets.base import Rejected, Target
+from pysync.targets.diff import same_location
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
@@ -69,10 +70,14 @@ class VersionSweeper:
 
 
 def _is_needless(target: Target, version: DataVersion) -> bool:
-    """Whether the object of the name is there, and its files are elsewhere."""
+    """Whether the object of the name is at the same place, but in another version.
+
+    One elsewhere says nothing: the name may be that of a new table, and the former one have another name.
+    """
     name = TableName.of(version.database, version.table)
     item = target.table(name)
     if item is not None and version.partition:
         item = next(iter(target.partitions_by_name(name, [version.partition])), None)
     location = item.sd.location if item is not None and item.sd is not None else None
-    return location is not None and version_in(location) != version_in(version.directory)
+    is_there = location is not None and same_location(version.base, location)
+    return is_there and version_in(location) != version_in(version.directory)

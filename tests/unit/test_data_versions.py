@@ -438,6 +438,20 @@ def test_what_an_object_has_is_not_removed_nor_that_of_one_which_is_gone(world: 
     assert world.versions.rows == {}
 
 
+def test_a_version_that_a_renamed_table_has_outlasts_a_new_table_of_the_former_name(world: World) -> None:
+    world.write("t", a="1")
+    world.put("t")
+    before = world.location("t")
+    version = next(iter(world.versions.rows.values()))
+    world.versions.note([replace(version, position=0, until_ms=0)])  # as after a write that did not succeed
+    world.position = 2
+    world.rename("t", "u")
+    world.position, world.directory, world.created, world.now = 3, "elsewhere", 9, world.now + 1
+    world.put("t")
+    world.sweep()
+    assert (world.location("u"), world.disk.directories[before]) == (before, {"a": "1"})
+
+
 def test_what_may_not_be_removed_is_logged_and_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write("t", a="1")
     world.put("t")
